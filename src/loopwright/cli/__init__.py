@@ -1,0 +1,57 @@
+"""The command line: one file per command group. LangGraph is imported when a command needs it, not before."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from loopwright.cli import check, graph, iqa
+from loopwright.errors import InputError, LoopwrightError
+
+app = typer.Typer(
+    name="loopwright",
+    help="Agent graphs that correct themselves, and always stop.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("check")(check.check)
+app.add_typer(graph.app, name="graph")
+app.add_typer(iqa.app, name="iqa")
+
+
+@app.callback()
+def options(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to standard error.")] = False,
+) -> None:
+    """Set up logging: always to standard error, so that standard output is the result alone."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s", force=True)
+    # Each handler has its own level, so that a debug log on file does not fill the terminal.
+    logging.getLogger().handlers[0].setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.getLogger("loopwright").setLevel(logging.INFO)
+
+
+def main() -> None:
+    """Run the command line: a mistake of the user's is one line on standard error and exit code 2."""
+    try:
+        app()
+    except LoopwrightError as error:
+        print(f"loopwright: {one_line(error)}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("loopwright: stopped", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (head, say) went away; Python would complain again when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def one_line(error: LoopwrightError) -> str:
+    """An error's message in one line; of unusable input within a node, the input's own message."""
+    cause = error.__cause__
+    return " ".join(str(cause if isinstance(cause, InputError) else error).split())

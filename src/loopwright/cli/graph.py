@@ -1,0 +1,103 @@
+"""``loopwright graph``: the picture of a graph and its certificate."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
+
+WORKFLOWS = {"iqa": "loopwright.workflows.iqa:build_graph"}
+"""The workflows that ship, by the name that the command line takes."""
+
+
+class Format(StrEnum):
+    """How a graph is shown."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    SVG = "svg"
+    PNG = "png"
+    JSON = "json"
+
+
+@app.callback()
+def group() -> None:
+    """Show a graph: its diagram, its loops, its certificate."""
+
+
+@app.command()
+def show(
+    graph: Annotated[str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="iqa, or any LangGraph graph.")],
+    format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TEXT,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; by default standard output.")] = None,
+) -> None:
+    """Show a graph's diagram with its loops and their limits, and what a run costs at most."""
+    from loopwright.cli.loading import load_graphs
+    from loopwright.engine import verify
+    from loopwright.engine.diagram import mermaid
+    from loopwright.engine.drawing import png, svg
+    from loopwright.engine.reading import read_topology
+
+    for found in load_graphs(WORKFLOWS.get(graph, graph)).values():
+        topology = read_topology(found)
+        if format is Format.PNG:
+            _write_bytes(png(topology), out)
+        elif format is Format.SVG:
+            _write(svg(topology), out)
+        elif format is Format.MERMAID:
+            _write(mermaid(topology), out)
+        elif format is Format.JSON:
+            _write(_as_json(topology, verify(found)), out)
+        else:
+            _describe(topology, verify(found))
+
+
+def _as_json(topology: Any, certificate: Any) -> str:
+    import json
+    from dataclasses import asdict
+
+    data = {**asdict(topology), "hidden": sorted(topology.hidden), "certificate": certificate.model_dump(mode="json")}
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def _describe(topology: Any, certificate: Any) -> None:
+    console = Console(highlight=False)
+    console.print(f"[bold]{topology.name}[/]")
+    nodes = [node for node in topology.nodes if not node.startswith(("loop.", "__"))]
+    console.print(f"  nodes        {', '.join(nodes)}")
+    for loop in topology.loops:
+        back = ", ".join("the end" if route == "__end__" else route for route in loop.exhausted)
+        console.print(f"  loop {loop.name:<8}{', '.join(loop.sources)} -> {loop.target}, limit {loop.limit}; then {back}")
+    if certificate.bounded:
+        console.print(f"  supersteps   at most {certificate.max_supersteps:,}")
+        if certificate.max_model_calls is not None:
+            console.print(f"  model calls  at most {certificate.max_model_calls:,}, retries and repairs included")
+        if certificate.max_seconds is not None:
+            console.print(f"  seconds      at most {certificate.max_seconds:,.0f}, retries and waits included")
+    else:
+        for cycle in certificate.unbounded_cycles:
+            console.print(f"  [red]unbounded[/]    {' -> '.join((*cycle, cycle[0]))}")
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        print(text.rstrip("\n"))
+    else:
+        _write_bytes(text.encode(), out)
+
+
+def _write_bytes(data: bytes, out: Path | None) -> None:
+    if out is None:
+        if sys.stdout.isatty():
+            raise typer.BadParameter("a picture does not fit the terminal; give a file with --out", param_hint="--out")
+        sys.stdout.buffer.write(data)
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(data)
+    print(f"wrote {out}", file=sys.stderr)

@@ -1,0 +1,119 @@
+"""``loopwright iqa``: assess images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from loopwright.errors import InputError
+
+if TYPE_CHECKING:
+    from loopwright.engine import RunEvent, RunResult
+
+app = typer.Typer(help="Assess image quality: planner, executor, summarizer, replanning.", no_args_is_help=True)
+
+DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
+
+
+@app.command()
+def assess(
+    image: Annotated[Path, typer.Argument(help="The image.", show_default=False)],
+    reference: Annotated[Path | None, typer.Option("--reference", "-r", help="The pristine image.")] = None,
+    query: Annotated[str, typer.Option("--query", "-q", help="The question.")] = DEFAULT_QUERY,
+    region: Annotated[str | None, typer.Option(help="left,top,width,height in pixels.")] = None,
+    max_replan: Annotated[int | None, typer.Option("--max-replan", min=0, help="Replans that are allowed.")] = None,
+    sample_id: Annotated[str | None, typer.Option(help="Names the run's checkpoint.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the sample's checkpoint.")] = False,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole final state as one JSON object.")] = False,
+) -> None:
+    """Assess one image and say why."""
+    from loopwright.workflows.iqa import IQAConfig, trace_pipeline
+
+    result = trace_pipeline(
+        query, image, reference_path=reference, max_replan_iterations=max_replan, config=IQAConfig.load(config),
+        sample_id=sample_id, resume=resume, region=_box(region),
+    )  # fmt: skip
+    if as_json:
+        print(json.dumps(_plain(result.state), indent=2, ensure_ascii=False))
+    else:
+        _print_answer(Console(highlight=False), result)
+
+
+@app.command()
+def tools() -> None:
+    """List the quality tools."""
+    from loopwright.workflows.iqa.tools import all_tools
+
+    table = Table(box=None, padding=(0, 2))
+    for heading in ("tool", "needs", "better", "strong at", "about ms", "source"):
+        table.add_column(heading)
+    for tool in all_tools():
+        needs = "a reference" if tool.reference.value == "Full-Reference" else "the image"
+        better = "higher" if tool.higher_is_better else "lower"
+        strengths = ", ".join(sorted(kind.value for kind in tool.strengths))
+        name = f"{tool.name} (primary)" if tool.primary else tool.name
+        table.add_row(name, needs, better, strengths, f"{tool.cost_ms:g}", tool.source)
+    Console(highlight=False).print(table)
+
+
+def _box(text: str | None) -> tuple[int, int, int, int] | None:
+    if text is None:
+        return None
+    try:
+        left, top, width, height = (int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--region is {text!r}: give left,top,width,height in pixels, for example 10,20,200,150") from None
+    return left, top, width, height
+
+
+def _plain(state: dict[str, Any]) -> dict[str, Any]:
+    hidden = ("loop_ledger", "loop_requests")
+    return {
+        key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+        for key, value in state.items()
+        if key not in hidden
+    }
+
+
+def path_taken(events: Sequence[RunEvent]) -> str:
+    """The nodes that ran, in order, with the passes of the loop marked."""
+    from loopwright.engine.events import LoopDecided, NodeStarted
+
+    steps: list[str] = []
+    for event in events:
+        if isinstance(event, NodeStarted) and not event.node.startswith(("loop.", "__")):
+            steps.append(event.node)
+        elif isinstance(event, LoopDecided):
+            shown = f"{event.spent}/{event.limit}" if event.decision == "granted" else event.decision
+            steps.append(f"({event.loop} {shown})")
+    return " > ".join(steps)
+
+
+def _print_answer(console: Console, run: RunResult) -> None:
+    state = run.state
+    result = state.get("summarizer_result")
+    if result is None:
+        console.print(f"[red]no answer[/]: {state.get('error') or 'the run ended before the summarizer'}", markup=True)
+        raise typer.Exit(1)
+    score = f"  ({result.quality_score:.1f} of 5)" if result.quality_score else ""
+    console.print(f"[bold]{result.final_answer}[/]{score}")
+    console.print(result.quality_reasoning, markup=False)
+    evidence = state.get("executor_evidence")
+    if evidence:
+        for log in evidence.tool_logs:
+            shown = f"{log.score:.1f} of 5 (raw {log.raw:.4g})" if log.score is not None and log.raw is not None else log.error
+            console.print(f"  {log.tool:<8} {shown}  {log.seconds * 1000:.0f} ms", style="dim", markup=False)
+        for note in evidence.notes:
+            console.print(f"  note: {note}", style="dim", markup=False)
+    console.print(f"  path: {path_taken(run.events)}  {run.seconds:.2f} s", style="dim", markup=False)
+    if stop := state.get("stop_reason"):
+        console.print(f"  stopped: {stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}", style="yellow")
+    if state.get("error"):
+        console.print(f"  error: {state['error']}", style="red", markup=False)

@@ -1,0 +1,329 @@
+"""Puts gates into a graph that we did not write, and leaves the original untouched.
+
+Only a copy of the builder changes: the loop's edges go to the gate instead of the target, and the gate goes on. No private part
+of LangGraph is used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict, cast, get_type_hints
+
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.channels import BinaryOperatorAggregate
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, Send
+from pydantic import BaseModel, create_model
+
+from loopwright.engine.gate import (
+    ENGINE_NODES,
+    LEDGER,
+    NEW_RUN_NODE,
+    REQUESTS,
+    STOP_REASON,
+    Asker,
+    Gate,
+    GateState,
+    NewRun,
+    last_write,
+    merge_ledger,
+    merge_requests,
+    merge_stop_reason,
+)
+from loopwright.engine.loops import Loop, StateLimit
+from loopwright.errors import LoopDeclarationError, unknown_name_message
+
+Builder = StateGraph[Any, Any, Any, Any]
+
+
+class BoundBuilder(Builder):
+    """A copy of a builder with gates in it; made by `bind`, never by hand."""
+
+    loops: tuple[Loop, ...]
+    """The loops whose gates it holds."""
+
+
+def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
+    """Copy a builder and put a gate into every loop.
+
+    Args:
+        builder: The graph before compilation; not changed.
+        loops: The declarations.
+
+    Returns:
+        The copy, ready to compile.
+
+    Raises:
+        LoopDeclarationError: If a loop names an unknown node, state key or scope, an edge that is not there, or shares what
+            only one loop may have.
+    """
+    bound = copy_builder(builder)
+    bound.loops = tuple(loops)
+    _check_names(builder, bound.loops)
+    view = _viewer(builder.state_schema)
+    _add_channels(bound)
+    for loop in bound.loops:
+        destinations = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
+        _add_node(bound, loop.gate, Gate(loop, view), destinations)
+        for source in loop.sources:
+            _redirect(bound, loop, source, _entrance(bound, loop, source))
+    _add_node(bound, NEW_RUN_NODE, NewRun(bound.loops))
+    bound.add_edge(START, NEW_RUN_NODE)
+    return bound
+
+
+def _add_node(bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = ()) -> None:
+    schema: Any = GateState  # not among the kinds of class that LangGraph's annotation lists, and taken by it all the same
+    bound.add_node(name, node, input_schema=schema, destinations=destinations)
+
+
+def copy_builder(builder: Builder) -> BoundBuilder:
+    """A copy of a builder that can be changed without changing the original; it has no loops yet."""
+    bound = BoundBuilder.__new__(BoundBuilder)
+    vars(bound).update(vars(builder))
+    bound.nodes = {name: dataclasses.replace(spec) for name, spec in builder.nodes.items()}
+    bound.edges = set(builder.edges)
+    bound.waiting_edges = set(builder.waiting_edges)
+    bound.branches = defaultdict(dict, {source: dict(branches) for source, branches in builder.branches.items()})
+    bound.channels = dict(builder.channels)
+    bound.managed = dict(builder.managed)
+    bound.schemas = {schema: dict(channels) for schema, channels in builder.schemas.items()}
+    bound.compiled = False
+    bound.loops = ()
+    return bound
+
+
+def _entrance(bound: BoundBuilder, loop: Loop, source: str) -> str:
+    """Where the source's edge goes: the gate, or a note-taker before it if the fallback depends on the source."""
+    if isinstance(loop.exhausted, str):
+        return loop.gate
+    entrance = f"{loop.gate}.{source}"
+    _add_node(bound, entrance, Asker(loop, source))
+    bound.add_edge(entrance, loop.gate)
+    return entrance
+
+
+# Names
+
+
+def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
+    names = [loop.name for loop in loops]
+    owners: dict[str, str] = {}
+    edges: dict[tuple[str, str], str] = {}
+    for loop in loops:
+        if names.count(loop.name) > 1:
+            raise LoopDeclarationError(loop.name, "two loops have this name; a ledger entry belongs to one loop")
+        _check_nodes(builder, loop)
+        _check_keys(builder, loop)
+        _check_scope(loop, {other.name: other for other in loops})
+        for key in filter(None, (loop.counter, loop.history)):
+            if owners.setdefault(key, loop.name) != loop.name:
+                message = f"state key {key!r} belongs to loop {owners[key]!r}; a counter or history has exactly one writer"
+                raise LoopDeclarationError(loop.name, message)
+        for source in loop.sources:
+            edge = (source, loop.target)
+            if edges.setdefault(edge, loop.name) != loop.name:
+                message = f"the edge {source} -> {loop.target} belongs to loop {edges[edge]!r} already"
+                raise LoopDeclarationError(loop.name, message)
+
+
+def _check_nodes(builder: Builder, loop: Loop) -> None:
+    for node in (loop.target, *loop.sources, *(route for route in loop.fallbacks if route != END)):
+        if node not in builder.nodes:
+            raise LoopDeclarationError(loop.name, unknown_name_message("node", node, builder.nodes))
+    if loop.gate in builder.nodes:
+        raise LoopDeclarationError(loop.name, f"the graph has a node {loop.gate!r} already; is it bounded twice?")
+
+
+def _check_keys(builder: Builder, loop: Loop) -> None:
+    limit_key = loop.limit.key if isinstance(loop.limit, StateLimit) else None
+    for key in filter(None, (loop.counter, loop.history, limit_key)):
+        if key not in builder.channels:
+            raise LoopDeclarationError(loop.name, unknown_name_message("state key", key, builder.channels))
+
+
+def _check_scope(loop: Loop, loops: Mapping[str, Loop]) -> None:
+    seen = [loop.name]
+    while loop.scope != "run":
+        if loop.scope not in loops:
+            known = ["run", *(name for name in loops if name != loop.name)]
+            raise LoopDeclarationError(loop.name, unknown_name_message("scope", loop.scope, known))
+        loop = loops[loop.scope]
+        if loop.name in seen:
+            raise LoopDeclarationError(loop.name, f"its scope leads back to itself: {' -> '.join([*seen, loop.name])}")
+        seen.append(loop.name)
+
+
+# State
+
+
+def _viewer(schema: type[Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """How to show the plain state to a loop's callables: as the graph's own schema."""
+    if not (issubclass(schema, BaseModel) or dataclasses.is_dataclass(schema)):
+        return lambda state: state
+    known = set(get_type_hints(schema))
+    return lambda state: schema(**{key: value for key, value in state.items() if key in known})
+
+
+def _add_channels(bound: BoundBuilder) -> None:
+    if LEDGER in bound.channels:
+        raise LoopDeclarationError(LEDGER, f"the state key {LEDGER!r} is reserved; is the graph bounded twice?")
+    schema = dict(bound.schemas[bound.state_schema])
+    for loop in bound.loops:
+        if loop.counter and loop.counter_by == "engine":
+            schema[loop.counter] = bound.channels[loop.counter] = BinaryOperatorAggregate(int, last_write)
+        if loop.history:
+            schema[loop.history] = bound.channels[loop.history] = BinaryOperatorAggregate(list, last_write)
+    stop_reason = BinaryOperatorAggregate(type(None), merge_stop_reason)
+    hidden = {LEDGER: BinaryOperatorAggregate(dict, merge_ledger), REQUESTS: BinaryOperatorAggregate(dict, merge_requests)}
+    bound.channels |= {**hidden, STOP_REASON: stop_reason}
+    bound.schemas[GateState] = {**schema, **hidden, STOP_REASON: stop_reason}
+    if STOP_REASON not in bound.schemas[bound.output_schema]:
+        output = _with_stop_reason(bound.output_schema)
+        bound.schemas[output] = {**bound.schemas[bound.output_schema], STOP_REASON: stop_reason}
+        bound.output_schema = output
+
+
+def _with_stop_reason(schema: type[Any]) -> type[Any]:
+    """The output schema with the key ``stop_reason``, in the same kind of class."""
+    name = schema.__name__
+    if issubclass(schema, BaseModel):
+        return create_model(name, __base__=schema, stop_reason=(Any, None))
+    if dataclasses.is_dataclass(schema):
+        return dataclasses.make_dataclass(name, [(STOP_REASON, Any, None)], bases=(schema,), kw_only=True)
+    fields = {**get_type_hints(schema, include_extras=True), STOP_REASON: Any}
+    return cast("type[Any]", TypedDict(name, fields, total=False))  # type: ignore[operator]
+
+
+# Edges
+
+
+def _redirect(bound: BoundBuilder, loop: Loop, source: str, entrance: str) -> None:
+    """Send every edge of the source that enters the loop's target to the entrance instead."""
+    found = [
+        _redirect_static(bound, loop, source, entrance),
+        _redirect_joins(bound, loop, source, entrance),
+        _redirect_branches(bound, loop, source, entrance),
+        _redirect_commands(bound, loop, source, entrance),
+    ]
+    if not any(found):
+        raise LoopDeclarationError(
+            loop.name,
+            f"there is no edge {source} -> {loop.target}. A node that jumps with Command must declare it: "
+            f"annotate its return type as Command[Literal[{loop.target!r}, ...]] or pass destinations to add_node.",
+        )
+
+
+def _redirect_static(bound: BoundBuilder, loop: Loop, source: str, entrance: str) -> bool:
+    if (source, loop.target) not in bound.edges:
+        return False
+    bound.edges.remove((source, loop.target))
+    bound.edges.add((source, entrance))
+    return True
+
+
+def _redirect_joins(bound: BoundBuilder, loop: Loop, source: str, entrance: str) -> bool:
+    found = False
+    for starts, end in list(bound.waiting_edges):
+        if source not in starts or end != loop.target:
+            continue
+        if not set(starts) <= set(loop.sources) or not isinstance(loop.exhausted, str):
+            raise LoopDeclarationError(
+                loop.name,
+                f"{loop.target!r} waits for {list(starts)} together: name all of them as sources, with one fallback",
+            )
+        bound.waiting_edges.remove((starts, end))
+        bound.waiting_edges.add((starts, entrance))
+        found = True
+    # The other sources of the same join find it moved already.
+    return found or any(source in starts and end == loop.gate for starts, end in bound.waiting_edges)
+
+
+def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str, entrance: str) -> bool:
+    found = False
+    for name, branch in bound.branches.get(source, {}).items():
+        # A router without a path map may return any node's name: then every name is its own label.
+        ends = branch.ends or {node: node for node in (*bound.nodes, END) if not node.startswith(ENGINE_NODES)}
+        if loop.target not in ends.values():
+            continue
+        found = True
+        path = _without_sends(branch.path, loop) if may_send(branch.path) else branch.path
+        moved = {label: entrance if end == loop.target else end for label, end in ends.items()}
+        bound.branches[source][name] = branch._replace(path=path, ends=moved)
+    return found
+
+
+def may_send(path: Any) -> bool:
+    """Whether a router or node could return a `Send`: its source mentions one, or cannot be read."""
+    function = getattr(path, "func", None) or getattr(path, "afunc", None)
+    if function is None:
+        return True
+    try:
+        return "Send" in inspect.getsource(function)
+    except (OSError, TypeError):
+        return True
+
+
+def _without_sends(path: Runnable[Any, Any], loop: Loop) -> Runnable[Any, Any]:
+    """Refuse, while it runs, a `Send` that would jump over the gate."""
+
+    def check(result: Any) -> Any:
+        for item in result if isinstance(result, list | tuple) else [result]:
+            if isinstance(item, Send) and item.node == loop.target:
+                raise LoopDeclarationError(
+                    loop.name,
+                    f"a router sent a Send to {loop.target!r} across the loop's edge, where passes cannot be counted. "
+                    "Return the node's name instead, or move the fan-out behind the target.",
+                )
+        return result
+
+    return path | RunnableLambda(check)
+
+
+class Rerouted(Runnable[Any, Any]):
+    """A node whose Commands go to the gate where they meant the loop's target."""
+
+    def __init__(self, bound: Runnable[Any, Any], target: str, entrance: str) -> None:
+        self.bound = bound
+        self.name = getattr(bound, "name", None)
+        self._target = target
+        self._entrance = entrance
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node and translate its Commands."""
+        return self._translate(self.bound.invoke(input, config, **kwargs))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node and translate its Commands."""
+        return self._translate(await self.bound.ainvoke(input, config, **kwargs))
+
+    def _translate(self, result: Any) -> Any:
+        if isinstance(result, list):
+            return [self._translate(item) for item in result]
+        if not isinstance(result, Command) or result.graph is not None:
+            return result
+        single = isinstance(result.goto, str | Send)
+        gotos = [result.goto] if single else list(cast("Sequence[Any]", result.goto))
+        for goto in gotos:
+            if isinstance(goto, Send) and goto.node == self._target:
+                raise LoopDeclarationError(
+                    self._entrance.removeprefix("loop."),
+                    f"a Command sent a Send to {self._target!r} across the loop's edge; go to the node's name instead",
+                )
+        return dataclasses.replace(result, goto=[self._entrance if goto == self._target else goto for goto in gotos])
+
+
+def _redirect_commands(bound: BoundBuilder, loop: Loop, source: str, entrance: str) -> bool:
+    spec = bound.nodes[source]
+    ends = spec.ends or ()
+    if loop.target not in ends:
+        return False
+    if isinstance(ends, dict):
+        spec.ends = {entrance if end == loop.target else end: label for end, label in ends.items()}
+    else:
+        spec.ends = tuple(entrance if end == loop.target else end for end in ends)
+    spec.runnable = Rerouted(cast("Runnable[Any, Any]", spec.runnable), loop.target, entrance)
+    return True

@@ -1,0 +1,283 @@
+"""What happens when a node is slow or fails: timeouts, retries, and going on without it.
+
+Retrying and jumping to a handler are LangGraph's own. Added here are timeouts for sync nodes (LangGraph has them for async nodes
+only), errors that name the node and show its input, an event and a log line for each attempt, and the debug log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.errors import GraphBubbleUp, NodeError
+from langgraph.runtime import get_runtime
+from langgraph.types import Command, RetryPolicy
+
+from loopwright.engine.binding import Builder
+from loopwright.engine.events import NodeGaveUp, NodeRetried
+from loopwright.engine.snapshot import snapshot
+from loopwright.errors import ConfigError, GraphError, InputError, NodeFailed, NodeTimeout
+
+logger = logging.getLogger("loopwright.nodes")
+debug_logger = logging.getLogger("loopwright.debug")
+
+HOPELESS = (
+    ArithmeticError, AssertionError, AttributeError, ConfigError, GraphError, ImportError, InputError, LookupError, NameError,
+    NodeTimeout, NotImplementedError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
+"""Errors that come again however often a node is run: wrong input and wrong code. A timeout is among them, because the
+first attempt may still be running."""
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether another attempt could succeed: everything but `HOPELESS` errors.
+
+    Args:
+        error: What a node raised, or the `NodeFailed` around it.
+    """
+    cause = error.__cause__ if type(error) is NodeFailed and error.__cause__ else error
+    return isinstance(cause, Exception) and not isinstance(cause, HOPELESS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp:
+    """How a run goes on without a node that failed for good."""
+
+    goto: str
+    """Where control goes: a node, or END."""
+    when: Callable[[Mapping[str, Any]], bool] = lambda _state: True
+    """Whether to go on at all, from the node's input; where it says no, the error is raised."""
+    update: Callable[[Mapping[str, Any], str], dict[str, Any]] = lambda _state, message: {"error": message}
+    """What to write to the state, from the node's input and the error in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePolicy:
+    """How one node is run."""
+
+    timeout: float | None = None
+    """Seconds for one attempt; None waits for ever."""
+    retries: int = 0
+    """How many further attempts a transient error gets."""
+    initial_wait: float = 0.5
+    """Seconds before the first retry."""
+    factor: float = 2.0
+    """How much longer each further wait is."""
+    max_wait: float = 30.0
+    """Seconds of the longest wait."""
+    jitter: bool = True
+    """Whether up to a second is added to each wait at random, so that many runs do not retry in step."""
+    retry_on: Callable[[BaseException], bool] = is_transient
+    """Which errors are transient."""
+    give_up: GiveUp | None = None
+    """How to go on when the node failed for good; None raises the error."""
+    max_model_calls: int | None = None
+    """How many chat-model calls one attempt makes at most, for the certificate; None if unknown."""
+    debug: bool = False
+    """Whether to log every visit's input, duration and update."""
+
+    def wait(self, attempt: int) -> float:
+        """Seconds between the given failed attempt (from 1) and the next, without jitter."""
+        return min(self.max_wait, self.initial_wait * self.factor ** (attempt - 1))
+
+    @property
+    def max_seconds(self) -> float | None:
+        """The longest that one visit can take, retries and waits included; None without a timeout."""
+        if self.timeout is None:
+            return None
+        waits = sum(self.wait(attempt) + self.jitter for attempt in range(1, self.retries + 1))
+        return self.timeout * (self.retries + 1) + waits
+
+
+def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: NodePolicy, **options: Any) -> None:
+    """Add a node to a graph under a policy.
+
+    Args:
+        builder: The graph.
+        name: The node's name.
+        function: The node, sync or async, with any of the parameters that LangGraph knows.
+        policy: How it is run.
+        **options: As for LangGraph's ``add_node``.
+    """
+    calls = policy.max_model_calls
+    limits = {
+        "loopwright_max_seconds": policy.max_seconds,
+        "loopwright_max_model_calls": None if calls is None else calls * (policy.retries + 1),
+    }
+    retry = RetryPolicy(
+        initial_interval=policy.initial_wait, backoff_factor=policy.factor, max_interval=policy.max_wait,
+        max_attempts=policy.retries + 1, jitter=policy.jitter, retry_on=policy.retry_on,
+    )  # fmt: skip
+    builder.add_node(
+        name,
+        function,
+        retry_policy=retry if policy.retries else None,
+        error_handler=_handler(policy.give_up) if policy.give_up else None,
+        metadata={**{key: value for key, value in limits.items() if value is not None}, **options.pop("metadata", {})},
+        **options,
+    )
+    spec = builder.nodes[name]
+    spec.runnable = cast("Any", Guarded(cast("Runnable[Any, Any]", spec.runnable), name, policy))
+    if policy.give_up and spec.error_handler_node:
+        builder.nodes[spec.error_handler_node].ends = (policy.give_up.goto,)
+
+
+def error_text(error: NodeFailed) -> str:
+    """A node's failure as the state's ``error`` says it: node, kind, message, attempt."""
+    cause = error.__cause__ if type(error) is NodeFailed and error.__cause__ else error
+    kind = type(cause).__name__
+    message = f"no result within {error.seconds:g} s" if isinstance(error, NodeTimeout) else str(cause)
+    return f"{error.node}: {kind}: {message} (attempt {error.attempt})"
+
+
+def _handler(give_up: GiveUp) -> Callable[..., Command[Any]]:
+    def handle(state: Any, error: NodeError) -> Command[Any]:
+        failure = error.error
+        if not isinstance(failure, NodeFailed) or not give_up.when(state):
+            raise failure
+        message = error_text(failure)
+        logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
+        cause = failure.__cause__ or failure
+        event = NodeGaveUp(node=failure.node, kind=type(cause).__name__, message=str(cause)[:500], goto=give_up.goto)
+        get_runtime().stream_writer(event.model_dump(mode="json"))
+        return Command(goto=give_up.goto, update=give_up.update(state, message))
+
+    return handle
+
+
+class Guarded(Runnable[Any, Any]):
+    """A node under its policy.
+
+    Args:
+        bound: The node as LangGraph wrapped it.
+        name: The node's name.
+        policy: How it is run.
+    """
+
+    def __init__(self, bound: Runnable[Any, Any], name: str, policy: NodePolicy) -> None:
+        self.bound = bound
+        self.name = self.node = name
+        self.policy = policy
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node once.
+
+        Raises:
+            NodeTimeout: If it takes longer than its timeout. Its thread cannot be stopped and ends by itself.
+            NodeFailed: If it raises.
+        """
+        started = time.perf_counter()
+        self._enter(input)
+        try:
+            if self.policy.timeout is None:
+                result = self.bound.invoke(input, config, **kwargs)
+            else:
+                result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
+        except Exception as error:
+            raise self._failed(error, input, started) from _cause(error)
+        return self._leave(result, started)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node once.
+
+        Raises:
+            NodeTimeout: If it takes longer than its timeout. Code that blocks the event loop is not cut short.
+            NodeFailed: If it raises.
+        """
+        started = time.perf_counter()
+        self._enter(input)
+        try:
+            async with asyncio.timeout(self.policy.timeout):
+                result = await self.bound.ainvoke(input, config, **kwargs)
+        except TimeoutError as error:
+            ours = self.policy.timeout is not None and time.perf_counter() - started >= self.policy.timeout
+            problem = OutOfTime() if ours else error
+            raise self._failed(problem, input, started) from _cause(problem)
+        except Exception as error:
+            raise self._failed(error, input, started) from _cause(error)
+        return self._leave(result, started)
+
+    def _enter(self, state: Any) -> None:
+        if self.policy.debug:
+            debug_logger.debug("node %s: input %s", self.node, snapshot(state))
+
+    def _leave(self, result: Any, started: float) -> Any:
+        if self.policy.debug:
+            update = result.update if isinstance(result, Command) else result
+            debug_logger.debug(
+                "node %s: finished in %.3f s, update %s", self.node, time.perf_counter() - started, snapshot(update)
+            )
+        return result
+
+    def _failed(self, error: Exception, state: Any, started: float) -> Exception:
+        """The exception to raise in place of the node's own; LangGraph's control flow passes unchanged."""
+        if isinstance(error, GraphBubbleUp | NodeFailed):
+            return error
+        info = get_runtime().execution_info
+        attempt, attempts = info.node_attempt if info else 1, self.policy.retries + 1
+        if isinstance(error, OutOfTime):
+            failure: NodeFailed = NodeTimeout(
+                self.node, self.policy.timeout or 0, attempt=attempt, snapshot=snapshot(state)
+            )
+        else:
+            message = f"{type(error).__name__}: {error}"
+            failure = NodeFailed(self.node, message, attempt=attempt, snapshot=snapshot(state))
+            failure.__cause__ = error
+        if self.policy.debug:
+            seconds = time.perf_counter() - started
+            debug_logger.debug("node %s: failed after %.3f s", self.node, seconds, exc_info=error)
+        if attempt < attempts and self.policy.retry_on(failure):
+            wait = self.policy.wait(attempt)
+            logger.warning(
+                "node %r failed on attempt %d of %d: %s: %s; next attempt in about %.1f s",
+                self.node, attempt, attempts, type(error).__name__, str(error)[:500], wait,
+            )  # fmt: skip
+            event = NodeRetried(
+                node=self.node, attempt=attempt, attempts=attempts, kind=type(error).__name__, message=str(error)[:500],
+                wait=wait,
+            )  # fmt: skip
+            get_runtime().stream_writer(event.model_dump(mode="json"))
+        return failure
+
+
+class OutOfTime(Exception):
+    """The deadline passed; never leaves this module."""
+
+
+def _cause(error: Exception) -> BaseException | None:
+    return error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
+
+
+def in_thread(call: Callable[[], Any], seconds: float) -> Any:
+    """Call a function in a thread of its own and wait for it so long.
+
+    A daemon thread, unlike one of a pool, does not hold up the end of the process when it is abandoned.
+
+    Raises:
+        OutOfTime: If there is no result in time; the thread goes on and its result is dropped.
+    """
+    results: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            results.put((True, context.run(call)))
+        except BaseException as error:
+            results.put((False, error))
+
+    threading.Thread(target=work, daemon=True, name="loopwright-node").start()
+    try:
+        succeeded, value = results.get(timeout=seconds)
+    except queue.Empty:
+        raise OutOfTime from None
+    if succeeded:
+        return value
+    raise value

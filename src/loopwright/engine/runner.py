@@ -1,0 +1,203 @@
+"""Run, watch and resume a bounded graph.
+
+Everything is LangGraph's own streaming and checkpointing; this only turns its streams into typed events.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+
+from loopwright.engine.bounding import BoundedGraph
+from loopwright.engine.events import (
+    CUSTOM_EVENTS,
+    NodeFinished,
+    NodeStarted,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    run_event,
+)
+from loopwright.engine.gate import NEW_RUN_NODE, STOP_REASON
+from loopwright.errors import CheckpointError
+
+MODES = ["tasks", "custom", "values", "updates"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended."""
+
+    state: dict[str, Any]
+    """The final state."""
+    events: tuple[RunEvent, ...]
+    """What happened, in order."""
+
+    @property
+    def path(self) -> list[str]:
+        """The nodes in the order in which they ran, gates and book-keeping left out."""
+        return [event.node for event in self.events if isinstance(event, NodeStarted) and event.node[:5] != "loop."]
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run."""
+        return next(event.seconds for event in reversed(self.events) if isinstance(event, RunFinished))
+
+
+def run(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> RunResult:
+    """Run a graph to its end.
+
+    Args:
+        graph: The graph.
+        input: The input; None goes on from the thread's checkpoint.
+        thread_id: The thread under which a saver keeps the run.
+        **options: As for LangGraph's ``stream``; with a saver, ``durability`` is ``"sync"`` unless given.
+
+    Returns:
+        The final state and the events.
+    """
+    watched = _Watch(graph, input, thread_id)
+    events = [watched.start, *_watch(graph, input, watched, options)]
+    return RunResult(watched.values, tuple(events))
+
+
+async def arun(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> RunResult:
+    """Run a graph to its end; see `run`."""
+    watched = _Watch(graph, input, thread_id)
+    events: list[RunEvent] = [watched.start]
+    async for event in _awatch(graph, input, watched, options):
+        events.append(event)
+    return RunResult(watched.values, tuple(events))
+
+
+def stream(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> Iterator[RunEvent]:
+    """Run a graph and yield its events as they happen; see `run` for the arguments."""
+    watched = _Watch(graph, input, thread_id)
+    yield watched.start
+    yield from _watch(graph, input, watched, options)
+
+
+async def astream(
+    graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any
+) -> AsyncIterator[RunEvent]:
+    """Run a graph and yield its events as they happen; see `run` for the arguments."""
+    watched = _Watch(graph, input, thread_id)
+    yield watched.start
+    async for event in _awatch(graph, input, watched, options):
+        yield event
+
+
+def resume(graph: BoundedGraph, *, thread_id: str, **options: Any) -> RunResult:
+    """Go on from a thread's last checkpoint: finished nodes do not run again.
+
+    Args:
+        graph: The graph, compiled with a saver.
+        thread_id: The thread.
+        **options: As for `run`.
+
+    Returns:
+        The final state and the events since the checkpoint. A run that had ended already is returned as it is.
+
+    Raises:
+        CheckpointError: If the thread has no checkpoint.
+    """
+    state = graph.get_state(_config(graph, thread_id))
+    if not state.values and not state.next:
+        raise CheckpointError(f"thread {thread_id!r} has no checkpoint to resume from; run it with an input first")
+    return run(graph, None, thread_id=thread_id, **options)
+
+
+def _config(graph: BoundedGraph, thread_id: str | None) -> RunnableConfig:
+    if graph.checkpointer and thread_id is None:
+        raise CheckpointError(f"graph {graph.name!r} has a checkpointer: give a thread_id under which to keep the run")
+    return {"configurable": {"thread_id": thread_id}} if thread_id else {}
+
+
+def _watch(graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, Any]) -> Iterator[RunEvent]:
+    try:
+        for mode, payload in graph.stream(input, watched.config, stream_mode=MODES, **watched.options(options)):
+            yield from watched.events(mode, payload)
+    except Exception as error:
+        yield watched.failed(error)
+        raise
+    yield watched.finished()
+
+
+async def _awatch(
+    graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, Any]
+) -> AsyncIterator[RunEvent]:
+    try:
+        async for mode, payload in graph.astream(input, watched.config, stream_mode=MODES, **watched.options(options)):
+            for event in watched.events(mode, payload):
+                yield event
+    except Exception as error:
+        yield watched.failed(error)
+        raise
+    yield watched.finished()
+
+
+class _Watch:
+    """Turns LangGraph's stream into events, and keeps the last values."""
+
+    def __init__(self, graph: BoundedGraph, input: Any, thread_id: str | None) -> None:
+        self.config = _config(graph, thread_id)
+        self.values: dict[str, Any] = {}
+        self.start = RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
+        self._saves = bool(graph.checkpointer)
+        self._began = time.perf_counter()
+        self._interrupted = False
+        self._visits: Counter[str] = Counter()
+        self._running: dict[str, tuple[int, float]] = {}
+
+    def options(self, given: dict[str, Any]) -> dict[str, Any]:
+        if given.get("config"):
+            self.config = cast("RunnableConfig", {**given["config"], **self.config})
+        rest = {key: value for key, value in given.items() if key != "config"}
+        return {"durability": "sync", **rest} if self._saves else rest
+
+    def events(self, mode: str, payload: Any) -> Iterator[RunEvent]:
+        if mode == "values":
+            self.values = payload
+        elif mode == "updates":
+            self._interrupted |= "__interrupt__" in payload
+        elif mode == "custom":
+            if isinstance(payload, dict) and cast("dict[str, Any]", payload).get("type") in CUSTOM_EVENTS:
+                yield run_event.validate_python(payload)
+        elif payload["name"] == NEW_RUN_NODE:
+            return
+        elif "triggers" in payload:
+            yield self._started(payload)
+        else:
+            yield self._finished(payload)
+
+    def _started(self, task: dict[str, Any]) -> RunEvent:
+        self._visits[task["name"]] += 1
+        self._running[task["id"]] = (self._visits[task["name"]], time.perf_counter())
+        return NodeStarted(node=task["name"], task_id=task["id"], visit=self._visits[task["name"]])
+
+    def _finished(self, task: dict[str, Any]) -> RunEvent:
+        node, now = task["name"], time.perf_counter()
+        # An error handler's task is reported at its end only: it runs within the failed node's superstep.
+        visit, began = self._running.pop(task["id"], (0, now))
+        if not visit:
+            self._visits[node] += 1
+            visit = self._visits[node]
+        return NodeFinished(
+            node=node, task_id=task["id"], visit=visit, seconds=now - began, update=dict(task["result"] or {}),
+            error=str(task["error"]) if task["error"] else None,
+        )  # fmt: skip
+
+    def finished(self) -> RunEvent:
+        seconds = time.perf_counter() - self._began
+        return RunFinished(
+            seconds=seconds, stop_reason=self.values.get(STOP_REASON), interrupted=self._interrupted
+        )
+
+    def failed(self, error: Exception) -> RunEvent:
+        return RunFailed(kind=type(error).__name__, message=str(error))

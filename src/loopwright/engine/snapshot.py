@@ -1,0 +1,51 @@
+"""Shows a state in a log line or an error: short, and without secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+SECRET = re.compile(r"(api_?key|secret|token|password|passwd|authorization|credential)", re.IGNORECASE)
+"""Names whose values are never shown."""
+
+MAX_VALUE = 200
+"""Characters shown of one value."""
+
+MAX_TOTAL = 1500
+"""Characters shown of a state."""
+
+
+def redacted(value: Any) -> Any:
+    """The same value with what looks like a secret by its name replaced by ``***``.
+
+    Args:
+        value: Anything; mappings, sequences and pydantic models are searched.
+    """
+    if isinstance(value, BaseModel):
+        return redacted(value.model_dump(mode="python"))
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value).items()
+        return {key: "***" if SECRET.search(str(key)) else redacted(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [redacted(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def snapshot(state: Any) -> str:
+    """One line that shows a state: redacted and truncated.
+
+    Args:
+        state: A mapping, a pydantic model, or anything else.
+    """
+    plain = redacted(state)
+    if not isinstance(plain, dict):
+        return _short(repr(plain), MAX_TOTAL)
+    shown = ", ".join(f"{key}={_short(repr(value), MAX_VALUE)}" for key, value in cast("dict[Any, Any]", plain).items())
+    return _short(shown, MAX_TOTAL)
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

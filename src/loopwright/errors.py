@@ -1,0 +1,168 @@
+"""Every exception that Loopwright raises, in one tree.
+
+::
+
+    LoopwrightError
+    ├── ConfigError                 a configuration key, value or file is wrong
+    ├── GraphError                  a graph cannot be bound, verified or loaded
+    │   ├── LoopDeclarationError    a Loop contradicts itself or the graph
+    │   └── UnboundedCycleError     a cycle crosses no bound
+    ├── NodeFailed                  a node raised; names the node and shows its input
+    │   └── NodeTimeout             a node took longer than its timeout (also a TimeoutError)
+    ├── CheckpointError             a checkpoint cannot be read, written or resumed
+    ├── ModelError                  a chat model is unknown, unreachable or answers badly
+    │   └── StructuredReplyError    a reply that still breaks its schema after the repairs
+    └── InputError                  the user's input is unusable
+        ├── ImageError              an image cannot be used
+        ├── UnknownNameError        a distortion, tool or option that nobody knows
+        └── PlannerError            no valid plan could be made from the query
+
+Reaching a bound is an outcome, not an exception: it is in the final state as ``stop_reason`` and raises nothing.
+
+A message names the culprit, says what is known, and gives the fix. The command line prints the message alone, without a
+traceback, and exits with 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class LoopwrightError(Exception):
+    """The root of the tree: catch it to catch everything that Loopwright raises on purpose."""
+
+
+class ConfigError(LoopwrightError):
+    """A configuration key, value or file is wrong."""
+
+
+class GraphError(LoopwrightError):
+    """A graph cannot be bound, verified or loaded."""
+
+
+class LoopDeclarationError(GraphError):
+    """A `Loop` contradicts itself, another loop, or the graph that it is bound to.
+
+    Attributes:
+        loop: The name of the loop.
+    """
+
+    def __init__(self, loop: str, message: str) -> None:
+        super().__init__(f"loop {loop!r}: {message}")
+        self.loop = loop
+
+
+class UnboundedCycleError(GraphError):
+    """A cycle of the graph crosses no bound.
+
+    Attributes:
+        cycles: Each cycle as the names of its nodes, in order, without the repeated first one.
+    """
+
+    def __init__(self, cycles: Iterable[tuple[str, ...]], fix: str) -> None:
+        self.cycles = tuple(cycles)
+        shown = "; ".join(" -> ".join((*cycle, cycle[0])) for cycle in self.cycles)
+        super().__init__(f"unbounded cycle: {shown}. {fix}")
+
+
+class NodeFailed(LoopwrightError):
+    """A node raised an exception, which is its ``__cause__``.
+
+    Attributes:
+        node: The name of the node.
+        attempt: The attempt that failed, from 1.
+        snapshot: The node's input, redacted and truncated.
+    """
+
+    def __init__(self, node: str, message: str, *, attempt: int = 1, snapshot: str = "") -> None:
+        shown = f"; its input was {snapshot}" if snapshot else ""
+        super().__init__(f"node {node!r} failed on attempt {attempt}: {message}{shown}")
+        self.node = node
+        self.attempt = attempt
+        self.snapshot = snapshot
+
+
+class NodeTimeout(NodeFailed, TimeoutError):
+    """A node took longer than its timeout.
+
+    Attributes:
+        seconds: The timeout.
+    """
+
+    def __init__(self, node: str, seconds: float, *, attempt: int = 1, snapshot: str = "") -> None:
+        super().__init__(node, f"no result within its timeout of {seconds:g} s", attempt=attempt, snapshot=snapshot)
+        self.seconds = seconds
+
+
+class CheckpointError(LoopwrightError):
+    """A checkpoint cannot be read, written or resumed."""
+
+
+class ModelError(LoopwrightError):
+    """A chat model is unknown, unreachable, or answers badly."""
+
+
+class StructuredReplyError(ModelError):
+    """A model's reply still breaks its schema after the repairs that were allowed.
+
+    Attributes:
+        node: The node that asked, if it said so.
+        schema: The name of the schema.
+        reply: The last reply, truncated.
+    """
+
+    def __init__(self, schema: str, reply: str, problem: str, repairs: int, *, node: str | None = None) -> None:
+        asked = f"node {node!r}: " if node else ""
+        super().__init__(
+            f"{asked}the model's reply is not a valid {schema} after {repairs} repair(s): {problem}. "
+            f"It replied {reply[:200]!r}. Try a larger model, or allow more repairs."
+        )
+        self.node = node
+        self.schema = schema
+        self.reply = reply[:2000]
+
+
+class InputError(LoopwrightError):
+    """The user's input is unusable."""
+
+
+class ImageError(InputError):
+    """An image cannot be used: missing, not an image, broken, too large, or of the wrong size."""
+
+
+class UnknownNameError(InputError):
+    """A name that nobody knows.
+
+    Attributes:
+        kind: What the name should have been, for example ``"tool"``.
+        name: The name as given.
+        known: The names that are known.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+        super().__init__(unknown_name_message(kind, name, self.known))
+
+
+class PlannerError(InputError):
+    """No valid plan could be made from the query."""
+
+
+def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
+    """Say that a name is unknown, which one was probably meant, and which there are.
+
+    Args:
+        kind: What the name should have been, for example ``"configuration key"``.
+        name: The name as given.
+        known: The names that are known.
+
+    Returns:
+        One line.
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {name!r}.{guess} Known: {', '.join(names) or 'none'}."

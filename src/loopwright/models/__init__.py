@@ -1,0 +1,31 @@
+"""Chat models: one per node from configuration, structured replies, usage, and versioned prompts.
+
+"No model" is the default: without configuration `ModelRegistry.chat` gives None, and a workflow runs on rules and
+measurements. LangChain's provider packages are imported only when a configured model is first used.
+"""
+
+from __future__ import annotations
+
+from loopwright.models.guard import allow_model_requests, model_requests_allowed
+from loopwright.models.prompts import Prompt, PromptLibrary
+from loopwright.models.registry import Assignable, ModelRegistry
+from loopwright.models.spec import ModelSpec, StructuredMethod
+from loopwright.models.structured import aask, ask
+from loopwright.models.usage import PriceTable, Usage, UsageRecorder, model_name
+
+__all__ = [
+    "Assignable",
+    "ModelRegistry",
+    "ModelSpec",
+    "PriceTable",
+    "Prompt",
+    "PromptLibrary",
+    "StructuredMethod",
+    "Usage",
+    "UsageRecorder",
+    "aask",
+    "allow_model_requests",
+    "ask",
+    "model_name",
+    "model_requests_allowed",
+]

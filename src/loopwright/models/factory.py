@@ -1,0 +1,209 @@
+"""From a `ModelSpec` to a LangChain chat model, with every failure in plain words and no secret in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import AliasChoices, SecretStr, ValidationError
+
+from loopwright.errors import ModelError, unknown_name_message
+from loopwright.models.guard import RequestGuard, require_model_requests
+from loopwright.models.spec import ModelSpec
+from loopwright.models.validation import problem_lines
+
+STRUCTURED_KEY = "loopwright_structured"
+"""In a model's ``metadata``: the declared `StructuredMethod`."""
+
+NO_KEY = "not-needed"
+"""Sent to a ``base_url`` for which no key is configured: clients insist on one, and local servers ignore it."""
+
+
+class Provider(NamedTuple):
+    """What we know about a provider beyond LangChain."""
+
+    extra: str
+    """The extra of this package that installs it."""
+    key_env: tuple[str, ...] = ()
+    """The environment variables that its client reads a key from."""
+    key_late: bool = False
+    """Whether its class accepts a missing key and only fails at the first request."""
+    renamed: Mapping[str, str] = {}
+    """Our field names that its class calls differently."""
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "anthropic": Provider("anthropic", ("ANTHROPIC_API_KEY",), key_late=True),
+    "google_genai": Provider("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    "ollama": Provider("ollama", renamed={"max_tokens": "num_predict"}),
+    "openai": Provider("openai", ("OPENAI_API_KEY",)),
+}
+"""The providers with an extra of their own. LangChain knows more, and they work too."""
+
+
+def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
+    """Make the chat model that a spec describes; nothing is sent yet.
+
+    Args:
+        spec: The model.
+        node: The node that it is for, for messages.
+
+    Returns:
+        The model, guarded by `allow_model_requests`.
+
+    Raises:
+        ModelError: If requests are blocked, a package or a key is missing, or provider or options are wrong.
+    """
+    where = f"node {node!r}, model {spec.model!r}"
+    require_model_requests(f"{where} was about to be made")
+    arguments = _arguments(spec, where)
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise ModelError(f"{where}: {_install(spec, error)}") from None
+    problem = ""
+    try:
+        model = init_chat_model(spec.name, model_provider=spec.provider, **arguments)
+    except ImportError as error:
+        problem = _install(spec, error)
+    except Exception as error:
+        problem = _explain(spec, error)
+    else:
+        _refuse_ignored(model, arguments, where)
+        model.callbacks = [*_handlers(model), RequestGuard(spec.model)]
+        model.metadata = {**(model.metadata or {}), STRUCTURED_KEY: spec.structured}
+        return model
+    # Raised outside of the handlers, so that the provider's exception, which can show its input, is not even a context.
+    raise ModelError(f"{where}: {problem}")
+
+
+def _handlers(model: BaseChatModel) -> list[Any]:
+    return list(model.callbacks) if isinstance(model.callbacks, list) else []
+
+
+def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
+    known = PROVIDERS.get(spec.provider)
+    renamed = known.renamed if known else {}
+    given = {
+        name: value
+        for name in ("temperature", "max_tokens", "timeout", "max_retries", "base_url")
+        if (value := getattr(spec, name)) is not None
+    }
+    if spec.provider == "ollama":
+        # Its class has no retries, and takes the timeout only as an option of its HTTP client.
+        given.pop("max_retries")
+        if "timeout" in given:
+            given["client_kwargs"] = {**spec.options.get("client_kwargs", {}), "timeout": given.pop("timeout")}
+    arguments = {**spec.options, **{renamed.get(name, name): value for name, value in given.items()}}
+    key = _key(spec, where)
+    if key is not None:
+        arguments["api_key"] = key
+    return arguments
+
+
+def _key(spec: ModelSpec, where: str) -> SecretStr | None:
+    """The key to hand over, or None to leave it to the provider's client."""
+    if spec.api_key is not None:
+        return spec.api_key
+    if spec.api_key_env is not None:
+        value = os.environ.get(spec.api_key_env)
+        if not value:
+            raise ModelError(f"{where}: the environment variable {spec.api_key_env} (api_key_env) is not set")
+        return SecretStr(value)
+    known = PROVIDERS.get(spec.provider)
+    if known is None or not known.key_env or "api_key" in spec.options:
+        return None
+    if spec.base_url is not None:
+        # The provider's own key must not go to a host that somebody else runs.
+        return SecretStr(NO_KEY)
+    if known.key_late and not any(os.environ.get(name) for name in known.key_env):
+        raise ModelError(f"{where}: {_missing_key(known)}")
+    return None
+
+
+def _missing_key(known: Provider) -> str:
+    names = " or ".join(known.key_env)
+    return f"no API key. Set the environment variable {names}, or name another one in api_key_env"
+
+
+def _install(spec: ModelSpec, error: ImportError) -> str:
+    missing = error.name or getattr(error.__cause__, "name", None) or "a package"
+    known = PROVIDERS.get(spec.provider)
+    if known is not None:
+        command = f"pip install 'loopwright[{known.extra}]'"
+    else:
+        top = missing.partition(".")[0].replace("_", "-")
+        command = f"pip install 'loopwright[chat]' {top if top.startswith('langchain-') else ''}".rstrip()
+    return f"{missing} cannot be imported. Install it: {command}"
+
+
+def _explain(spec: ModelSpec, error: Exception) -> str:
+    known = PROVIDERS.get(spec.provider)
+    if known is None and isinstance(error, ValueError) and "provider" in str(error):
+        names = unknown_name_message("model provider", spec.provider, PROVIDERS)
+        return f"{names} LangChain's init_chat_model knows more."
+    given = spec.api_key or spec.api_key_env or "api_key" in spec.options
+    if known is not None and known.key_env and not given and not any(os.environ.get(name) for name in known.key_env):
+        return _missing_key(known)
+    if isinstance(error, ValidationError):
+        return "; ".join(problem_lines(error, show_input=False))
+    return redact(f"{type(error).__name__}: {error}", _secrets(spec))[:300]
+
+
+def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: str) -> None:
+    """Refuse an argument that the class dropped silently: a setting must never be read and ignored."""
+    known: set[str] = {*cast("Mapping[str, Any]", getattr(model, "model_kwargs", None) or {})}
+    for name, field in type(model).model_fields.items():
+        aliases = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else []
+        # What is not a string is a path into nested input, which no argument's name can match.
+        known.update(a for a in (name, field.alias, field.validation_alias, *aliases) if isinstance(a, str))
+    unknown = sorted(name for name in arguments if name not in known)
+    # A class that knows no retries makes none, which is what 0 asks for.
+    if "max_retries" in unknown and arguments["max_retries"] == 0:
+        unknown.remove("max_retries")
+    if unknown:
+        raise ModelError(
+            f"{where}: {type(model).__name__} has no setting {', '.join(map(repr, unknown))}. "
+            f"Known: {', '.join(sorted(type(model).model_fields))}."
+        )
+
+
+def _secrets(spec: ModelSpec) -> list[str]:
+    known = PROVIDERS.get(spec.provider)
+    names = [*(known.key_env if known else ()), *([spec.api_key_env] if spec.api_key_env else [])]
+    values = [os.environ.get(name, "") for name in names]
+    if spec.api_key is not None:
+        values.append(spec.api_key.get_secret_value())
+    # Any long text among the options can be a token or a header.
+    values.extend(text for text in _texts(spec.options) if len(text) >= 8)
+    return values
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, SecretStr):
+        yield value.get_secret_value()
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in cast("Mapping[Any, Any]", value).values():
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in cast("list[Any]", value):
+            yield from _texts(item)
+
+
+def redact(text: str, secrets: list[str]) -> str:
+    """Replace each secret in a text by ``***``.
+
+    Args:
+        text: Any text.
+        secrets: What must not be seen; empty ones are skipped.
+
+    Returns:
+        The text without them.
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text

@@ -1,0 +1,87 @@
+"""The switch that blocks real model requests, so that a test can never spend money by accident."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage
+
+from loopwright.errors import ModelError
+
+
+class _Switch:
+    """One flag for all threads: a context variable would not reach threads that were started before."""
+
+    def __init__(self) -> None:
+        self.allowed = True
+        self.lock = threading.Lock()
+
+
+_switch = _Switch()
+
+
+@contextmanager
+def allow_model_requests(allowed: bool = True) -> Generator[None]:
+    """Allow or block every model that a `ModelRegistry` makes, in all threads, and restore the former state at the end.
+
+    Models handed over ready-made, such as `loopwright.testing.ScriptedChatModel`, are not affected.
+
+    Args:
+        allowed: False to block.
+
+    Yields:
+        Nothing.
+    """
+    with _switch.lock:
+        before, _switch.allowed = _switch.allowed, allowed
+    try:
+        yield
+    finally:
+        with _switch.lock:
+            _switch.allowed = before
+
+
+def model_requests_allowed() -> bool:
+    """Whether models made by a registry may be made and called now."""
+    return _switch.allowed
+
+
+def require_model_requests(what: str) -> None:
+    """Refuse when model requests are blocked.
+
+    Args:
+        what: What was about to happen, for the message.
+
+    Raises:
+        ModelError: If they are blocked.
+    """
+    if not _switch.allowed:
+        raise ModelError(
+            f"{what}, but model requests are blocked here. Assign a fake such as "
+            "loopwright.testing.ScriptedChatModel, or allow it: with allow_model_requests(): ..."
+        )
+
+
+class RequestGuard(BaseCallbackHandler):
+    """Stops a request of a registry's model while requests are blocked, also if the model was made before."""
+
+    raise_error = True
+    run_inline = True
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        """Called by LangChain just before a request is sent.
+
+        Raises:
+            ModelError: If requests are blocked.
+        """
+        require_model_requests(f"model {self.model!r} was about to be called")

@@ -1,0 +1,185 @@
+"""Versioned prompt texts that ship with the package.
+
+A prompt is a Markdown file ``ID.vVERSION.md`` in the ``prompts`` folder of its workflow::
+
+    ---
+    id: planner
+    version: 2
+    ---
+    Decide what the question needs. Question: {{query}}
+
+Only ``{{name}}`` is special, so that JSON examples need no escapes. An edit is a new file with the next version; the
+old one stays, because recorded runs refer to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Self, cast
+
+import yaml
+
+from loopwright.errors import ConfigError, unknown_name_message
+
+_FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", re.DOTALL)
+_VALUE = re.compile(r"\{\{ *([a-z_][a-z0-9_]*) *\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One version of one prompt."""
+
+    id: str
+    """Its name within its workflow."""
+    version: int
+    """From 1; a higher one is newer."""
+    text: str
+    """The text with its examples and its ``{{name}}`` places."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The values that `render` takes."""
+        return frozenset(_VALUE.findall(self.text))
+
+    @property
+    def digest(self) -> str:
+        """The first 12 hexadecimal digits of the text's SHA-256: a run that records it can be told from an edit."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    def render(self, **values: str | int | float) -> str:
+        """Put values into the text. Each goes in as it is: braces inside of a value mean nothing.
+
+        Args:
+            values: One for each name in the text.
+
+        Returns:
+            The text for the model.
+
+        Raises:
+            ConfigError: If a value is missing or is not asked for; the message names them all.
+        """
+        missing, unknown = sorted(self.names - values.keys()), sorted(values.keys() - self.names)
+        if missing or unknown:
+            faults = [f"missing: {', '.join(missing)}"] if missing else []
+            faults += [f"unknown: {', '.join(unknown)}"] if unknown else []
+            raise ConfigError(
+                f"prompt {self.id!r} v{self.version}: values {'; '.join(faults)}. "
+                f"It takes: {', '.join(sorted(self.names)) or 'none'}."
+            )
+        return _VALUE.sub(lambda place: str(values[place[1]]), self.text)
+
+    @classmethod
+    def parse(cls, source: str, name: str) -> Self:
+        """Read one prompt file.
+
+        Args:
+            source: The content of the file.
+            name: The name of the file, which must be ``ID.vVERSION.md``.
+
+        Returns:
+            The prompt.
+
+        Raises:
+            ConfigError: If the front matter, the name or a place in the text is wrong.
+        """
+        match = _FRONT.match(source)
+        if match is None:
+            raise ConfigError(f"prompt file {name!r}: it should start with front matter between two lines of ---")
+        try:
+            front: Any = yaml.safe_load(match[1])
+        except yaml.YAMLError as error:
+            raise ConfigError(f"prompt file {name!r}: its front matter is not YAML: {error}") from error
+        fields = cast("dict[str, Any]", front) if isinstance(front, dict) else {}
+        identity, version = fields.get("id"), fields.get("version")
+        if set(fields) != {"id", "version"} or not isinstance(identity, str) or type(version) is not int or version < 1:
+            raise ConfigError(f"prompt file {name!r}: its front matter should be an id and a version from 1, no more")
+        if name != f"{identity}.v{version}.md":
+            raise ConfigError(f"prompt file {name!r}: its front matter says that it is {identity}.v{version}.md")
+        text = match[2].strip()
+        stray = _VALUE.sub("", text).find("{{")
+        if stray >= 0:
+            shown = _VALUE.sub("", text)[stray : stray + 30]
+            raise ConfigError(f"prompt file {name!r}: {shown!r} is not a {{{{name}}}} of small letters, digits and _")
+        return cls(identity, version, text)
+
+
+class PromptLibrary:
+    """All versions of a workflow's prompts.
+
+    Args:
+        prompts: The prompts.
+
+    Raises:
+        ConfigError: If one version is there twice.
+    """
+
+    def __init__(self, prompts: Iterable[Prompt]) -> None:
+        self._prompts: dict[str, dict[int, Prompt]] = {}
+        for prompt in prompts:
+            versions = self._prompts.setdefault(prompt.id, {})
+            if prompt.version in versions:
+                raise ConfigError(f"prompt {prompt.id!r} has version {prompt.version} twice; number the edit anew")
+            versions[prompt.version] = prompt
+
+    @classmethod
+    def of_package(cls, package: str) -> Self:
+        """Load every prompt of a package, for example ``"loopwright.workflows.iqa"``.
+
+        Args:
+            package: The package whose ``prompts`` folder holds the files.
+
+        Returns:
+            The library.
+
+        Raises:
+            ConfigError: If there is no prompt or one of them is wrong.
+        """
+        folder = files(package) / "prompts"
+        entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []
+        prompts = [Prompt.parse(entry.read_text("utf-8"), entry.name) for entry in entries if entry.name[-3:] == ".md"]
+        if not prompts:
+            raise ConfigError(f"package {package!r} has no prompt files (*.md) in its folder prompts")
+        return cls(prompts)
+
+    def ids(self) -> list[str]:
+        """The names of all prompts, sorted."""
+        return sorted(self._prompts)
+
+    def versions(self, prompt: str) -> list[int]:
+        """The versions of a prompt, oldest first.
+
+        Args:
+            prompt: Its name.
+
+        Returns:
+            The versions.
+
+        Raises:
+            ConfigError: If nobody knows it.
+        """
+        if prompt not in self._prompts:
+            raise ConfigError(unknown_name_message("prompt", prompt, self._prompts))
+        return sorted(self._prompts[prompt])
+
+    def get(self, prompt: str, version: int | None = None) -> Prompt:
+        """One prompt.
+
+        Args:
+            prompt: Its name.
+            version: Which version; None for the newest.
+
+        Returns:
+            The prompt.
+
+        Raises:
+            ConfigError: If nobody knows it, or not in this version.
+        """
+        versions = self.versions(prompt)
+        wanted = versions[-1] if version is None else version
+        if wanted not in versions:
+            raise ConfigError(f"prompt {prompt!r} has no version {wanted}. Known: {', '.join(map(str, versions))}.")
+        return self._prompts[prompt][wanted]

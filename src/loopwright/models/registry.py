@@ -1,0 +1,137 @@
+"""One chat model per node, from configuration, changeable while the program runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from langchain_core.language_models import BaseChatModel
+
+from loopwright.errors import ConfigError, unknown_name_message
+from loopwright.models.factory import make_chat
+from loopwright.models.spec import ModelSpec, parse_spec
+from loopwright.models.usage import model_name
+
+Assignable: TypeAlias = str | Mapping[str, Any] | ModelSpec | BaseChatModel | None
+"""What a node can be given: ``"provider:name"``, a mapping, a `ModelSpec`, a ready chat model, or None for no model."""
+
+DEFAULT = "default"
+"""The entry that serves every node without an entry of its own."""
+
+
+class ModelRegistry:
+    """Which chat model serves which node.
+
+    Without configuration no node has a model, and a workflow runs on rules and measurements. A model is made at the
+    first `chat` that needs it: until then neither its package nor its key is looked for. All methods may be called from
+    several threads.
+
+    Example:
+        >>> registry = ModelRegistry({"planner": "openai:gpt-4.1-mini", "default": None})
+        >>> registry.describe()
+        {'default': None, 'planner': 'openai:gpt-4.1-mini'}
+        >>> registry.chat("summarizer") is None
+        True
+    """
+
+    def __init__(
+        self, assignments: Mapping[str, Assignable] | None = None, *, nodes: Iterable[str] | None = None
+    ) -> None:
+        """Read the assignments; no model is made yet.
+
+        Args:
+            assignments: For each node (or ``"default"``) its model.
+            nodes: The names of the nodes that may have a model; None accepts any name.
+
+        Raises:
+            ConfigError: If a node is unknown or a spec is wrong.
+        """
+        self._nodes = None if nodes is None else frozenset(nodes)
+        self._lock = threading.RLock()
+        self._assigned: dict[str, ModelSpec | BaseChatModel | None] = {}
+        self._made: dict[str, BaseChatModel] = {}
+        for node, value in (assignments or {}).items():
+            self.assign(node, value)
+
+    def assign(self, node: str, model: Assignable) -> None:
+        """Give a node another model, from its next `chat` on; calls in flight keep the old one.
+
+        Args:
+            node: The node, or ``"default"``.
+            model: Its model; None for no model, also where there is a default.
+
+        Raises:
+            ConfigError: If the node is unknown or the spec is wrong. The old assignment then stays.
+        """
+        self._require_known(node)
+        value = model if model is None or isinstance(model, BaseChatModel) else parse_spec(model, f"node {node!r}")
+        with self._lock:
+            self._assigned[node] = value
+            self._made.pop(node, None)
+
+    def unassign(self, node: str) -> None:
+        """Take a node's own entry away, so that the default serves it again.
+
+        Args:
+            node: The node; one without an entry is left as it is.
+
+        Raises:
+            ConfigError: If the node is unknown.
+        """
+        self._require_known(node)
+        with self._lock:
+            self._assigned.pop(node, None)
+            self._made.pop(node, None)
+
+    def chat(self, node: str) -> BaseChatModel | None:
+        """The chat model of a node, made on first use and kept.
+
+        Args:
+            node: The node.
+
+        Returns:
+            The model, or None if the node shall run without one.
+
+        Raises:
+            ConfigError: If the node is unknown.
+            ModelError: If the model cannot be made; the message gives the reason and the fix, never a key.
+        """
+        self._require_known(node)
+        with self._lock:
+            entry = node if node in self._assigned else DEFAULT
+            assigned = self._assigned.get(entry)
+            if not isinstance(assigned, ModelSpec):
+                return assigned
+            if entry not in self._made:
+                self._made[entry] = make_chat(assigned, node)
+            return self._made[entry]
+
+    def check(self) -> None:
+        """Make every configured model now, so that a wrong one is found before a run; nothing is sent.
+
+        Raises:
+            ModelError: For the first model that cannot be made.
+        """
+        for node in self.describe():
+            self.chat(node)
+
+    def describe(self) -> dict[str, str | None]:
+        """Say which model each entry has, by name alone.
+
+        Returns:
+            For each entry, sorted, ``"provider:name"``, a ready model's name, or None.
+        """
+        with self._lock:
+            assigned = dict(self._assigned)
+        return {
+            node: value.model if isinstance(value, ModelSpec) else None if value is None else model_name(value)
+            for node, value in sorted(assigned.items())
+        }
+
+    def __repr__(self) -> str:
+        return f"ModelRegistry({self.describe()!r})"
+
+    def _require_known(self, node: str) -> None:
+        if self._nodes is not None and node != DEFAULT and node not in self._nodes:
+            raise ConfigError(unknown_name_message("node in the model assignments", node, {*self._nodes, DEFAULT}))

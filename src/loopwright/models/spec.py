@@ -1,0 +1,115 @@
+"""Which chat model to use and how: one validated value, without any model behind it yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+    field_serializer,
+    field_validator,
+)
+
+from loopwright.errors import ConfigError
+from loopwright.models.validation import problem_lines
+
+StructuredMethod = Literal["auto", "json_schema", "prompt"]
+"""How a structured reply is asked for.
+
+``json_schema``: the provider enforces the schema. ``prompt``: the schema is put into the prompt and the JSON is found
+in the text. ``auto``: the provider's way where the model offers one, else the prompt.
+"""
+
+
+class ModelSpec(BaseModel):
+    """One chat model as configured. Secrets are in neither its ``repr`` nor its dump."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    model: str
+    """Provider and name, for example ``"openai:gpt-4.1-mini"`` or ``"ollama:qwen2.5"``."""
+    temperature: float | None = Field(default=0.0, ge=0)
+    """0 for the most repeatable replies; None leaves it to the provider, as some reasoning models demand."""
+    max_tokens: PositiveInt | None = None
+    """The longest reply in tokens; None leaves it to the provider."""
+    timeout: PositiveFloat | None = None
+    """Seconds for one request; None leaves it to the provider."""
+    max_retries: NonNegativeInt = 0
+    """Retries inside the provider's client. 0, because the node's own policy counts and reports its retries."""
+    base_url: str | None = None
+    """Another server that speaks the provider's protocol. It is sent a key only if one is given here."""
+    api_key: SecretStr | None = None
+    """The key itself. Better leave it to the provider's environment variable, or name another in `api_key_env`."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key, read when the model is made."""
+    structured: StructuredMethod = "auto"
+    """How structured replies are asked for."""
+    options: dict[str, Any] = Field(default_factory=dict, repr=False)
+    """Anything else that the provider's LangChain class takes; an option that it does not know is an error."""
+
+    @field_validator("model")
+    @classmethod
+    def _has_provider(cls, value: str) -> str:
+        provider, colon, name = value.partition(":")
+        if not (colon and provider.strip() and name.strip()):
+            raise ValueError("should be 'provider:name', for example 'openai:gpt-4.1-mini' or 'ollama:qwen2.5'")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _has_no_credentials(cls, value: str | None) -> str | None:
+        if value is not None:
+            parts = urlsplit(value)
+            if parts.scheme not in ("http", "https") or not parts.netloc:
+                raise ValueError("should start with http:// or https:// and name a host")
+            if "@" in parts.netloc:
+                raise ValueError("should not contain a user name or password; use api_key or api_key_env")
+        return value
+
+    @field_serializer("options")
+    def _mask(self, options: dict[str, Any]) -> dict[str, str]:
+        return dict.fromkeys(options, "***")
+
+    @property
+    def provider(self) -> str:
+        """The part before the first colon, for example ``"openai"``."""
+        return self.model.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """The part after the first colon, for example ``"gpt-4.1-mini"``."""
+        return self.model.partition(":")[2]
+
+
+def parse_spec(value: str | Mapping[str, Any] | ModelSpec, where: str) -> ModelSpec:
+    """Read one assignment of a configuration.
+
+    Args:
+        value: ``"provider:name"``, or a mapping of `ModelSpec`'s fields, or a spec.
+        where: Whose model it is, for the message.
+
+    Returns:
+        The spec.
+
+    Raises:
+        ConfigError: If it is not a valid spec. The message shows no value, because one may be a secret.
+    """
+    if isinstance(value, ModelSpec):
+        return value
+    fields = {"model": value} if isinstance(value, str) else dict(value)
+    problem = ""
+    try:
+        return ModelSpec.model_validate(fields)
+    except ValidationError as error:
+        problem = "; ".join(problem_lines(error, show_input=False))
+    # Raised here and not above: as a context, pydantic's error would carry the values along.
+    raise ConfigError(f"the model of {where}: {problem}. Known fields: {', '.join(ModelSpec.model_fields)}.")

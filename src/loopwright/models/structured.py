@@ -1,0 +1,244 @@
+"""Structured replies: ask, validate, tell the model what was wrong, ask again, a bounded number of times."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    SystemMessage,
+    convert_to_messages,
+)
+from langchain_core.runnables import Runnable, RunnableParallel, RunnableSequence
+from pydantic import BaseModel, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+
+from loopwright.errors import ConfigError, ModelError, StructuredReplyError
+from loopwright.models.factory import STRUCTURED_KEY
+from loopwright.models.replies import find_json_object, reply_text
+from loopwright.models.spec import StructuredMethod
+from loopwright.models.usage import UsageRecorder, model_name
+from loopwright.models.validation import problem_lines
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=BaseModel)
+
+Messages = str | Sequence[MessageLikeRepresentation]
+"""One text, or messages in any form that LangChain accepts."""
+
+_SHOWN_BACK = 4000
+"""So many characters of a bad reply are shown to the model again, to keep the prompt short."""
+
+
+def ask(
+    model: BaseChatModel,
+    messages: Messages,
+    schema: type[T],
+    *,
+    repairs: int = 2,
+    node: str | None = None,
+    usage: UsageRecorder | None = None,
+    method: StructuredMethod | None = None,
+) -> T:
+    """Ask a model for a reply that fits a schema.
+
+    A reply that does not fit is answered with what was wrong, and the model is asked again. What the model's client
+    raises (no connection, 429, 500, a timeout, a reply cut off by the token limit) is not a reply: it is counted and
+    raised unchanged, so that the node's retry policy sees it.
+
+    Args:
+        model: The chat model.
+        messages: The prompt.
+        schema: The pydantic model of the reply; describe its fields, use enums for closed lists.
+        repairs: How often the model is asked again after a bad reply; 0 never.
+        node: The node that asks, for usage, logs and messages.
+        usage: Counts every call, those with bad replies and those that raised too.
+        method: How to ask; None takes what the model's `ModelSpec` declares, else ``"auto"``.
+
+    Returns:
+        The validated reply.
+
+    Raises:
+        StructuredReplyError: If the last reply that was allowed does not fit either.
+        ModelError: If the method is ``"json_schema"`` and the model's class does not offer it.
+        ConfigError: If `repairs` is negative.
+    """
+    talk = _Conversation(model, messages, schema, repairs, node, usage, method)
+    while True:
+        with talk.counting_failure():
+            reply = talk.runnable.invoke(talk.prompt)
+        answer = talk.read(reply)
+        if answer is not None:
+            return answer
+
+
+async def aask(
+    model: BaseChatModel,
+    messages: Messages,
+    schema: type[T],
+    *,
+    repairs: int = 2,
+    node: str | None = None,
+    usage: UsageRecorder | None = None,
+    method: StructuredMethod | None = None,
+) -> T:
+    """Do what `ask` does, without blocking the event loop.
+
+    Args:
+        model: See `ask`.
+        messages: See `ask`.
+        schema: See `ask`.
+        repairs: See `ask`.
+        node: See `ask`.
+        usage: See `ask`; a call that is cancelled counts as failed.
+        method: See `ask`.
+
+    Returns:
+        The validated reply.
+
+    Raises:
+        StructuredReplyError: If the last reply that was allowed does not fit either.
+        ModelError: If the method is ``"json_schema"`` and the model's class does not offer it.
+        ConfigError: If `repairs` is negative.
+    """
+    talk = _Conversation(model, messages, schema, repairs, node, usage, method)
+    while True:
+        with talk.counting_failure():
+            reply = await talk.runnable.ainvoke(talk.prompt)
+        answer = talk.read(reply)
+        if answer is not None:
+            return answer
+
+
+class _Conversation(Generic[T]):
+    """Everything of a structured question except the waiting, so that `ask` and `aask` share it."""
+
+    def __init__(
+        self,
+        model: BaseChatModel,
+        messages: Messages,
+        schema: type[T],
+        repairs: int,
+        node: str | None,
+        usage: UsageRecorder | None,
+        method: StructuredMethod | None,
+    ) -> None:
+        if repairs < 0:
+            raise ConfigError(f"repairs is {repairs}; it should be 0 or more")
+        self.schema = schema
+        self.repairs = repairs
+        self.node = node
+        self.usage = usage
+        self.model = model_name(model)
+        self.bad_replies = 0
+        wanted = method or _declared(model)
+        json_schema = schema.model_json_schema(schema_generator=_ShortJsonSchema)
+        enforced = None if wanted == "prompt" else _enforce(model, json_schema)
+        if enforced is None and wanted == "json_schema":
+            raise ModelError(
+                f"model {self.model!r}: {type(model).__name__} cannot enforce a JSON schema. Use structured: prompt."
+            )
+        asked = convert_to_messages([messages] if isinstance(messages, str) else messages)
+        instruction = "Reply with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
+            json_schema, ensure_ascii=False, separators=(",", ":")
+        )
+        self.runnable: Runnable[Any, Any] = enforced or model
+        self.first = asked if enforced else _with_instruction(asked, instruction)
+        # A server may ignore the schema that it was sent; then the model has not seen it yet.
+        self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
+        self.prompt: list[BaseMessage] = self.first
+
+    @contextmanager
+    def counting_failure(self) -> Generator[None]:
+        """Count a call that raises, also one that is cancelled, and let the exception pass."""
+        try:
+            yield
+        except BaseException:
+            if self.usage is not None:
+                self.usage.record_failure(model=self.model, node=self.node)
+            raise
+
+    def read(self, reply: Any) -> T | None:
+        """Validate a reply; None means that `prompt` is to be sent next."""
+        message = cast("BaseMessage", reply["raw"] if isinstance(reply, dict) else reply)
+        if self.usage is not None:
+            self.usage.record(message, model=self.model, node=self.node)
+        text = reply_text(message)
+        try:
+            return self.schema.model_validate_json(find_json_object(text))
+        except ValidationError as error:
+            problems = problem_lines(error)
+        except ValueError as error:
+            refusal = message.additional_kwargs.get("refusal")
+            problems = [f"the model refused: {refusal}" if refusal else str(error)]
+        if self.bad_replies == self.repairs:
+            raise StructuredReplyError(self.schema.__name__, text, "; ".join(problems), self.repairs, node=self.node)
+        self.bad_replies += 1
+        logger.info(
+            "node %r: the reply of %s is not a valid %s, asking again (%d/%d): %s",
+            self.node,
+            self.model,
+            self.schema.__name__,
+            self.bad_replies,
+            self.repairs,
+            "; ".join(problems),
+        )
+        self.prompt = [
+            *self.first,
+            AIMessage(text[:_SHOWN_BACK] or "(empty reply)"),
+            HumanMessage("Your reply cannot be used:\n" + "\n".join(f"- {p}" for p in problems) + f"\n{self.reminder}"),
+        ]
+        return None
+
+
+def _declared(model: BaseChatModel) -> StructuredMethod:
+    declared = (model.metadata or {}).get(STRUCTURED_KEY)
+    if declared in ("json_schema", "prompt"):
+        return declared
+    return "prompt" if (model.profile or {}).get("structured_output") is False else "auto"
+
+
+def _enforce(model: BaseChatModel, json_schema: dict[str, Any]) -> Runnable[Any, Any] | None:
+    """The model bound to the schema in the best way that its class offers, or None if it offers none."""
+    # The schema goes in as a dict: given a pydantic class, some clients validate inside the call and lose the reply.
+    for options in ({"method": "json_schema"}, {}):
+        try:
+            return _without_parser(model.with_structured_output(json_schema, include_raw=True, **options))
+        except (NotImplementedError, ValueError):
+            continue
+    return None
+
+
+def _without_parser(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
+    """The part that calls the model; all of it where it is not built in the usual way.
+
+    LangChain's own parser mends truncated JSON, which we must not, and it takes quadratic time: 50 s of CPU were
+    measured for 100,000 characters of prose.
+    """
+    first = runnable.first if isinstance(runnable, RunnableSequence) else None
+    if isinstance(first, RunnableParallel) and set(first.steps__) == {"raw"}:
+        return first.steps__["raw"]
+    return runnable
+
+
+def _with_instruction(messages: list[BaseMessage], instruction: str) -> list[BaseMessage]:
+    """Put the instruction into the one system message that every model accepts: the first."""
+    if messages and isinstance(messages[0], SystemMessage):
+        return [SystemMessage(f"{messages[0].text}\n\n{instruction}"), *messages[1:]]
+    return [SystemMessage(instruction), *messages]
+
+
+class _ShortJsonSchema(GenerateJsonSchema):
+    """Leaves out the titles of the fields, which repeat their names and cost tokens."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False

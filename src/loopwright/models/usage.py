@@ -1,0 +1,173 @@
+"""What models were asked and what it cost: counted per node and per model. Limits are the engine's business."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Spent model calls and tokens. Values add with ``+``; ``Usage()`` is zero."""
+
+    calls: int = 0
+    """Model calls that were sent, the failed ones too."""
+    input_tokens: int = 0
+    """Tokens of the prompts, as the providers counted them."""
+    output_tokens: int = 0
+    """Tokens of the replies, as the providers counted them."""
+    total_tokens: int = 0
+    """All tokens, as the providers counted them; it can exceed input plus output."""
+    unmetered_calls: int = 0
+    """Calls whose tokens are unknown. If it is not 0, the token counts are lower bounds."""
+    failed_calls: int = 0
+    """Calls that ended in an exception instead of a reply; their tokens are unknown, so they are unmetered too."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            total_tokens=self.total_tokens + other.total_tokens,
+            unmetered_calls=self.unmetered_calls + other.unmetered_calls,
+            failed_calls=self.failed_calls + other.failed_calls,
+        )
+
+    def __str__(self) -> str:
+        least = "at least " if self.unmetered_calls else ""
+        failed = f", {self.failed_calls} failed" if self.failed_calls else ""
+        unknown = f" ({self.unmetered_calls} call(s) with unknown tokens)" if self.unmetered_calls else ""
+        return (
+            f"{self.calls} call(s){failed}, {least}{self.total_tokens} tokens: "
+            f"{self.input_tokens} in, {self.output_tokens} out{unknown}"
+        )
+
+    @classmethod
+    def of(cls, message: BaseMessage) -> Usage:
+        """Read the usage of one reply.
+
+        Args:
+            message: The reply; without ``usage_metadata`` it is one call with unknown tokens.
+
+        Returns:
+            The usage of one call.
+        """
+        metadata = message.usage_metadata if isinstance(message, AIMessage) else None
+        if metadata is None:
+            return cls(calls=1, unmetered_calls=1)
+        return cls(
+            calls=1,
+            input_tokens=metadata["input_tokens"],
+            output_tokens=metadata["output_tokens"],
+            total_tokens=metadata["total_tokens"],
+        )
+
+
+FAILED = Usage(calls=1, unmetered_calls=1, failed_calls=1)
+"""One call that raised instead of replying."""
+
+PriceTable: TypeAlias = Callable[[str, Usage], float | None]
+"""Gives the price of a usage of a model, in a currency of its own choice; None if it does not know the model."""
+
+
+class UsageRecorder:
+    """Adds up usage per node and per model; safe to share among threads.
+
+    Args:
+        price: Prices, if the cost shall be known.
+    """
+
+    def __init__(self, price: PriceTable | None = None) -> None:
+        self._price = price
+        self._lock = threading.Lock()
+        self._spent: dict[tuple[str | None, str], Usage] = {}
+
+    def record(self, message: BaseMessage, *, model: str, node: str | None = None) -> Usage:
+        """Count one reply.
+
+        Args:
+            message: The reply.
+            model: The model's name; see `model_name`.
+            node: The node that asked.
+
+        Returns:
+            The usage of this one call.
+        """
+        return self._add(Usage.of(message), model, node)
+
+    def record_failure(self, *, model: str, node: str | None = None) -> Usage:
+        """Count one call that raised: it was made, and may have been billed.
+
+        Args:
+            model: The model's name.
+            node: The node that asked.
+
+        Returns:
+            The usage of this one call.
+        """
+        return self._add(FAILED, model, node)
+
+    def total(self) -> Usage:
+        """Everything so far."""
+        return sum(self.entries().values(), Usage())
+
+    def entries(self) -> dict[tuple[str | None, str], Usage]:
+        """Usage by node (None where nobody said) and model, in the order of first use."""
+        with self._lock:
+            return dict(self._spent)
+
+    def by_node(self) -> dict[str | None, Usage]:
+        """Usage by node."""
+        spent: dict[str | None, Usage] = {}
+        for (node, _), usage in self.entries().items():
+            spent[node] = spent.get(node, Usage()) + usage
+        return spent
+
+    def by_model(self) -> dict[str, Usage]:
+        """Usage by model."""
+        spent: dict[str, Usage] = {}
+        for (_, model), usage in self.entries().items():
+            spent[model] = spent.get(model, Usage()) + usage
+        return spent
+
+    def cost(self) -> float | None:
+        """The price of everything so far, a lower bound where `Usage.unmetered_calls` is not 0.
+
+        Returns:
+            The sum, 0.0 if nothing was asked; None without a price table, or if it does not know one of the models.
+        """
+        if self._price is None:
+            return None
+        total = 0.0
+        for model, usage in self.by_model().items():
+            price = self._price(model, usage)
+            if price is None:
+                return None
+            total += price
+        return total
+
+    def _add(self, usage: Usage, model: str, node: str | None) -> Usage:
+        with self._lock:
+            self._spent[node, model] = self._spent.get((node, model), Usage()) + usage
+        return usage
+
+
+def model_name(model: BaseChatModel) -> str:
+    """The name under which a model's usage is counted.
+
+    Args:
+        model: Any chat model.
+
+    Returns:
+        Its configured name, or the name of its class if it has none.
+    """
+    for attribute in ("model_name", "model", "model_id"):
+        value = getattr(model, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(model).__name__

@@ -1,0 +1,1 @@
+"""Three whole products on the engine; none imports another."""

@@ -1,0 +1,254 @@
+"""From evidence to an answer by rules: no model, every sentence from the measured numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from loopwright.workflows.iqa.choices import UNABLE, choose
+from loopwright.workflows.iqa.claims import (
+    Claim,
+    DistortionClaim,
+    LevelClaim,
+    asks_comparison,
+    asks_yes_no,
+    read_question,
+)
+from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.fusion import quality_score
+from loopwright.workflows.iqa.query_options import split_options
+from loopwright.workflows.iqa.query_terms import named_distortions
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    AnswerMode,
+    ExecutorOutput,
+    PlannerOutput,
+    QueryType,
+    ReferenceMode,
+    SummarizerOutput,
+    ToolLog,
+)
+from loopwright.workflows.iqa.sufficiency import contradicting
+from loopwright.workflows.iqa.verdicts import Facts, compare, judge
+
+OTHER_ANSWER = "I answer questions about image quality only."
+"""The answer to a question about anything else."""
+
+_HOW_STRONG = re.compile(r"\bhow (severe|strong|bad|much|noisy|blurry|blurred)\b", re.IGNORECASE)
+_HOW_GOOD = re.compile(r"\b(how good|overall|rate|rating|score|quality)\b", re.IGNORECASE)
+_WHAT = re.compile(r"\b(wrong|distort|problem|issue|artifact|artefact|degrad|defect|flaw|why)", re.IGNORECASE)
+
+
+def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> SummarizerOutput:
+    """Answer a question from what was measured.
+
+    Args:
+        query: The user's question.
+        plan: What was to be done.
+        evidence: What was measured.
+
+    Returns:
+        The answer; whether a replan is needed is not decided here (see `sufficiency`).
+
+    Raises:
+        PlannerError: If a multiple-choice question gives one letter to two options.
+    """
+    if plan.query_type is QueryType.OTHER:
+        return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
+    facts = Facts(plan, evidence, quality_score(evidence))
+    if plan.answer_mode is AnswerMode.SCORING:
+        return _scoring(facts)
+    if plan.answer_mode is AnswerMode.MCQ:
+        return _multiple_choice(query, facts)
+    return _result(_explanation(query, facts), facts)
+
+
+def reasoning(facts: Facts, *first: str) -> str:
+    """The reasons in words: the tools' numbers, the strongest distortions, and what the reader must know.
+
+    Args:
+        facts: What was measured.
+        first: Sentences to put in front.
+
+    Returns:
+        One paragraph.
+    """
+    evidence = facts.evidence
+    parts = [*first, _scope_sentence(facts), *_tool_sentences(facts)]
+    parts += [_finding_sentence(scope, item.explanation) for scope, item in facts.present[:3]]
+    if not facts.present and facts.covers(()):
+        parts.append("No distortion was found.")
+    elif not facts.present:
+        parts += [_finding_sentence(scope, item.explanation) for scope, item in facts.analysed[:3]]
+    parts += [f"Tool {log.tool} failed: {log.error}." for log in evidence.tool_logs if log.error]
+    parts += evidence.notes
+    if evidence.error:
+        parts.append(f"The executor failed: {evidence.error}.")
+    return " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts if part)
+
+
+def used_evidence(facts: Facts) -> dict[str, Any]:
+    """The items of evidence behind an answer, as JSON-ready values."""
+    score = facts.score
+    return {
+        "tool": score.tool if score else None,
+        "tool_score": round(score.tool_score, 3) if score else None,
+        "tool_scores": {name: round(value, 3) for name, value in facts.evidence.quality_scores.items()},
+        "distortions": [
+            {"scope": scope, "type": item.type, "severity": item.severity.value} for scope, item in facts.present
+        ],
+        "opinion": {str(level): p for level, p in score.opinion.items()} if score and score.opinion else None,
+    }
+
+
+def _result(final: str, facts: Facts, *first: str) -> SummarizerOutput:
+    return SummarizerOutput(
+        final_answer=final, quality_reasoning=reasoning(facts, *first), used_evidence=used_evidence(facts)
+    )
+
+
+def _scoring(facts: Facts) -> SummarizerOutput:
+    if facts.score is None:
+        return _result(UNABLE, facts, _no_score(facts))
+    result = _result(facts.score.level, facts)
+    return result.model_copy(update={"quality_score": round(facts.score.value, 4)})
+
+
+def _multiple_choice(query: str, facts: Facts) -> SummarizerOutput:
+    split = split_options(query)
+    if not split.options:
+        return _result(UNABLE, facts, "The question lists no options, such as A. and B.")
+    choice = choose(split.stem, split.options, facts)
+    return _result(choice.letter or UNABLE, facts, choice.why)
+
+
+def _explanation(query: str, facts: Facts) -> str:
+    """The answer as one or two sentences."""
+    topic = tuple(named_distortions(query))
+    if asks_comparison(query):
+        return _comparison(query, facts)
+    if _HOW_STRONG.search(query) and topic:
+        severity = facts.severity(topic)
+        where = _where(facts)
+        return f"{UNABLE}: nothing was measured about it." if severity is None else f"{_named(topic, severity)} {where}."
+    claim = read_question(query) if asks_yes_no(query) else None
+    if claim is not None:
+        return _yes_no(claim, facts)
+    if _HOW_GOOD.search(query) and not _WHAT.search(query) and facts.score is not None:
+        return f"{facts.score.level} ({facts.score.value:.1f} of 5). {_what_is_wrong(facts)}"
+    return _what_is_wrong(facts)
+
+
+def _what_is_wrong(facts: Facts) -> str:
+    where = _where(facts)
+    if facts.present:
+        listed = "; ".join(
+            f"{item.severity.value} {item.type}{_headline(item.measured)}" for _, item in facts.present
+        )
+        return f"Found {where}, strongest first: {listed}."
+    if facts.covers(()):
+        return f"No distortion found {where}."
+    named = {item.type for _, item in facts.analysed}
+    if named:
+        return f"No {' or '.join(sorted(named))} found {where}; nothing else was looked for."
+    return f"{UNABLE}: no distortion was looked for, or none could be told apart."
+
+
+def _yes_no(claim: Claim, facts: Facts) -> str:
+    truth = judge(claim, facts)
+    where = _where(facts)
+    if truth is None:
+        return f"{UNABLE}: nothing was measured that the question is about."
+    word = "Yes" if truth > 0 else "No"
+    if isinstance(claim, LevelClaim) and facts.score is not None:
+        return f"{word}: the quality is {facts.score.level.lower()} ({facts.score.value:.1f} of 5) {where}."
+    if isinstance(claim, DistortionClaim):
+        found = facts.matching(claim.names)
+        if found:
+            shown = ", ".join(f"{item.severity.value} {item.type}" for _, item in found[:3])
+            return f"{word}: {shown} {where}."
+        return f"{word}: no {' or '.join(claim.names) or 'distortion'} found {where}."
+    return f"{word}."
+
+
+def _comparison(query: str, facts: Facts) -> str:
+    relation = compare(facts)
+    if facts.plan.reference_mode is not ReferenceMode.FULL:
+        return f"{UNABLE}: there is no reference image to compare with."
+    if relation is None:
+        return f"{UNABLE}: nothing was measured that compares the two images."
+    claim = read_question(query) if asks_yes_no(query) else None
+    word = "" if claim is None else ("Yes: " if (judge(claim, facts) or 0) > 0 else "No: ")
+    if relation == "same":
+        return f"{word}the image and its reference look the same; no difference that the tools would see."
+    shown = ", ".join(f"{item.severity.value} {item.type}" for _, item in facts.present[:3])
+    because = f" It has {shown}." if shown else ""
+    text = f"{word}the reference is better, taken as pristine; the image is worse than it.{because}"
+    return text[0].upper() + text[1:]
+
+
+def _named(topic: tuple[str, ...], severity: Severity) -> str:
+    names = " or ".join(topic)
+    return f"No {names}" if severity is Severity.NONE else f"{severity.value.capitalize()} {names}"
+
+
+def _headline(measured: dict[str, float]) -> str:
+    """The number behind a severity, if it was measured; the explanation says what it is."""
+    return f" (measured {measured['value']:.3g})" if "value" in measured else ""
+
+
+def _scopes(facts: Facts) -> list[str]:
+    evidence = facts.evidence
+    logs = [log.region for log in evidence.tool_logs]
+    return list(dict.fromkeys([*evidence.distortion_set, *evidence.distortion_analysis, *logs]))
+
+
+def scope_words(scope: str) -> str:
+    """A scope as it is put into a sentence."""
+    return "the whole image" if scope == GLOBAL else f"the {scope}"
+
+
+def _where(facts: Facts) -> str:
+    return "in " + (" and ".join(map(scope_words, _scopes(facts))) or "the image")
+
+
+def _scope_sentence(facts: Facts) -> str:
+    scopes = _scopes(facts)
+    return f"Measured on {' and '.join(map(scope_words, scopes))}." if scopes else ""
+
+
+def _finding_sentence(scope: str, explanation: str) -> str:
+    return explanation if scope == GLOBAL else f"In the {scope}: {explanation}"
+
+
+def _tool_sentences(facts: Facts) -> list[str]:
+    score, evidence = facts.score, facts.evidence
+    if score is None:
+        return [_no_score(facts)]
+    log = next((log for log in evidence.tool_logs if log.tool == score.tool and log.score is not None), None)
+    own = f"{score.tool} measures {_raw(log)}, a score of {score.tool_score:.2f}" if log and log.raw is not None else (
+        f"{score.tool} gives a score of {score.tool_score:.2f}"
+    )  # fmt: skip
+    sentences = [f"{own} on the scale of 1 (bad) to 5 (excellent)."]
+    if score.opinion:
+        sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
+    others = [f"{name} {value:.2f}" for name, value in score.baselines.items() if name != score.tool]
+    if others:
+        sentences.append(f"The other tools alone: {', '.join(others)}.")
+    opposed = contradicting(evidence)
+    if opposed:
+        sentences.append(
+            f"{' and '.join(opposed)} {'contradicts' if len(opposed) == 1 else 'contradict'} {evidence.primary_tool} by "
+            "more than their calibration errors."
+        )
+    return sentences
+
+
+def _raw(log: ToolLog) -> str:
+    return f"{log.raw:.4g}"
+
+
+def _no_score(facts: Facts) -> str:
+    if not facts.plan.plan.tool_execution:
+        return "The plan ran no quality tool, so there is no score."
+    return "No quality tool gave a score."

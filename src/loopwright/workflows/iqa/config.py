@@ -1,0 +1,64 @@
+"""The configuration of the image-quality workflow: the engine's sections and its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, PositiveFloat
+
+from loopwright.engine.config import EngineConfig, PipelineSection, Section
+
+
+class TimeoutSection(Section):
+    """Seconds for one attempt of each stage."""
+
+    planner: PositiveFloat = 60.0
+    """Seconds for the planner."""
+    executor: PositiveFloat = 300.0
+    """Seconds for the executor."""
+    summarizer: PositiveFloat = 60.0
+    """Seconds for the summarizer."""
+
+
+class IQAPipelineSection(PipelineSection):
+    """How the three stages run."""
+
+    timeout: TimeoutSection = TimeoutSection()  # type: ignore[assignment]  # narrower: the stages are known
+    """Seconds for one attempt of each stage."""
+
+
+class ToolsSection(Section):
+    """How quality tools are chosen and run."""
+
+    limit: int = Field(default=3, ge=1)
+    """How many tools are chosen, the primary one included."""
+    timeout: PositiveFloat = 30.0
+    """Seconds for one tool on one image."""
+    budget_ms: PositiveFloat | None = None
+    """Choose tools whose stated costs stay under so many milliseconds in all; None does not look."""
+    max_pixels: int = Field(default=100_000_000, ge=1)
+    """The largest image that is decoded, in pixels."""
+
+
+class IQASection(Section):
+    """What the image-quality workflow itself is told."""
+
+    max_replan_iterations: int = Field(default=2, ge=0)
+    """Replans per run where the caller does not say; 0 switches replanning off."""
+    tools: ToolsSection = ToolsSection()
+    """How quality tools are chosen and run."""
+    eta: PositiveFloat = 1.0
+    """How quickly a chat model's opinion loses weight with its distance from the tools' score, per squared level."""
+    repairs: int = Field(default=2, ge=0)
+    """How often a chat model may correct a reply that breaks its schema."""
+
+
+class IQAConfig(EngineConfig):
+    """Everything that `build_graph` and `run_pipeline` can be told."""
+
+    pipeline: IQAPipelineSection = IQAPipelineSection()  # type: ignore[assignment]  # narrower: the stages are known
+    """How the three stages run."""
+    iqa: IQASection = IQASection()
+    """What the workflow itself is told."""
+    models: dict[str, Any] = {}
+    """Stage ("planner", "summarizer", "default") -> the chat model's name or settings; None or missing needs no model."""

@@ -1,0 +1,158 @@
+"""Signs of distortions in an image by itself, and what else could bring them about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from loopwright.workflows.iqa.features import ImageFeatures
+from loopwright.workflows.iqa.schemas import DistortionFinding
+
+REPEATED = 1.6
+"""Mean side of repeated pixels from which an image is pixelated."""
+FEW_LEVELS = 0.25
+"""Share of used levels below which an image is banded; the contrast stretch of a camera stays above 0.4."""
+JPEG_EVIDENCE = 0.5
+"""Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
+WHITE = 1.2
+"""Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
+NOISE_MIN = 2.5
+"""Noise below which nobody sees it, grey levels."""
+EVEN = 0.6
+"""Density of specks in calm areas over the mean from which they are no texture."""
+TWO_SIDED = 0.15
+"""Share of the rarer colour among specks from which they are no stars, and no dust."""
+SPECKS_OVER_NOISE = 2.0
+"""How far the root mean square of the specks must exceed the noise between them; the tails of Gaussian noise do not."""
+DIRECTED = 0.75
+"""Directional loss from which motion is possible; sharp photographs reach 0.55."""
+BLURRED = 1.0
+"""Blur of the sharpest tiles from which the whole image may be blurred, pixels; sharp photographs reach 0.6."""
+NO_FINE_DETAIL = 0.8
+"""Share of the textured area without the finest detail that comes with blur; bokeh stays below as long as a part is sharp."""
+WIPED = 0.95
+"""Weak edges' blur over that of strong ones from which a wavelet coder is likelier than blur, which widens strong ones more."""
+SHARPENED = 2.75
+"""Gradient ratio at edges from which an image is sharpened; a perfect step gives at most 3."""
+
+
+class Sign(NamedTuple):
+    """A type and how much its sign can be trusted."""
+
+    type: str
+    confidence: float
+    why: str
+
+
+def blind_candidates(features: ImageFeatures) -> list[Sign]:
+    """The types whose signs the image shows.
+
+    Args:
+        features: What the image shows.
+
+    Returns:
+        Every sign; a strong artefact that fakes other signs silences them.
+    """
+    if features.pixel_size > REPEATED:
+        return [Sign("pixelation", 0.92, "columns and rows repeat exactly")]
+    found = _specks(features) or _noise(features)
+    if not found:
+        found = [*_banding(features), *_jpeg(features)]
+    if not found:
+        found = [*_blur(features), *_sharpened(features)]
+    return [*found, *_tone(features, clean=not found)]
+
+
+def doubt(features: ImageFeatures, findings: list[DistortionFinding]) -> str | None:
+    """Why no type is stated, where the image is unusual enough to wonder; None for an image that looks clean."""
+    reasons = [f"{finding.type} is only a guess ({finding.confidence:.0%})" for finding in findings]
+    if features.mean_luma < 60:
+        reasons.append(f"a mean luma of {features.mean_luma:.0f} may be underexposure or a dark scene")
+    elif features.mean_luma > 190:
+        reasons.append(f"a mean luma of {features.mean_luma:.0f} may be overexposure or a bright scene")
+    if features.contrast_range < 120:
+        reasons.append(f"a luma range of {features.contrast_range:.0f} may be low contrast or a soft scene")
+    if features.chroma < 1:
+        reasons.append("without any colour it may be desaturated or a black-and-white photograph")
+    elif features.chroma < 5:
+        reasons.append(f"a mean chroma of {features.chroma:.1f} may be desaturation or a grey scene")
+    if features.cast > 15:
+        reasons.append(f"a common tint of {features.cast:.0f} CIELAB units may be a colour cast or coloured light")
+    if features.edge_tiles == 0:
+        reasons.append("without a single clear edge, sharpness cannot be judged")
+    return f"without a reference it cannot be told: {'; '.join(reasons)}" if reasons else None
+
+
+def _specks(features: ImageFeatures) -> list[Sign]:
+    spread = 127 * features.impulse_fraction**0.5
+    even = features.impulse_evenness > EVEN and features.impulse_balance > TWO_SIDED
+    if features.impulse_fraction < 0.001 or not even or spread < SPECKS_OVER_NOISE * features.noise_sigma:
+        return []
+    why = f"black and white ones, as dense in calm areas as elsewhere ({features.impulse_evenness:.2f})"
+    return [Sign("impulse noise", 0.95 if features.impulse_fraction > 0.004 else 0.75, why)]
+
+
+def _noise(features: ImageFeatures) -> list[Sign]:
+    if features.noise_sigma < NOISE_MIN or features.noise_whiteness < WHITE:
+        return []
+    confidence = min(0.95, 0.55 + 0.8 * (features.noise_whiteness - WHITE) + 0.01 * features.noise_sigma)
+    return [Sign("gaussian noise", confidence, f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)")]
+
+
+def _banding(features: ImageFeatures) -> list[Sign]:
+    if features.level_use >= FEW_LEVELS:
+        return []
+    return [Sign("banding", 0.9, "the levels between are empty")]
+
+
+def _jpeg(features: ImageFeatures) -> list[Sign]:
+    if features.jpeg_evidence < JPEG_EVIDENCE:
+        return []
+    why = f"{features.jpeg_evidence:.0%} of the inspected DCT coefficients lie on multiples of a step"
+    return [Sign("jpeg", min(0.98, 0.6 + 0.4 * features.jpeg_evidence), why)]
+
+
+def _blur(features: ImageFeatures) -> list[Sign]:
+    if features.motion_anisotropy > DIRECTED:
+        confidence = min(0.9, 0.45 + 0.6 * (features.motion_anisotropy - DIRECTED))
+        return [Sign("motion blur", confidence, f"along {features.motion_direction:.0f} degrees")]
+    if not (features.edge_sigma_typical > 0.8 and features.fine_detail_gap > NO_FINE_DETAIL):
+        return []
+    spread = features.edge_sigma_weak / max(features.edge_sigma_strong, 0.1)
+    if spread > WIPED:
+        why = f"weak edges are {spread:.2f} times as wide as strong ones, as a wavelet coder leaves them"
+        return [Sign("jpeg2000", min(0.8, 0.4 + 0.6 * (spread - WIPED)), why)]
+    if not features.edge_sigma > BLURRED:
+        return []
+    confidence = min(0.95, 0.5 + 0.3 * (features.edge_sigma - BLURRED) + 0.5 * (WIPED - spread))
+    why = f"no tile is sharp, and {features.fine_detail_gap:.0%} of the textured area has lost its finest detail"
+    return [Sign("gaussian blur", confidence, why)]
+
+
+def _sharpened(features: ImageFeatures) -> list[Sign]:
+    if not features.edge_ratio > SHARPENED:
+        return []
+    confidence = min(0.8, 0.5 + 0.4 * (features.edge_ratio - SHARPENED))
+    return [Sign("oversharpening", confidence, "a perfect step gives at most 3")]
+
+
+def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
+    """Exposure, contrast and colour: what a scene may bring about as well, so never sure unless extreme."""
+    found: list[Sign] = []
+    clipped = features.overexposed_fraction + features.partly_clipped_fraction
+    # White paper clips all three channels; too much light clips one or two first where the scene has colour.
+    if clean and features.mean_luma > 110 and features.bright_point >= 253 and features.partly_clipped_fraction > 0.04:
+        confidence = min(0.8, 0.4 + clipped)
+        found.append(Sign("overexposure", confidence, "coloured areas are clipped in some channels, unlike white paper"))
+    dark = features.bright_point < 140 and features.dark_point < 20
+    if dark:
+        confidence = min(0.8, 0.45 + 0.006 * (110 - features.bright_point))
+        found.append(Sign("underexposure", max(0.35, confidence), "even the highlights are dark"))
+    elif features.contrast_range < 100:
+        confidence = min(0.85, 0.5 + 0.008 * (80 - features.contrast_range))
+        found.append(Sign("low contrast", max(0.35, confidence), "neither dark nor bright parts"))
+    if features.cast > 18:
+        confidence = min(0.75, 0.4 + 0.015 * (features.cast - 18))
+        found.append(Sign("color cast", confidence, "coloured light looks the same"))
+    if 1 <= features.chroma < 3.5:
+        found.append(Sign("saturation change", 0.4, "a grey scene looks the same"))
+    return found

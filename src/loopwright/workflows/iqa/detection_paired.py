@@ -1,0 +1,181 @@
+"""Causes of the difference between an image and its reference."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from loopwright.workflows.iqa.features import PairFeatures
+
+SAME_RMS = 0.75
+"""Error up to which two images count as the same, grey levels: a re-encoding at the highest quality."""
+FAIR_SHARE = 0.1
+"""Share of the squared error that a second cause must hold to be named."""
+POINT_SHARE = 0.4
+"""Share of the squared error from which a point operation is a cause; blur reaches 0.3 by dulling highlights."""
+POINT_SHIFT = 4.0
+"""Shift of the mean from which brightness is a cause even under heavy noise, grey levels; neither noise nor blur shift it."""
+BLUR_SHARE = 0.86
+"""Filter share from which the filter alone is the cause; JPEG 2000 stays below 0.85, blur above 0.9."""
+ROUND_BLUR = 0.55
+"""Ratio of the axes of the blur below which it is motion."""
+SHARPENED = 1.12
+"""Gain of fine detail from which it is sharpening."""
+SHARPEN_SHARE = 0.35
+"""Filter share that sharpening needs; clipping at black and white keeps it far below 1."""
+NOISE_FLATNESS = 0.6
+"""Residual energy in flat areas over its mean from which it is noise; coding stays below 0.55 except at its weakest."""
+NOISE_FILTER_SHARE = 0.05
+"""Filter share below which the residual owes nothing to a filter, as noise."""
+PROPORTIONAL = 0.55
+"""Log-log slope of the residual over luma from which the noise is multiplicative."""
+SPECK_SHARE = 0.25
+"""Share of the squared error in black and white specks from which it is impulse noise; strong Gaussian noise reaches 0.16."""
+JPEG_EVIDENCE = 0.5
+"""Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
+REPEATED = 1.6
+"""Growth of repeated pixels from which it is pixelation."""
+FEW_LEVELS = 0.4
+"""Used levels over the reference's below which it is banding."""
+SHIFTED_SHARE = 0.45
+"""Share of the error, without point operations, that a displacement of colour channels must explain."""
+
+
+class Candidate(NamedTuple):
+    """A possible cause."""
+
+    type: str
+    weight: float
+    """What it explains, root mean square in grey levels."""
+    confidence: float
+    why: str
+
+
+def paired_candidates(pair: PairFeatures) -> list[Candidate]:
+    """The causes of the difference, the one that explains most first.
+
+    Args:
+        pair: The comparison.
+
+    Returns:
+        Nothing if the images are the same.
+    """
+    if pair.rms_error < SAME_RMS:
+        return []
+    found = [*_point(pair), *_specks(pair)]
+    if not _done_by_levels(found, pair):
+        found += _structure(pair)
+    total = max(pair.rms_error**2, sum(item.weight**2 for item in found))
+    found = [item for item in found if item.weight**2 >= FAIR_SHARE * total]
+    return sorted(found, key=lambda item: -item.weight)
+
+
+def unexplained(pair: PairFeatures) -> str | None:
+    """Why a difference was given no cause; None if there is no difference."""
+    if pair.rms_error < SAME_RMS:
+        return None
+    return (
+        f"the image differs from its reference by {pair.rms_error:.2g} grey levels (root mean square), "
+        "too little of any one kind to say which distortion it is"
+    )
+
+
+def _point(pair: PairFeatures) -> list[Candidate]:
+    """Brightness, contrast, colour cast, saturation, or banding: the one that changes most."""
+    rms = math.sqrt(pair.point_share) * pair.rms_error
+    brightness = abs(pair.mean_shift)
+    share = f"point operations explain {pair.point_share:.0%} of the error"
+    if pair.point_share < POINT_SHARE:
+        if brightness < POINT_SHIFT:
+            return []
+        return [Candidate(_brightness(pair), brightness, 0.7, share)]
+    sizes = {
+        _brightness(pair): brightness,
+        "low contrast" if pair.contrast_gain < 1 else "high contrast": pair.contrast_rms,
+        "color cast": pair.color_shift_rms,
+        "saturation change": pair.saturation_rms,
+    }
+    smooth = math.sqrt(sum(size**2 for size in sizes.values()))
+    if pair.level_use_ratio < FEW_LEVELS and pair.point_share > 0.9:
+        sizes["banding"] = math.sqrt(max(0.0, rms**2 - smooth**2))
+    name = max(sizes, key=lambda key: sizes[key])
+    second = sorted(sizes.values())[-2]
+    confidence = 0.6 + 0.38 * (1 - second / max(sizes[name], 1e-9)) * pair.point_share
+    why = f"{share}, and of these it changes most ({sizes[name]:.3g} grey levels, the next {second:.3g})"
+    return [Candidate(name, max(sizes[name], rms), min(0.98, confidence), why)]
+
+
+def _brightness(pair: PairFeatures) -> str:
+    """A shift by a constant, or an exposure, which stretches or squeezes the range as well."""
+    if 0.92 <= pair.contrast_gain <= 1.08:
+        return "mean shift"
+    return "overexposure" if pair.mean_shift > 0 else "underexposure"
+
+
+def _specks(pair: PairFeatures) -> list[Candidate]:
+    if pair.impulse_share < SPECK_SHARE or pair.detail_gain > 1.35:
+        return []
+    weight = math.sqrt(pair.impulse_share) * pair.rms_error
+    why = f"specks hold {pair.impulse_share:.0%} of the squared error, kurtosis {pair.residual_kurtosis:.3g}"
+    return [Candidate("impulse noise", weight, min(0.99, 0.6 + 0.4 * pair.impulse_share), why)]
+
+
+def _done_by_levels(found: list[Candidate], pair: PairFeatures) -> bool:
+    """Whether a point operation explains so much that the small rest is only its rounding and clipping."""
+    return bool(found) and found[0].type != "impulse noise" and pair.point_share > 0.93
+
+
+def _structure(pair: PairFeatures) -> list[Candidate]:
+    """Blur, sharpening, coding, noise: what tone, colour and specks leave."""
+    both = math.hypot(pair.filter_rms, pair.residual_rms)
+    rest = math.hypot(both, pair.channel_shift_rms)
+    if rest < SAME_RMS:
+        return []
+    if pair.channel_shift_rms**2 > SHIFTED_SHARE * rest**2:
+        why = f"the displacement explains {pair.channel_shift_rms:.3g} of {rest:.3g} grey levels"
+        return [Candidate("color distortions", pair.channel_shift_rms, 0.85, why)]
+    if pair.pixel_size_gain > REPEATED:
+        return [Candidate("pixelation", rest, 0.95, "columns and rows repeat exactly")]
+    if pair.detail_gain > SHARPENED and pair.filter_share > SHARPEN_SHARE:
+        confidence = min(0.97, 0.7 + 0.3 * pair.filter_share)
+        return [Candidate("oversharpening", rest, confidence, _filter_words(pair))]
+    coded = pair.jpeg_evidence >= JPEG_EVIDENCE and pair.jpeg_quality < min(95.0, pair.reference_jpeg_quality - 3)
+    if coded:
+        return _jpeg(pair, both)
+    if pair.filter_share > BLUR_SHARE:
+        return [_blur(pair, pair.filter_rms, 0.7 + 2 * (pair.filter_share - BLUR_SHARE))]
+    noisy = pair.residual_flatness > NOISE_FLATNESS
+    if noisy and pair.filter_share < NOISE_FILTER_SHARE:
+        return [_noise(pair, 0.97)]
+    if noisy and pair.residual_flatness > 0.8:
+        return [_blur(pair, pair.filter_rms, 0.7), _noise(pair, 0.75)]
+    confidence = 0.9 - 0.6 * max(0.0, pair.residual_flatness - 0.3) - 2 * max(0.0, pair.filter_share - 0.78)
+    why = f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"
+    return [Candidate("jpeg2000", both, max(0.4, confidence), why)]
+
+
+def _jpeg(pair: PairFeatures, both: float) -> list[Candidate]:
+    why = f"{pair.jpeg_evidence:.0%} of the inspected DCT coefficients lie on multiples of a step"
+    confidence = min(0.99, 0.7 + 0.3 * pair.jpeg_evidence)
+    if pair.filter_share > 0.7:
+        return [_blur(pair, pair.filter_rms, 0.75), Candidate("jpeg", pair.residual_rms, confidence, why)]
+    return [Candidate("jpeg", both, confidence, why)]
+
+
+def _blur(pair: PairFeatures, weight: float, confidence: float) -> Candidate:
+    motion = pair.blur_sigma > 0.8 and pair.blur_sigma_minor < ROUND_BLUR * pair.blur_sigma
+    why = _filter_words(pair)
+    if motion:
+        why += f", along {pair.blur_direction:.0f} degrees"
+    return Candidate("motion blur" if motion else "gaussian blur", weight, min(0.97, confidence), why)
+
+
+def _noise(pair: PairFeatures, confidence: float) -> Candidate:
+    proportional = pair.residual_luma_slope > PROPORTIONAL
+    why = f"as strong in flat areas as elsewhere ({pair.residual_flatness:.2f}), kurtosis {pair.residual_kurtosis:.2f}"
+    name = "multiplicative noise" if proportional else "gaussian noise"
+    return Candidate(name, pair.residual_rms, confidence, why)
+
+
+def _filter_words(pair: PairFeatures) -> str:
+    return f"a linear filter with a gain of {pair.detail_gain:.2f} for fine detail explains {pair.filter_share:.0%}"

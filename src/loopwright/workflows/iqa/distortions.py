@@ -1,0 +1,200 @@
+"""The vocabulary: kinds of distortion, their sub-types, and severities, with the words that people use for them.
+
+Everything that names a distortion goes through `parse_distortion`, so that "blurry", "Blur" and "blurs" are one thing and
+a word that nobody knows is an error that lists the known ones.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from loopwright.errors import UnknownNameError
+
+
+class Distortion(StrEnum):
+    """The eight kinds of distortion that a plan may name."""
+
+    BLURS = "blurs"
+    COLOR = "color distortions"
+    COMPRESSION = "compression"
+    NOISE = "noise"
+    BRIGHTNESS = "brightness change"
+    SHARPNESS = "sharpness"
+    CONTRAST = "contrast"
+    SPATIAL = "spatial distortions"
+
+
+SUBTYPES: dict[str, Distortion] = {
+    "gaussian blur": Distortion.BLURS,
+    "lens blur": Distortion.BLURS,
+    "motion blur": Distortion.BLURS,
+    "color cast": Distortion.COLOR,
+    "saturation change": Distortion.COLOR,
+    "jpeg": Distortion.COMPRESSION,
+    "jpeg2000": Distortion.COMPRESSION,
+    "gaussian noise": Distortion.NOISE,
+    "impulse noise": Distortion.NOISE,
+    "multiplicative noise": Distortion.NOISE,
+    "overexposure": Distortion.BRIGHTNESS,
+    "underexposure": Distortion.BRIGHTNESS,
+    "mean shift": Distortion.BRIGHTNESS,
+    "oversharpening": Distortion.SHARPNESS,
+    "low contrast": Distortion.CONTRAST,
+    "high contrast": Distortion.CONTRAST,
+    "banding": Distortion.SPATIAL,
+    "aliasing": Distortion.SPATIAL,
+    "pixelation": Distortion.SPATIAL,
+}
+"""Sub-type -> the kind that it belongs to."""
+
+ALIASES: dict[str, str] = {
+    "blur": "blurs",
+    "blurred": "blurs",
+    "blurry": "blurs",
+    "blurriness": "blurs",
+    "out of focus": "lens blur",
+    "defocus": "lens blur",
+    "defocus blur": "lens blur",
+    "camera shake": "motion blur",
+    "gaussianblur": "gaussian blur",
+    "color": "color distortions",
+    "colour": "color distortions",
+    "color distortion": "color distortions",
+    "colour distortion": "color distortions",
+    "colour distortions": "color distortions",
+    "colour cast": "color cast",
+    "white balance": "color cast",
+    "oversaturation": "saturation change",
+    "desaturation": "saturation change",
+    "saturation": "saturation change",
+    "compressed": "compression",
+    "compression artifacts": "compression",
+    "compression artefacts": "compression",
+    "blockiness": "jpeg",
+    "blocking": "jpeg",
+    "block artifacts": "jpeg",
+    "jpeg compression": "jpeg",
+    "jpeg artifacts": "jpeg",
+    "jpeg artefacts": "jpeg",
+    "jpeg 2000": "jpeg2000",
+    "jp2k": "jpeg2000",
+    "ringing": "jpeg2000",
+    "noisy": "noise",
+    "grain": "noise",
+    "grainy": "noise",
+    "white noise": "gaussian noise",
+    "additive noise": "gaussian noise",
+    "salt and pepper": "impulse noise",
+    "salt and pepper noise": "impulse noise",
+    "impulse": "impulse noise",
+    "speckle": "multiplicative noise",
+    "speckle noise": "multiplicative noise",
+    "brightness": "brightness change",
+    "exposure": "brightness change",
+    "too dark": "underexposure",
+    "dark": "underexposure",
+    "darkening": "underexposure",
+    "underexposed": "underexposure",
+    "too bright": "overexposure",
+    "overexposed": "overexposure",
+    "brightening": "overexposure",
+    "blown out": "overexposure",
+    "sharpening": "oversharpening",
+    "over sharpening": "oversharpening",
+    "oversharpened": "oversharpening",
+    "halos": "oversharpening",
+    "sharp": "sharpness",
+    "contrast change": "contrast",
+    "flat": "low contrast",
+    "spatial": "spatial distortions",
+    "spatial distortion": "spatial distortions",
+    "posterization": "banding",
+    "quantization": "banding",
+    "jaggies": "aliasing",
+    "moire": "aliasing",
+    "pixelated": "pixelation",
+}
+"""Other words -> a kind or a sub-type."""
+
+
+def known_distortions() -> tuple[str, ...]:
+    """Every canonical name: the eight kinds, then the sub-types."""
+    return (*(kind.value for kind in Distortion), *SUBTYPES)
+
+
+def parse_distortion(text: str) -> str:
+    """The canonical name of a kind or sub-type of distortion.
+
+    Args:
+        text: What a person or a model wrote; case, hyphens and underscores do not matter.
+
+    Returns:
+        A name of `known_distortions`.
+
+    Raises:
+        UnknownNameError: If it is no kind, sub-type or alias.
+    """
+    words = re.sub(r"[\s_\-/]+", " ", text.strip().lower())
+    name = ALIASES.get(words, words)
+    if name in SUBTYPES or name in set(Distortion):
+        return name
+    raise UnknownNameError("distortion", text, known_distortions())
+
+
+def kind_of(name: str) -> Distortion:
+    """The kind that a canonical name belongs to (a kind belongs to itself)."""
+    return SUBTYPES[name] if name in SUBTYPES else Distortion(name)
+
+
+class Severity(StrEnum):
+    """How strong a distortion is, in order: none < slight < moderate < severe < extreme."""
+
+    NONE = "none"
+    SLIGHT = "slight"
+    MODERATE = "moderate"
+    SEVERE = "severe"
+    EXTREME = "extreme"
+
+    @property
+    def rank(self) -> int:
+        """0 for none up to 4 for extreme."""
+        return list(Severity).index(self)
+
+    # str brings its own order, by spelling; all four are replaced by the order of strength.
+    def __lt__(self, other: str) -> bool:
+        return self.rank < Severity(other).rank
+
+    def __le__(self, other: str) -> bool:
+        return self.rank <= Severity(other).rank
+
+    def __gt__(self, other: str) -> bool:
+        return self.rank > Severity(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= Severity(other).rank
+
+    @classmethod
+    def _missing_(cls, value: object) -> Severity | None:
+        words = str(value).strip().lower()
+        return cls(SEVERITY_ALIASES[words]) if words in SEVERITY_ALIASES else None
+
+
+SEVERITY_ALIASES: dict[str, str] = {
+    "no": "none",
+    "absent": "none",
+    "not visible": "none",
+    "mild": "slight",
+    "minor": "slight",
+    "light": "slight",
+    "low": "slight",
+    "medium": "moderate",
+    "noticeable": "moderate",
+    "strong": "severe",
+    "heavy": "severe",
+    "high": "severe",
+    "serious": "severe",
+    "very severe": "extreme",
+    "very strong": "extreme",
+}
+"""Other words -> a severity."""

@@ -1,0 +1,12 @@
+"""Measured features of an image (`measure`) and of an image beside its reference (`measure_pair`).
+
+Everything is NumPy and OpenCV, deterministic, and fast enough for a hundred thousand images.
+"""
+
+from __future__ import annotations
+
+from loopwright.workflows.iqa.features.model import ImageFeatures, PairFeatures, Rgb
+from loopwright.workflows.iqa.features.pair import measure_pair
+from loopwright.workflows.iqa.features.single import measure
+
+__all__ = ["ImageFeatures", "PairFeatures", "Rgb", "measure", "measure_pair"]

@@ -1,0 +1,171 @@
+"""Traces of coders and resamplers: the 8 x 8 grid and its quantised DCT, missing levels, repeated pixels."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.workflows.iqa.features.model import Plane, Rgb
+from loopwright.workflows.iqa.features.planes import blocks
+
+LUMA_TABLE = {
+    (0, 0): 16, (0, 1): 11, (1, 0): 12, (1, 1): 12, (2, 0): 14, (0, 2): 10, (1, 2): 14, (2, 1): 13, (2, 2): 16,
+}  # fmt: skip
+"""Quantisation steps of the lowest frequencies in the example table of ITU-T T.81, annex K.1, at quality 50."""
+STEPS = np.arange(2.0, 256.0)
+"""Quantisation steps that are tried, DCT units."""
+BINS, BINS_PER_UNIT = 2048, 4
+"""Histogram of the size of a DCT coefficient: number of bins, and bins per DCT unit."""
+
+
+class JpegTrace(NamedTuple):
+    """What the 8 x 8 grid shows."""
+
+    blockiness: float
+    quality: float
+    evidence: float
+
+
+def grid_steps(plane: Plane, axis: int) -> tuple[float, float, int]:
+    """Steps between neighbours on the strongest of the eight possible grids, and off it.
+
+    Args:
+        plane: Shape (height, width).
+        axis: 0 for horizontal borders, 1 for vertical ones.
+
+    Returns:
+        Mean absolute step on the grid, median over the other seven phases, and the phase 0..7 of the first border.
+    """
+    step = np.abs(np.diff(plane, axis=axis))
+    line = step.mean(axis=1 - axis)
+    phases = np.array([line[phase::8].mean() for phase in range(8)])
+    phase = int(phases.argmax())
+    return float(phases[phase]), float(np.median(np.delete(phases, phase))), phase
+
+
+@lru_cache(maxsize=1)
+def _combs() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """For every step and every bin of a coefficient's size: cos(2 pi size / step), and whether the bin counts."""
+    size = np.arange(BINS, dtype=np.float32) / BINS_PER_UNIT
+    counts = (size[None] > 0.6 * STEPS[:, None]).astype(np.float32)
+    return np.cos(2 * np.pi * size[None] / STEPS[:, None]).astype(np.float32) * counts, counts
+
+
+def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Largest step whose multiples the values of each coefficient keep to, or 0.
+
+    Values that a coder set to zero agree with every step, so only the others count. The mean of cos(2 pi v / q) is 1 for
+    values on multiples of q and 0 on average otherwise; it needs to exceed 0.6 with at least 24 values.
+
+    Args:
+        coefficients: Shape (blocks, n): the same n DCT coefficients of every block.
+
+    Returns:
+        Shape (n,), DCT units.
+    """
+    bins = np.minimum(np.abs(coefficients) * BINS_PER_UNIT + 0.5, BINS - 1).astype(np.intp)
+    histogram = np.stack([np.bincount(column, minlength=BINS) for column in bins.T], axis=1).astype(np.float32)
+    # The last bin holds everything larger, whose remainder is unknown.
+    histogram[-1] = 0
+    combs, counted = _combs()
+    kept = counted @ histogram
+    score = np.where(kept >= 24, combs @ histogram / np.maximum(kept, 1), 0.0)
+    steps = np.zeros(score.shape[1])
+    for column in range(score.shape[1]):
+        agreeing = np.flatnonzero(score[:, column] > 0.6)
+        if len(agreeing):
+            # A step that is a little off still agrees with small multiples; the best one nearby is the step itself.
+            largest = STEPS[agreeing[-1]]
+            near = np.flatnonzero((largest * 0.85 < STEPS) & (largest >= STEPS))
+            steps[column] = STEPS[near[int(np.argmax(score[near, column]))]]
+    return steps
+
+
+def jpeg_trace(plane: Plane) -> JpegTrace:
+    """Blockiness and the quality setting of a JPEG coder, from the pixels alone.
+
+    Args:
+        plane: Luma, grey levels.
+
+    Returns:
+        Blockiness (0 for none), quality 1..100 (100 for none seen) and the share of coefficients that agree, 0..1.
+    """
+    down_on, down_off, down = grid_steps(plane, 0)
+    across_on, across_off, across = grid_steps(plane, 1)
+    blockiness = (down_on + across_on - down_off - across_off) / (down_off + across_off + 0.2)
+    best = JpegTrace(max(0.0, blockiness), 100.0, 0.0)
+    for top, left in dict.fromkeys([((down + 1) % 8, (across + 1) % 8), (0, 0)]):
+        if best.evidence >= 0.5:
+            break
+        quality, evidence = _quality(plane[top:, left:])
+        if evidence > best.evidence:
+            best = JpegTrace(best.blockiness, quality, evidence)
+    return best
+
+
+def _quality(plane: Plane) -> tuple[float, float]:
+    """Quality by the steps of nine coefficients on the grid that starts at the first pixel, and the share that has one."""
+    tiles = blocks(plane, 8) - 128
+    if len(tiles) > 6000:
+        tiles = tiles[:: len(tiles) // 6000 + 1]
+    place = np.arange(8)
+    basis = np.cos(np.outer(place, 2 * place + 1) * np.pi / 16) / 2
+    basis[0] /= np.sqrt(2)
+    basis = basis.astype(np.float32)
+    coefficients = basis[:3] @ tiles @ basis[:3].T
+    picked = np.stack([coefficients[:, row, column] for row, column in LUMA_TABLE], axis=1)
+    steps = quantisation_steps(picked)
+    scales = (steps / np.array(list(LUMA_TABLE.values())))[steps > 0]
+    if len(scales) == 0:
+        return 100.0, 0.0
+    scale = float(np.median(scales))
+    quality = 50 / scale if scale > 1 else 100 - 50 * scale
+    return min(99.0, max(1.0, quality)), len(scales) / len(LUMA_TABLE)
+
+
+def level_use(rgb: Rgb) -> float:
+    """Share of the 8-bit levels in use between the 1st and the 99th percentile, the least of the channels.
+
+    A level is in use if it has at least a tenth of the mean count. A range of fewer than 24 levels says nothing: 1.
+
+    Args:
+        rgb: Shape (height, width, 3).
+
+    Returns:
+        0..1.
+    """
+    uses = [1.0]
+    for channel in range(3):
+        counts = np.bincount(rgb[..., channel].ravel(), minlength=256)
+        # The ends of the scale collect what was clipped, which would hide the levels between.
+        counts[0] = counts[255] = 0
+        share = np.cumsum(counts) / max(1, counts.sum())
+        low, high = np.searchsorted(share, (0.01, 0.99))
+        span = counts[low : high + 1]
+        if len(span) >= 24:
+            uses.append(float((span > 0.1 * span.mean()).mean()))
+    return min(uses)
+
+
+def pixel_size(plane: Plane) -> float:
+    """Mean side of squares of repeated pixels.
+
+    A column is repeated if its step to the next is below 2 % of the mean; runs of more than 40 such columns are a border or an empty sky, not pixelation.
+
+    Args:
+        plane: Luma, grey levels.
+
+    Returns:
+        Pixels; 1 for none. The smaller of the two axes.
+    """
+    sizes: list[float] = []
+    for axis in (0, 1):
+        line = np.abs(np.diff(plane, axis=1 - axis)).mean(axis=axis)
+        borders = np.flatnonzero(line > 0.02 * line.mean() + 1e-6)
+        runs = np.diff(borders)
+        runs = runs[runs <= 40]
+        sizes.append(float(runs.mean()) if len(runs) else 1.0)
+    return min(sizes)

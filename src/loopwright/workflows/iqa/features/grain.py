@@ -1,0 +1,119 @@
+"""Noise, black and white specks, ripple beside edges, lost fine detail."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.workflows.iqa.features.model import Plane, Rgb
+from loopwright.workflows.iqa.features.planes import blocks
+
+NOISE_BLOCK = 16
+"""Side of the blocks in which the noise is measured, pixels of the full size."""
+FLAT_SHARE = 0.15
+"""Share of the blocks, the flattest, that speak for the noise."""
+LAPLACIAN = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32) / 6
+"""Difference of two Laplacians: blind to planes and, mostly, to edges; white noise keeps its standard deviation (Immerkaer,
+Computer Vision and Image Understanding 64, 1996)."""
+
+
+def fine_detail(plane: Plane) -> Plane:
+    """Response to `LAPLACIAN`, in the scale in which white noise keeps its standard deviation, grey levels."""
+    return np.asarray(cv2.filter2D(plane, cv2.CV_32F, LAPLACIAN, borderType=cv2.BORDER_REFLECT_101), np.float32)
+
+
+def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
+    """Standard deviation of the noise in the flattest blocks, and how white it is.
+
+    Args:
+        plane: Luma, grey levels.
+        detail: `fine_detail` of it.
+
+    Returns:
+        Grey levels; and the ratio to the same measure at half size (2 for white noise).
+    """
+    fine = np.sqrt((blocks(detail, NOISE_BLOCK) ** 2).mean(axis=(1, 2)))
+    level = blocks(plane, NOISE_BLOCK).mean(axis=(1, 2))
+    half = cv2.resize(plane, (plane.shape[1] // 2, plane.shape[0] // 2), interpolation=cv2.INTER_AREA)
+    coarse = np.sqrt((blocks(fine_detail(half), NOISE_BLOCK // 2) ** 2).mean(axis=(1, 2)))
+    count = min(len(fine), len(coarse)) if _same_blocks(plane) else 0
+    # Near black and white the noise is cut off, and a constant block says nothing about it.
+    usable = (level > 12) & (level < 243) & (fine > 0)
+    if usable.sum() < 8:
+        usable = fine >= 0
+    limit = np.quantile(fine[usable], FLAT_SHARE)
+    flat = usable & (fine <= limit)
+    sigma = float(np.sqrt((fine[flat] ** 2).mean()))
+    below = float(np.sqrt((coarse[flat[:count]] ** 2).mean())) if count else sigma
+    return sigma, sigma / max(below, 0.05)
+
+
+def _same_blocks(plane: Plane) -> bool:
+    return all(side // NOISE_BLOCK == side // 2 // (NOISE_BLOCK // 2) for side in plane.shape)
+
+
+def specks(rgb: Rgb) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Samples that are an isolated black or white speck.
+
+    A speck lies within 12 grey levels of the end of the scale and at least 40 from the median of its 5 x 5
+    neighbourhood, and at most a fifth of the eight neighbours are like it.
+
+    Args:
+        rgb: Shape (height, width, 3).
+
+    Returns:
+        Black and white specks, both of shape (height, width, 3).
+    """
+    median = cv2.medianBlur(rgb, 5).astype(np.int16)
+    away = rgb.astype(np.int16) - median
+    black = (rgb <= 12) & (away <= -40)
+    white = (rgb >= 243) & (away >= 40)
+    for mask in (black, white):
+        crowd = cv2.blur(mask.astype(np.float32), (3, 3))
+        mask &= crowd < 2.9 / 9
+    return black, white
+
+
+def evenness(mask: NDArray[np.bool_], plane: Plane) -> float:
+    """Density of specks in the calm half of the image over that in all of it.
+
+    Args:
+        mask: Specks, shape (height, width, 3).
+        plane: Luma, grey levels; its median filter decides where it is calm.
+
+    Returns:
+        Near 1 for noise, near 0 for the glints and gaps of a texture; 0 without specks.
+    """
+    smooth = cv2.medianBlur(np.clip(plane, 0, 255).astype(np.uint8), 5).astype(np.float32)
+    level = blocks(smooth, NOISE_BLOCK).mean(axis=(1, 2))
+    activity = blocks(smooth, NOISE_BLOCK).std(axis=(1, 2))
+    density = blocks(mask.mean(axis=2, dtype=np.float32), NOISE_BLOCK).mean(axis=(1, 2))
+    usable = (level > 45) & (level < 210)
+    if usable.sum() < 4:
+        usable = level >= 0
+    calm = usable & (activity <= np.median(activity[usable]))
+    return float(density[calm].mean() / max(float(density[usable].mean()), 1e-9))
+
+
+def ringing_and_gaps(plane: Plane, detail: Plane, edge_magnitude: Plane) -> tuple[float, float]:
+    """Ripple near strong edges, and the share of textured area without any fine detail.
+
+    Args:
+        plane: Luma, grey levels.
+        detail: `fine_detail` of it.
+        edge_magnitude: Smoothed gradient, grey levels per pixel.
+
+    Returns:
+        Grey levels; and a share 0..1.
+    """
+    strong = (edge_magnitude > max(8.0, float(np.quantile(edge_magnitude, 0.95)))).astype(np.uint8)
+    near, ring = (cv2.dilate(strong, np.ones((side, side), np.uint8)) for side in (7, 17))
+    around = (ring > 0) & (near == 0)
+    beyond = ring == 0
+    # The middle of the absolute values: a few texture pixels must not count as ripple.
+    ripple = np.median(np.abs(detail[around])) if around.sum() > 200 else 0.0
+    calm = np.median(np.abs(detail[beyond])) if beyond.sum() > 200 else 0.0
+    textured = (edge_magnitude > 1.0) & (plane > 8) & (plane < 247)
+    gaps = float((np.abs(detail[textured]) < 0.5).mean()) if textured.sum() > 200 else 0.0
+    return float(max(0.0, ripple - calm) * 1.4826), gaps

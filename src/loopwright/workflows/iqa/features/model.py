@@ -1,0 +1,187 @@
+"""What is measured about one image, and about an image beside its reference."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rgb = NDArray[np.uint8]
+"""An upright image: uint8, shape (height, width, 3), channels red, green, blue."""
+Plane = NDArray[np.float32]
+"""One channel or the luma of an image in grey levels 0..255: float32, shape (height, width)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFeatures:
+    """What one image shows by itself, without a reference.
+
+    A value that cannot be measured (an edge width where there is no edge) is NaN.
+    """
+
+    width: int
+    """Width of the image, pixels."""
+    height: int
+    """Height of the image, pixels."""
+    edge_sigma: float
+    """Blur of the sharpest tiles: the standard deviation of the Gaussian that makes a step as wide as the edges there, pixels."""
+    edge_sigma_typical: float
+    """The same for the tile in the middle of the order; far above `edge_sigma` where only the subject is in focus, pixels."""
+    edge_tiles: int
+    """Number of tiles of 64 x 64 pixels with enough edges to be measured."""
+    edge_sigma_strong: float
+    """Median blur of the strongest tenth of the edges, wherever they are, pixels."""
+    edge_sigma_weak: float
+    """Median blur of the weaker half of the edges; far above `edge_sigma_strong` where a coder wiped weak detail, pixels."""
+    edge_ratio: float
+    """Median ratio of the gradient after smoothing by 0.5 and by 1.5 pixels; at most 3 for steps, above for sharpened edges."""
+    motion_anisotropy: float
+    """How much the fine detail depends on direction: amplitude of the second angular harmonic of the log spectrum, nepers."""
+    motion_direction: float
+    """Direction in which fine detail is weakest, degrees counter-clockwise from the horizontal, 0..180."""
+    noise_sigma: float
+    """Standard deviation of the green channel's noise in the flattest areas, specks left out, grey levels."""
+    noise_whiteness: float
+    """Noise in those areas over the noise after halving the size: 2 for white noise, near or below 1 for texture."""
+    impulse_fraction: float
+    """Share of samples that are isolated black or white specks, 0..1."""
+    impulse_balance: float
+    """The rarer of black and white specks over all specks: 0 (only stars, or only dust) to 0.5."""
+    impulse_evenness: float
+    """Density of specks in the calm half of the image over that in all of it: near 1 for noise, near 0 for texture."""
+    blockiness: float
+    """Extra step between neighbouring pixels on the 8 x 8 grid over the mean step elsewhere, 0 for none."""
+    jpeg_quality: float
+    """Quality setting of the JPEG coder that the quantised DCT coefficients point to, 1..100; 100 if none is seen."""
+    jpeg_evidence: float
+    """Share of the inspected DCT coefficients that lie on multiples of one step, 0..1."""
+    ringing: float
+    """Fine ripple in a ring around strong edges above that in flat areas, grey levels."""
+    fine_detail_gap: float
+    """Share of the textured area whose finest detail is gone (below half a grey level), 0..1."""
+    level_use: float
+    """Share of the 8-bit levels that are used between the 1st and the 99th percentile, 0..1; few levels are banding."""
+    pixel_size: float
+    """Mean side of the squares of repeated pixels, pixels; 1 for none."""
+    overexposed_fraction: float
+    """Share of pixels with luma of at least 250, 0..1."""
+    underexposed_fraction: float
+    """Share of pixels with luma of at most 5, 0..1."""
+    partly_clipped_fraction: float
+    """Share of pixels with one or two, but not three, channels at 254 or above, 0..1."""
+    mean_luma: float
+    """Mean luma, grey levels."""
+    dark_point: float
+    """1st percentile of luma, grey levels."""
+    bright_point: float
+    """99th percentile of luma, grey levels."""
+    cast_a: float
+    """Green (-) to red (+) shift that the highlights and the mean share, CIELAB units."""
+    cast_b: float
+    """Blue (-) to yellow (+) shift that the highlights and the mean share, CIELAB units."""
+    chroma: float
+    """Mean CIELAB chroma; 0 for a grey image, 10 to 35 for most photographs."""
+    halo: float
+    """Overshoot beside isolated edges over the height of the edge, 0 for none; NaN without isolated edges."""
+
+    @property
+    def contrast_range(self) -> float:
+        """From the 1st to the 99th percentile of luma, grey levels."""
+        return self.bright_point - self.dark_point
+
+    @property
+    def cast(self) -> float:
+        """Strength of the colour cast, CIELAB units."""
+        return math.hypot(self.cast_a, self.cast_b)
+
+    def as_dict(self) -> dict[str, float]:
+        """Every number by field name, without those that could not be measured."""
+        return finite(dataclasses.asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class PairFeatures:
+    """How an image differs from its reference.
+
+    The difference is split into what a point operation on the reference explains (tone and colour), what a linear filter
+    of it explains (blur, sharpening), what a shift of its colour channels explains, and the rest (noise, coding).
+    Every part is a root mean square over the three channels in grey levels, so the parts can be compared.
+    """
+
+    rms_error: float
+    """Root mean square of image minus reference, grey levels; 0 for identical images."""
+    point_share: float
+    """Share of the squared error that one tone curve per channel or one colour matrix explains, 0..1."""
+    mean_shift: float
+    """Mean luma of the image minus that of the reference, grey levels."""
+    contrast_gain: float
+    """Slope of the image's luma over the reference's, both as means over 8 x 8 blocks; 1 for no change."""
+    contrast_rms: float
+    """What that slope changes, grey levels."""
+    saturation_ratio: float
+    """Slope of the image's colour differences over the reference's; 1 for no change, 0 for grey."""
+    saturation_rms: float
+    """What that slope changes, grey levels."""
+    color_shift: float
+    """Distance between the mean CIELAB a, b of the two images, CIELAB units."""
+    color_shift_rms: float
+    """What the mean shift of the colour differences changes, grey levels."""
+    level_use_ratio: float
+    """Used 8-bit levels of the image over those of the reference; far below 1 for banding."""
+    channel_shift: float
+    """Largest displacement of the red or blue channel against green, pixels (chromatic aberration)."""
+    channel_shift_rms: float
+    """What that displacement explains, grey levels."""
+    filter_share: float
+    """Share of the luma error left by the point operation that a linear filter explains, 0..1."""
+    filter_rms: float
+    """What the linear filter explains, grey levels."""
+    detail_gain: float
+    """Gain of the linear filter at 0.15 to 0.4 cycles per pixel; below 1 for blur, above 1 for sharpening."""
+    blur_sigma: float
+    """Standard deviation of the Gaussian with the filter's low-frequency loss, along its longer axis, pixels."""
+    blur_sigma_minor: float
+    """The same along the shorter axis, pixels."""
+    blur_direction: float
+    """Direction of the longer axis, degrees counter-clockwise from the horizontal, 0..180."""
+    residual_rms: float
+    """What neither point operation, channel shift nor filter explains, grey levels."""
+    residual_flatness: float
+    """Residual energy in the flattest quarter of the reference over its mean: near 1 for noise, far below for coding."""
+    residual_kurtosis: float
+    """Kurtosis of the residual: 3 for Gaussian noise, far above for impulses."""
+    residual_luma_slope: float
+    """Log-log slope of the residual's size over the reference's luma: 0 for additive, 1 for multiplicative noise."""
+    jpeg_quality: float
+    """Quality setting of the JPEG coder that the image's DCT coefficients point to, 1..100; 100 if none is seen."""
+    jpeg_evidence: float
+    """Share of the inspected DCT coefficients that lie on multiples of one step, 0..1."""
+    reference_jpeg_quality: float
+    """The reference's own `jpeg_quality`: what was there before does not count as a distortion."""
+    impulse_fraction: float
+    """Share of samples that became isolated black or white specks, 0..1."""
+    impulse_share: float
+    """Share of the squared error that these specks hold, 0..1."""
+    blockiness_gain: float
+    """Step of the error on the 8 x 8 grid over its step elsewhere, minus 1; 0 for none."""
+    pixel_size_gain: float
+    """Mean side of repeated pixels of the image over that of the reference; 1 for no pixelation."""
+
+    def as_dict(self) -> dict[str, float]:
+        """Every number by field name, without those that could not be measured."""
+        return finite(dataclasses.asdict(self))
+
+
+def finite(numbers: dict[str, float]) -> dict[str, float]:
+    """The entries that are finite, as plain floats, rounded to six significant digits.
+
+    Args:
+        numbers: Name -> number, NaN where it could not be measured.
+
+    Returns:
+        A new mapping in the same order.
+    """
+    return {name: float(f"{value:.6g}") for name, value in numbers.items() if math.isfinite(value)}

@@ -1,0 +1,281 @@
+"""How an image differs from its reference: tone, colour, linear filter, and what is left."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.features.coding import grid_steps, jpeg_trace, level_use, pixel_size
+from loopwright.workflows.iqa.features.grain import specks
+from loopwright.workflows.iqa.features.model import PairFeatures, Plane, Rgb
+from loopwright.workflows.iqa.features.planes import blocks, checked, detail_view, frequencies, luma, tile_spectra
+from loopwright.workflows.iqa.features.tone import lab
+
+Stack = NDArray[np.float32]
+"""Three channels in grey levels: float32, shape (height, width, 3)."""
+
+
+class PointOperation(NamedTuple):
+    """The reference after the point operation that explains most of the error."""
+
+    predicted: Stack
+    share: float
+    gain: float
+    gain_rms: float
+    saturation: float
+    saturation_rms: float
+
+
+class LinearFilter(NamedTuple):
+    """The linear filter that leads from the (toned) reference to the image."""
+
+    share: float
+    detail_gain: float
+    sigma: float
+    sigma_minor: float
+    direction: float
+
+
+def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
+    """Measure how an image differs from its reference.
+
+    Of images with a side beyond 1,536 pixels, the middle 1,536 x 1,536 are compared at full resolution.
+
+    Args:
+        rgb: The image in question, uint8, shape (height, width, 3).
+        reference: The pristine image, of the same shape.
+
+    Returns:
+        The features.
+
+    Raises:
+        ImageError: If an array is not uint8 RGB, a side has fewer than 32 pixels, or the shapes differ.
+    """
+    if checked(rgb).shape != checked(reference).shape:
+        raise ImageError(
+            f"the image has {rgb.shape[1]} x {rgb.shape[0]} pixels and its reference {reference.shape[1]} x "
+            f"{reference.shape[0]}: both need the same size. Crop or resize one of them."
+        )
+    rgb, reference = detail_view(rgb), detail_view(reference)
+    image, origin = rgb.astype(np.float32), reference.astype(np.float32)
+    energy = float(((image - origin) ** 2).mean())
+
+    black, white = specks(rgb)
+    speck = (black | white) & (np.abs(image - origin) >= 25)
+    speck_energy = float((np.where(speck, image - origin, 0) ** 2).mean())
+    # A speck says nothing about tone or filter; the rest is analysed with the reference's own value in its place.
+    clean = np.where(speck, origin, image)
+
+    point = _point_operation(clean, origin)
+    shifts, shifted = _channel_shift(clean, point.predicted)
+    toned_luma, image_luma = _luma(point.predicted), _luma(clean)
+    linear = _linear_filter(image_luma, toned_luma)
+    left = clean - point.predicted
+    left_energy = float((left**2).mean())
+    shift_energy = max(0.0, left_energy - float(((clean - shifted) ** 2).mean())) if shifts > 0.15 else 0.0
+    filter_energy = linear.share * max(0.0, left_energy - shift_energy)
+    rest = clean - shifted if shift_energy > 0.5 * left_energy else left
+    color_a, color_b = (lab(rgb)[..., 1:] - lab(reference)[..., 1:]).mean(axis=(0, 1))
+    chroma_shift = (clean - image_luma[..., None]).mean(axis=(0, 1)) - (origin - _luma(origin)[..., None]).mean(
+        axis=(0, 1)
+    )
+    flatness, slope = _spread(rest, _luma(origin))
+    jpeg = jpeg_trace(luma(rgb))
+    return PairFeatures(
+        rms_error=math.sqrt(energy),
+        point_share=point.share,
+        mean_shift=float(image_luma.mean() - _luma(origin).mean()),
+        contrast_gain=point.gain,
+        contrast_rms=point.gain_rms,
+        saturation_ratio=point.saturation,
+        saturation_rms=point.saturation_rms,
+        color_shift=math.hypot(float(color_a), float(color_b)),
+        color_shift_rms=float(np.sqrt((chroma_shift**2).mean())),
+        level_use_ratio=level_use(rgb) / max(level_use(reference), 1e-3),
+        channel_shift=shifts,
+        channel_shift_rms=math.sqrt(shift_energy),
+        filter_share=linear.share,
+        filter_rms=math.sqrt(filter_energy),
+        detail_gain=linear.detail_gain,
+        blur_sigma=linear.sigma,
+        blur_sigma_minor=linear.sigma_minor,
+        blur_direction=linear.direction,
+        residual_rms=math.sqrt(max(0.0, left_energy - shift_energy - filter_energy)),
+        residual_flatness=flatness,
+        residual_kurtosis=_kurtosis(image - origin),
+        residual_luma_slope=slope,
+        impulse_fraction=float(speck.mean()),
+        impulse_share=speck_energy / max(energy, 1e-9),
+        jpeg_quality=jpeg.quality,
+        jpeg_evidence=jpeg.evidence,
+        reference_jpeg_quality=jpeg_trace(luma(reference)).quality,
+        blockiness_gain=_grid(_luma(rest)),
+        pixel_size_gain=pixel_size(luma(rgb)) / pixel_size(luma(reference)),
+    )
+
+
+def _luma(stack: Stack) -> Plane:
+    return np.asarray(cv2.cvtColor(stack, cv2.COLOR_RGB2GRAY), np.float32)
+
+
+def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
+    """Least-squares slope of image over origin; 1 where the origin does not vary."""
+    centred = origin - origin.mean()
+    variance = float((centred**2).mean())
+    return float((centred * (image - image.mean())).mean()) / variance if variance > 0.25 else 1.0
+
+
+def _point_operation(image: Stack, origin: Stack) -> PointOperation:
+    """Explain the error by a tone curve per channel, or by one colour matrix, whichever explains more.
+
+    Slopes are taken from means over 8 x 8 blocks, which blur, noise and JPEG leave nearly alone.
+    """
+    size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
+    low_image, low_origin = (cv2.resize(stack, size, interpolation=cv2.INTER_AREA) for stack in (image, origin))
+    gain = _slope(_luma(low_image), _luma(low_origin))
+    differences = [(stack - _luma(stack)[..., None]) for stack in (low_image, low_origin)]
+    flat_origin = differences[1] - differences[1].mean(axis=(0, 1))
+    variance = float((flat_origin**2).mean())
+    saturation = float((flat_origin * differences[0]).mean()) / variance if variance > 0.5 else 1.0
+
+    energy = float(((image - origin) ** 2).mean())
+    curves = np.stack([_tone_curve(image[..., c], origin[..., c]) for c in range(3)], axis=2)
+    columns = np.concatenate([low_origin.reshape(-1, 3), np.ones((low_origin.shape[0] * low_origin.shape[1], 1))], axis=1)
+    matrix = np.linalg.lstsq(columns, low_image.reshape(-1, 3), rcond=None)[0].astype(np.float32)
+    mixed = np.clip(origin @ matrix[:3] + matrix[3], 0, 255)
+    left = [(float(((image - stack) ** 2).mean()), stack) for stack in (curves, mixed, origin)]
+    best_energy, best = min(left, key=lambda pair: pair[0])
+    return PointOperation(
+        predicted=best,
+        share=1 - best_energy / max(energy, 1e-9),
+        gain=gain,
+        gain_rms=abs(gain - 1) * float(_luma(low_origin).std()),
+        saturation=saturation,
+        saturation_rms=abs(saturation - 1) * math.sqrt(variance),
+    )
+
+
+def _tone_curve(image: Plane, origin: Plane) -> Plane:
+    """The mean of the image for each level of the reference, if that explains most; a smooth curve otherwise.
+
+    Blur pulls the mean of the brightest and darkest levels inwards, which is no tone curve, so the exact curve is taken only where it leaves hardly anything.
+    """
+    index = origin.astype(np.intp)
+    counts = np.bincount(index.ravel(), minlength=256)
+    means = np.bincount(index.ravel(), image.ravel(), 256) / np.maximum(counts, 1)
+    exact = means.astype(np.float32)[index]
+    energy = float(((image - origin) ** 2).mean())
+    if float(((image - exact) ** 2).mean()) < 0.1 * energy:
+        return exact
+    size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
+    low_image, low_origin = (cv2.resize(plane, size, interpolation=cv2.INTER_AREA) for plane in (image, origin))
+    x = low_origin.ravel() / 255
+    weights = np.linalg.lstsq(np.stack([np.ones_like(x), x, x**2, x**3], axis=1), low_image.ravel(), rcond=None)[0]
+    levels = np.arange(256) / 255
+    curve = weights[0] + weights[1] * levels + weights[2] * levels**2 + weights[3] * levels**3
+    inside = (levels >= x.min()) & (levels <= x.max())
+    # Beyond the levels that were seen, a cubic may run away; the ends continue the known curve level.
+    curve = np.interp(levels, levels[inside], curve[inside]) if inside.any() else levels * 255
+    return np.clip(curve, 0, 255).astype(np.float32)[index]
+
+
+def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack]:
+    """Displacement of red and blue against their own reference, less that of green, in pixels, and the shifted reference."""
+    window = cv2.createHanningWindow((image.shape[1], image.shape[0]), cv2.CV_32F)
+    shifts = [
+        np.array(
+            cv2.phaseCorrelate(np.ascontiguousarray(origin[..., c]), np.ascontiguousarray(image[..., c]), window)[0]
+        )
+        for c in range(3)
+    ]
+    shifted = origin.copy()
+    distances: list[float] = []
+    for channel in (0, 2):
+        by = shifts[channel] - shifts[1]
+        distance = float(np.linalg.norm(by))
+        if distance > 12:
+            continue
+        distances.append(distance)
+        move = np.array([[1, 0, by[0]], [0, 1, by[1]]], np.float32)
+        plane = np.ascontiguousarray(origin[..., channel])
+        size = (plane.shape[1], plane.shape[0])
+        shifted[..., channel] = cv2.warpAffine(
+            plane, move, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+        )
+    return max(distances, default=0.0), shifted
+
+
+def _linear_filter(image: Plane, origin: Plane) -> LinearFilter:
+    """Transfer function and coherence between reference and image by Welch's method.
+
+    With cross spectrum Sxy and spectra Sxx, Syy, the best linear filter is Sxy / Sxx, and Syy - |Sxy|^2 / Sxx is what it leaves.
+    """
+    x, y = tile_spectra(origin), tile_spectra(image)
+    sxx = (np.abs(x) ** 2).mean(axis=0) + 1e-6
+    syy = (np.abs(y) ** 2).mean(axis=0)
+    sxy = (np.conj(x) * y).mean(axis=0)
+    sdd = (np.abs(y - x) ** 2).mean(axis=0)
+    # Each frequency spends one complex degree of freedom of as many as there are independent tiles.
+    tiles = max(2.0, len(x) / 2.5)
+    left = np.minimum(np.maximum(syy - np.abs(sxy) ** 2 / sxx, 0) * tiles / (tiles - 1), sdd)
+    share = 1 - float(left.sum()) / max(float(sdd.sum()), 1e-9)
+    size = x.shape[1]
+    fx, fy = frequencies(size)
+    radius = np.hypot(fx, fy)
+    gain = np.real(sxy) / sxx
+    band = (radius > 0.15) & (radius < 0.4)
+    detail_gain = float((gain[band] * sxx[band]).sum() / sxx[band].sum())
+    major, minor, direction = _equivalent_gaussian(gain, sxx, fx, fy)
+    return LinearFilter(max(0.0, share), detail_gain, major, minor, direction)
+
+
+def _equivalent_gaussian(gain: Plane, weight: Plane, fx: Plane, fy: Plane) -> tuple[float, float, float]:
+    """Fit -ln(gain) = 2 pi^2 f' C f, C the covariance of the point-spread function; its axes in pixels, and direction."""
+    radius = np.hypot(fx, fy)
+    use = (radius > 0.02) & (radius < 0.3) & (gain > 0.3)
+    if use.sum() < 6:
+        # Nothing but the lowest frequencies survived: the blur is wider than the tiles can tell.
+        return 8.0, 8.0, 0.0
+    x, y = fx[use].astype(np.float64), fy[use].astype(np.float64)
+    loss = -np.log(np.clip(gain[use], 0.05, 4.0)) / (2 * np.pi**2)
+    # Where little of the reference is, the gain is rough; the squared radius evens out the fall of natural spectra.
+    scale = np.sqrt(np.sqrt(weight[use].astype(np.float64)))
+    design = np.stack([x * x, 2 * x * y, y * y], axis=1)
+    cxx, cxy, cyy = np.linalg.lstsq(design * scale[:, None], loss * scale, rcond=None)[0]
+    values, vectors = np.linalg.eigh(np.array([[cxx, cxy], [cxy, cyy]]))
+    direction = math.degrees(math.atan2(float(vectors[1, 1]), float(vectors[0, 1]))) % 180
+    return math.sqrt(max(0.0, float(values[1]))), math.sqrt(max(0.0, float(values[0]))), direction
+
+
+def _kurtosis(residual: Stack) -> float:
+    squared = np.square(residual - residual.mean())
+    variance = float(squared.mean())
+    return float((squared * squared).mean()) / variance**2 if variance > 1e-6 else 3.0
+
+
+def _grid(residual: Plane) -> float:
+    """Steps of the error on the 8 x 8 grid over those off it, minus 1; the mean over both axes."""
+    ratios = [on / max(off, 1e-3) for on, off, _ in (grid_steps(residual, 0), grid_steps(residual, 1))]
+    return float(np.mean(ratios)) - 1 if float(np.abs(residual).mean()) > 0.05 else 0.0
+
+
+def _spread(residual: Stack, origin: Plane) -> tuple[float, float]:
+    """Where the residual is: its energy in flat areas over the mean, and its log-log slope over luma."""
+    tiles = blocks(origin, 16)
+    energy = blocks(np.asarray((residual**2).mean(axis=2), np.float32), 16).mean(axis=(1, 2)) + 1e-6
+    level = tiles.mean(axis=(1, 2))
+    activity = tiles.std(axis=(1, 2))
+    inside = (level > 15) & (level < 240)
+    if inside.sum() < 12:
+        inside = level >= 0
+    flat = inside & (activity <= np.quantile(activity[inside], 0.25))
+    flatness = float(energy[flat].mean() / energy[inside].mean())
+    x, y = np.log(np.maximum(level[inside], 1)), np.log(energy[inside]) / 2
+    spread = x - x.mean()
+    variance = float((spread**2).mean())
+    return flatness, float((spread * y).mean()) / variance if variance > 0.02 else 0.0

@@ -1,0 +1,101 @@
+"""The views of an image that the measurements share: luma, tiles and their spectra."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.features.model import Plane, Rgb
+
+LONG_SIDE = 1536
+"""Longer side, in pixels, beyond which sharpness is judged on a reduced image, as a screen shows it, and pixel-exact
+features on the central part. Without it, sensors of 20 megapixels would all be called blurry, and slow."""
+SMALLEST = 32
+"""Shorter side, in pixels, below which nothing can be measured."""
+
+
+def checked(rgb: Rgb) -> Rgb:
+    """Return the image if it can be measured.
+
+    Args:
+        rgb: uint8, shape (height, width, 3).
+
+    Returns:
+        The same array.
+
+    Raises:
+        ImageError: If dtype or shape are different, or a side has fewer than 32 pixels.
+    """
+    if rgb.dtype != np.uint8 or rgb.ndim != 3 or rgb.shape[2] != 3:
+        raise ImageError(
+            f"cannot measure an array of {rgb.dtype} with shape {rgb.shape}: need uint8 RGB of shape (height, width, 3)"
+        )
+    if min(rgb.shape[:2]) < SMALLEST:
+        raise ImageError(
+            f"an image of {rgb.shape[1]} x {rgb.shape[0]} pixels is too small to measure distortions: "
+            f"both sides need at least {SMALLEST}. Use a larger region."
+        )
+    return rgb
+
+
+def whole_view(rgb: Rgb) -> Rgb:
+    """The whole image, reduced by area averaging if its longer side has more than `LONG_SIDE` pixels."""
+    height, width = rgb.shape[:2]
+    scale = LONG_SIDE / max(height, width)
+    if scale >= 1:
+        return rgb
+    size = (max(SMALLEST, round(width * scale)), max(SMALLEST, round(height * scale)))
+    return np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def detail_view(rgb: Rgb) -> Rgb:
+    """At most `LONG_SIDE` pixels per side from the middle, at full resolution, starting on the 8 x 8 grid."""
+    height, width = rgb.shape[:2]
+    top = max(0, height - LONG_SIDE) // 16 * 8
+    left = max(0, width - LONG_SIDE) // 16 * 8
+    return np.ascontiguousarray(rgb[top : top + LONG_SIDE, left : left + LONG_SIDE])
+
+
+def luma(rgb: Rgb) -> Plane:
+    """ITU-R BT.601 luma, float32 grey levels, without rounding."""
+    return np.asarray(cv2.cvtColor(rgb.astype(np.float32), cv2.COLOR_RGB2GRAY), np.float32)
+
+
+def blocks(plane: Plane, size: int) -> Plane:
+    """Cut into whole squares, dropping what is left over at the right and bottom.
+
+    Args:
+        plane: Shape (height, width).
+        size: Side of a square, pixels.
+
+    Returns:
+        Shape (n, size, size), row by row.
+    """
+    rows, columns = plane.shape[0] // size, plane.shape[1] // size
+    cut = plane[: rows * size, : columns * size].reshape(rows, size, columns, size)
+    return np.ascontiguousarray(cut.swapaxes(1, 2)).reshape(-1, size, size)
+
+
+def tile_spectra(plane: Plane) -> NDArray[np.complex64]:
+    """Fourier transforms of Hann-windowed tiles that overlap by half (Welch's method).
+
+    Args:
+        plane: Shape (height, width), at least 32 x 32.
+
+    Returns:
+        Shape (tiles, size, size // 2 + 1); the size is 64, or 32 where a side is shorter than 128 pixels.
+    """
+    size = 64 if min(plane.shape) >= 128 else 32
+    window = np.hanning(size + 2)[1:-1].astype(np.float32)
+    view = np.lib.stride_tricks.sliding_window_view(plane, (size, size))[:: size // 2, :: size // 2]
+    tiles = view.reshape(-1, size, size)
+    tiles = (tiles - tiles.mean(axis=(1, 2), keepdims=True)) * np.outer(window, window)
+    return np.asarray(np.fft.rfft2(tiles), np.complex64)
+
+
+def frequencies(size: int) -> tuple[Plane, Plane]:
+    """Horizontal and vertical frequency of each bin of `tile_spectra`, cycles per pixel; y points up."""
+    fx, fy = np.meshgrid(np.fft.rfftfreq(size), -np.fft.fftfreq(size))
+    return fx.astype(np.float32), fy.astype(np.float32)

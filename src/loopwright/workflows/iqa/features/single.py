@@ -1,0 +1,72 @@
+"""Everything that one image shows by itself."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from loopwright.workflows.iqa.features.coding import jpeg_trace, level_use, pixel_size
+from loopwright.workflows.iqa.features.edges import CREST, find_edges, gradient, halo, motion, tile_sharpness
+from loopwright.workflows.iqa.features.grain import evenness, fine_detail, noise, ringing_and_gaps, specks
+from loopwright.workflows.iqa.features.model import ImageFeatures, Rgb
+from loopwright.workflows.iqa.features.planes import checked, detail_view, luma, whole_view
+from loopwright.workflows.iqa.features.tone import tone
+
+
+def measure(rgb: Rgb) -> ImageFeatures:
+    """Measure an image without a reference.
+
+    Sharpness, tone and colour are measured on the whole image, reduced to 1,536 pixels if it is larger; noise, specks and
+    traces of coding on at most 1,536 x 1,536 pixels from the middle at full resolution.
+
+    Args:
+        rgb: uint8, shape (height, width, 3), upright.
+
+    Returns:
+        The features.
+
+    Raises:
+        ImageError: If the array is not uint8 RGB or a side has fewer than 32 pixels.
+    """
+    checked(rgb)
+    whole, close = whole_view(rgb), detail_view(rgb)
+    whole_luma = luma(whole)
+    close_luma = whole_luma if whole.shape == close.shape else luma(close)
+
+    black, white = specks(close)
+    black_share, white_share = float(black.mean()), float(white.mean())
+    green = np.where((black | white)[..., 1], cv2.medianBlur(close[..., 1], 5), close[..., 1]).astype(np.float32)
+    noise_sigma, noise_whiteness = noise(green, fine_detail(green))
+    fine = fine_detail(close_luma)
+    jpeg = jpeg_trace(close_luma)
+    ringing, gap = ringing_and_gaps(close_luma, fine, cv2.magnitude(*gradient(close_luma, CREST)))
+
+    edges = find_edges(whole_luma, noise_sigma)
+    sharpness = tile_sharpness(edges, whole_luma.shape[1])
+    anisotropy, direction = motion(whole_luma, noise_sigma)
+    return ImageFeatures(
+        width=rgb.shape[1],
+        height=rgb.shape[0],
+        edge_sigma=sharpness.sharpest,
+        edge_sigma_typical=sharpness.typical,
+        edge_tiles=sharpness.tiles,
+        edge_sigma_strong=sharpness.strong,
+        edge_sigma_weak=sharpness.weak,
+        edge_ratio=sharpness.ratio,
+        motion_anisotropy=anisotropy,
+        motion_direction=direction,
+        noise_sigma=noise_sigma,
+        noise_whiteness=noise_whiteness,
+        impulse_fraction=black_share + white_share,
+        impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
+        impulse_evenness=evenness(black | white, close_luma),
+        blockiness=jpeg.blockiness,
+        jpeg_quality=jpeg.quality,
+        jpeg_evidence=jpeg.evidence,
+        ringing=ringing,
+        fine_detail_gap=gap,
+        level_use=level_use(close),
+        pixel_size=pixel_size(close_luma),
+        halo=halo(whole_luma, edges),
+        **tone(whole, whole_luma)._asdict(),
+    )

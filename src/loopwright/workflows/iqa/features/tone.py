@@ -1,0 +1,82 @@
+"""Exposure, contrast, colour cast and saturation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.workflows.iqa.features.model import Plane, Rgb
+
+
+class Tone(NamedTuple):
+    """Exposure and colour of one image; the units are those of `ImageFeatures`."""
+
+    overexposed_fraction: float
+    underexposed_fraction: float
+    partly_clipped_fraction: float
+    mean_luma: float
+    dark_point: float
+    bright_point: float
+    cast_a: float
+    cast_b: float
+    chroma: float
+
+
+def lab(rgb: Rgb) -> NDArray[np.float32]:
+    """CIELAB (D65) of an image reduced by area averaging to at most 256 pixels a side, float32, shape (h, w, 3)."""
+    scale = 256 / max(rgb.shape[:2])
+    if scale < 1:
+        rgb = np.asarray(cv2.resize(rgb, (0, 0), fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
+    return np.asarray(cv2.cvtColor(rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
+
+
+def tone(rgb: Rgb, plane: Plane) -> Tone:
+    """Measure exposure and colour.
+
+    Args:
+        rgb: Shape (height, width, 3).
+        plane: Its luma, grey levels.
+
+    Returns:
+        The measured values.
+    """
+    counts = np.bincount(np.clip(plane + 0.5, 0, 255).astype(np.uint8).ravel(), minlength=256)
+    share = np.cumsum(counts) / counts.sum()
+    dark, bright = np.searchsorted(share, (0.01, 0.99))
+    clipped = (rgb >= 254).sum(axis=2)
+    image = lab(rgb)
+    cast_a, cast_b = _cast(image)
+    return Tone(
+        overexposed_fraction=float(1 - share[249]),
+        underexposed_fraction=float(share[5]),
+        partly_clipped_fraction=float(((clipped == 1) | (clipped == 2)).mean()),
+        mean_luma=float(plane.mean()),
+        dark_point=float(dark),
+        bright_point=float(bright),
+        cast_a=cast_a,
+        cast_b=cast_b,
+        chroma=float(np.hypot(image[..., 1], image[..., 2]).mean()),
+    )
+
+
+def _cast(image: NDArray[np.float32]) -> tuple[float, float]:
+    """The shift that the brightest twentieth (not clipped) and the mean have in common; none if they disagree.
+
+    Red leaves give the mean a shift but not the highlights; a red lamp gives the highlights one but not the mean; light
+    of the wrong colour, or a wrong white balance, gives it to both.
+    """
+    lightness, ab = image[..., 0].ravel(), image[..., 1:].reshape(-1, 2)
+    usable = (lightness > 8) & (lightness < 99)
+    if usable.sum() < 100:
+        return 0.0, 0.0
+    lightness, ab = lightness[usable], ab[usable]
+    bright = ab[lightness >= np.quantile(lightness, 0.95)].mean(axis=0)
+    mean = ab.mean(axis=0)
+    lengths = float(np.linalg.norm(bright)), float(np.linalg.norm(mean))
+    if min(lengths) < 1e-6 or float(bright @ mean) < 0.7 * lengths[0] * lengths[1]:
+        return 0.0, 0.0
+    shared = bright if lengths[0] < lengths[1] else mean
+    return float(shared[0]), float(shared[1])

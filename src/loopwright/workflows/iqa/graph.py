@@ -1,0 +1,158 @@
+"""The graph "AgenticIQA-Pipeline": wiring only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from langgraph.graph import END, StateGraph
+
+from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Stall, StateLimit, bounded
+from loopwright.engine.debugging import enable_debug_log
+from loopwright.engine.diagram import save_mermaid
+from loopwright.engine.policies import add_node
+from loopwright.errors import unknown_name_message
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
+from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
+from loopwright.workflows.iqa.schemas import ExecutorOutput
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
+
+NAME = "AgenticIQA-Pipeline"
+STAGES = ("planner", "executor", "summarizer")
+NODES: dict[str, Callable[..., Any]] = {
+    "planner": planner_node,
+    "executor": executor_node,
+    "summarizer": summarizer_node,
+}
+
+PLAN_STALL = Stall(key=plan_content)
+"""A plan that is equal in every parameter ends the loop: the same work gives the same evidence."""
+
+
+def replan_loop(config: IQAConfig, stall: Stall | None = PLAN_STALL) -> Loop:
+    """The loop from the summarizer back to the planner.
+
+    Args:
+        config: Gives the default limit and its ceiling.
+        stall: How it notices that it gets nowhere.
+    """
+    return Loop(
+        name="replan",
+        target="planner",
+        sources=("summarizer",),
+        limit=StateLimit(
+            key="max_replan_iterations",
+            default=config.iqa.max_replan_iterations,
+            ceiling=config.langgraph.max_iterations,
+        ),
+        exhausted=END,
+        counter="iteration_count",
+        history="replan_history",
+        reason=replan_reason,
+        stall=stall,
+        messages=LoopMessages(
+            granted=("Replanning triggered: {reason}", "Iteration {spent}/{limit}, decision: {target}"),
+            exhausted=EXHAUSTED,
+            stalled="Replanning stopped after {spent} of {limit}: the new plan asks for the same work. Wanted: {reason}",
+            evicted="replan_history is full: its oldest entry was dropped. This much replanning is excessive.",
+        ),
+    )
+
+
+def build_graph(
+    config: IQAConfig | None = None,
+    *,
+    stages: Sequence[str] = STAGES,
+    services: Services | None = None,
+    nodes: Mapping[str, Callable[..., Any]] | None = None,
+    stall: Stall | None = PLAN_STALL,
+    **compile_options: Any,
+) -> BoundedGraph:
+    """Build and compile the pipeline.
+
+    Args:
+        config: The configuration; by default the embedded one.
+        stages: The stages to include, from the first: with fewer, the graph ends earlier.
+        services: The models; by default those of the configuration.
+        nodes: Other functions for some of the stages.
+        stall: How the replan loop notices that it gets nowhere; None never looks.
+        **compile_options: As for LangGraph's ``compile``, for example ``checkpointer``.
+
+    Returns:
+        The compiled graph, proven bounded.
+
+    Raises:
+        ValueError: If `stages` is no beginning of planner, executor, summarizer, or `nodes` names another stage.
+    """
+    services = services or Services.of(config or IQAConfig())
+    config = config or services.config
+    _check(stages, nodes or {})
+    builder = StateGraph(AgenticIQAState, input_schema=AgenticIQAInput)
+    policies = node_policies(config, stages)
+    for stage in stages:
+        function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
+        add_node(builder, stage, function, policies[stage])
+    builder.set_entry_point("planner")
+    for source, target in zip(stages, stages[1:], strict=False):
+        builder.add_edge(source, target)
+    if stages[-1] == "summarizer":
+        builder.add_conditional_edges("summarizer", wants_replan, {"planner": "planner", "__end__": END})
+        loops = [replan_loop(config, stall)]
+    else:
+        builder.add_edge(stages[-1], END)
+        loops = []
+    graph = bounded(builder, loops, **{"name": NAME, **compile_options})
+    if config.langgraph.recursion_limit:
+        graph = graph.limited_to(config.langgraph.recursion_limit)
+    if config.langgraph.debug_mode:
+        enable_debug_log(config.langgraph.log_dir)
+    if config.langgraph.save_graph_visualization:
+        save_mermaid(graph.topology(), config.langgraph.log_dir)
+    return graph
+
+
+def node_policies(config: IQAConfig, stages: Sequence[str] = STAGES) -> dict[str, NodePolicy]:
+    """How each stage is run, and how the run goes on when a stage failed for good.
+
+    A first plan that fails is an error. A replan that fails ends the run with what it has, and an executor that fails on a
+    replan leaves the word to the summarizer, whether or not errors are graceful.
+    """
+    graceful = config.langgraph.graceful_errors
+
+    def graceful_or_replanning(state: Mapping[str, Any]) -> bool:
+        return graceful or state.get("iteration_count", 0) > 0
+
+    def no_evidence(_state: Mapping[str, Any], message: str) -> dict[str, Any]:
+        return {"error": message, "executor_evidence": ExecutorOutput(error=message)}
+
+    goes_on = "summarizer" in stages and config.langgraph.continue_after_error
+    give_up = {
+        "planner": GiveUp(goto=END, when=graceful_or_replanning),
+        "executor": GiveUp(goto="summarizer" if goes_on else END, when=graceful_or_replanning, update=no_evidence),
+        "summarizer": GiveUp(goto=END, when=lambda _state: graceful),
+    }
+    pipeline = config.pipeline
+    return {
+        stage: NodePolicy(
+            timeout=getattr(pipeline.timeout, stage),
+            retries=pipeline.max_retry_attempts,
+            initial_wait=pipeline.retry.initial_wait,
+            factor=pipeline.retry.factor,
+            max_wait=pipeline.retry.max_wait,
+            give_up=give_up[stage],
+            max_model_calls=0 if stage == "executor" else config.iqa.repairs + 1,
+            debug=config.langgraph.debug_mode,
+        )
+        for stage in stages
+    }
+
+
+def _check(stages: Sequence[str], nodes: Mapping[str, Any]) -> None:
+    if not stages or tuple(stages) != STAGES[: len(stages)]:
+        raise ValueError(f"stages must be a beginning of {STAGES}, not {tuple(stages)}")
+    for name in nodes:
+        if name not in stages:
+            raise ValueError(unknown_name_message("stage", name, stages))

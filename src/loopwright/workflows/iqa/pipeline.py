@@ -1,0 +1,219 @@
+"""Run the pipeline on one image."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any, TypedDict, Unpack, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from loopwright.engine import BoundedGraph, RunEvent, RunResult
+from loopwright.engine import arun as engine_arun
+from loopwright.engine import astream as engine_astream
+from loopwright.engine import run as engine_run
+from loopwright.engine import stream as engine_stream
+from loopwright.engine.checkpoints import open_checkpointer, state_types
+from loopwright.engine.diagram import mermaid, save_mermaid
+from loopwright.errors import CheckpointError
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
+
+logger = logging.getLogger("loopwright.iqa")
+
+
+class PipelineOptions(TypedDict, total=False):
+    """What `run_pipeline` takes besides the query and the image."""
+
+    reference_path: str | Path | None
+    """The pristine image to compare with, if there is one."""
+    max_replan_iterations: int | None
+    """Replans that are allowed; None takes the configuration's value, 0 switches them off."""
+    config: IQAConfig | None
+    """The configuration; by default the embedded one, without a model."""
+    sample_id: str | None
+    """Names the run's checkpoint; by default a hash of input and configuration."""
+    resume: bool
+    """Go on from the sample's last checkpoint; finished stages do not run again."""
+    region: Box | None
+    """Left, top, width, height in pixels, if only a part is asked about."""
+    services: Services | None
+    """The models; by default those of the configuration."""
+
+
+def run_pipeline(
+    query: str,
+    image_path: str | Path,
+    reference_path: str | Path | None = None,
+    max_replan_iterations: int | None = None,
+    config: IQAConfig | None = None,
+    sample_id: str | None = None,
+    resume: bool = False,
+    *,
+    region: Box | None = None,
+    services: Services | None = None,
+) -> AgenticIQAState:
+    """Assess one image.
+
+    Args:
+        query: The question.
+        image_path: The image.
+        reference_path: The pristine image to compare with, if there is one.
+        max_replan_iterations: Replans that are allowed; None takes the configuration's value, 0 switches them off.
+        config: The configuration; by default the embedded one, without a model.
+        sample_id: Names the run's checkpoint; by default a hash of input and configuration.
+        resume: Go on from the sample's last checkpoint; finished stages do not run again. Without one, start anew.
+        region: Left, top, width, height in pixels, if only a part is asked about.
+        services: The models; by default those of the configuration.
+
+    Returns:
+        The final state. ``stop_reason`` says whether a bound was reached.
+
+    Raises:
+        NodeFailed: If a stage failed for good, unless errors are graceful; its cause is the original error.
+        CheckpointError: If the checkpoint belongs to another input.
+    """
+    result = trace_pipeline(
+        query, image_path, reference_path=reference_path, max_replan_iterations=max_replan_iterations, config=config,
+        sample_id=sample_id, resume=resume, region=region, services=services,
+    )  # fmt: skip
+    return cast("AgenticIQAState", result.state)
+
+
+def trace_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> RunResult:
+    """Assess one image; like `run_pipeline`, with the events of the run beside the final state."""
+    with _Session(query, image_path, **options) as session:
+        return engine_run(session.graph, session.input, thread_id=session.thread)
+
+
+async def arun_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> AgenticIQAState:
+    """Assess one image without blocking the event loop; see `run_pipeline`."""
+    with _Session(query, image_path, **options) as session:
+        result = await engine_arun(session.graph, session.input, thread_id=session.thread)
+        return cast("AgenticIQAState", result.state)
+
+
+def stream_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> Iterator[RunEvent]:
+    """Assess one image and yield what happens as it happens; see `run_pipeline`."""
+    with _Session(query, image_path, **options) as session:
+        yield from engine_stream(session.graph, session.input, thread_id=session.thread)
+
+
+async def astream_pipeline(
+    query: str, image_path: str | Path, **options: Unpack[PipelineOptions]
+) -> AsyncIterator[RunEvent]:
+    """Assess one image and yield what happens as it happens; see `run_pipeline`."""
+    with _Session(query, image_path, **options) as session:
+        async for event in engine_astream(session.graph, session.input, thread_id=session.thread):
+            yield event
+
+
+def visualize_graph(graph: BoundedGraph | None = None, folder: str | Path | None = None) -> str:
+    """The pipeline as a Mermaid diagram, with the limit on the loop's edge.
+
+    Args:
+        graph: A graph of `build_graph`; by default the whole pipeline.
+        folder: Where to save ``graph_structure.mmd``; None does not save it.
+
+    Returns:
+        The diagram's text.
+    """
+    topology = (graph or build_graph()).topology()
+    if folder is not None:
+        save_mermaid(topology, Path(folder))
+    return mermaid(topology)
+
+
+class _Session:
+    """One run: its graph, its saver, the thread that it is kept under, and the input, None where it goes on."""
+
+    def __init__(self, query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> None:
+        services = options.get("services") or Services.of(options.get("config") or IQAConfig())
+        self._services = services
+        self._config = options.get("config") or services.config
+        self._resume = options.get("resume", False)
+        self._given = _initial_state(self._config, query, image_path, options)
+        self._exits = ExitStack()
+        self.graph: BoundedGraph
+        self.input: AgenticIQAInput | None = self._given
+        self.thread: str | None = None
+
+    def __enter__(self) -> _Session:
+        checkpoint = self._config.pipeline.checkpoint
+        saver = None
+        if checkpoint.enable or self._resume:
+            allow = state_types(AgenticIQAState)
+            saver = self._exits.enter_context(open_checkpointer(f"json:{checkpoint.save_dir}", allow=allow))
+        self.graph = build_graph(self._config, services=self._services, checkpointer=saver)
+        if saver:
+            self._choose_thread(saver)
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        self._exits.close()
+
+    def _choose_thread(self, saver: BaseCheckpointSaver[str]) -> None:
+        """The sample's last run to resume, or a thread that no run has used: a new run never mixes with an old one."""
+        sample = str(self._given.get("sample_id"))
+        names = (sample if number == 1 else f"{sample}~{number}" for number in count(1))
+        last = None
+        for name in names:
+            config: RunnableConfig = {"configurable": {"thread_id": name}}
+            if saver.get_tuple(config) is None:
+                self.thread = name
+                break
+            last = name
+        if not self._resume:
+            return
+        if last is None:
+            logger.info("no checkpoint of sample %r yet: it starts anew", sample)
+            return
+        self.thread, self.input = last, None
+        kept = self.graph.get_state({"configurable": {"thread_id": last}}).values
+        for key in ("query", "image_path", "reference_path", "region"):
+            if kept and kept.get(key) != self._given.get(key):
+                raise CheckpointError(
+                    f"the checkpoint of sample {sample!r} belongs to {key} {kept.get(key)!r}, not {self._given.get(key)!r}. "
+                    "Give another sample_id, or run without resume."
+                )
+
+
+def _initial_state(
+    config: IQAConfig, query: str, image_path: str | Path, options: PipelineOptions
+) -> AgenticIQAInput:
+    asked = options.get("max_replan_iterations")
+    ceiling = config.langgraph.max_iterations
+    limit = config.iqa.max_replan_iterations if asked is None else asked
+    if limit > ceiling:
+        logger.warning("max_replan_iterations=%d is above langgraph.max_iterations=%d, which counts", limit, ceiling)
+    reference, region = options.get("reference_path"), options.get("region")
+    state = AgenticIQAInput(
+        query=query, image_path=str(image_path), reference_path=str(reference) if reference else None,
+        region=cast("Box", list(region)) if region else None, iteration_count=0, max_replan_iterations=limit, replan_history=[],
+    )  # fmt: skip
+    state["sample_id"] = options.get("sample_id") or sample_id_of(state, config)
+    return state
+
+
+def sample_id_of(state: AgenticIQAInput, config: IQAConfig) -> str:
+    """The default name of a sample: a hash of the input, the image's content and the configuration.
+
+    Args:
+        state: The input.
+        config: The configuration.
+    """
+    digest = hashlib.sha256(json.dumps([state, config.model_dump(mode="json")], sort_keys=True, default=str).encode())
+    for key in ("image_path", "reference_path"):
+        path = Path(state.get(key) or "")
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

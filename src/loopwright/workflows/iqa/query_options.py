@@ -1,0 +1,113 @@
+"""The answer options of a multiple-choice question."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from loopwright.errors import PlannerError
+
+_MARK = re.compile(
+    r"(?<!\w)\(\s?([A-Za-z])\s?\)"  # (A) blur
+    r"|(?<![\w(.'’-])([A-Za-z])\)"  # A) blur
+    r"|(?<![\w(.'’-])([A-Z])\.(?!\w\.)"  # A. blur, but not A.B. Smith
+    r"|(?:(?<=\n)|(?<=option )|(?<=Option )|\A)([A-Z]):"  # A: blur, at the start of a line
+)
+_END_OF_LAST = re.compile(r"\n\s*\n|\n\s*(?=[A-Z])|(?<=[.?!])\s+(?=[A-Z])")
+_NEW_SENTENCE = re.compile(r"[.?!\n]\s*\w")
+_EDGES = " ,;|/*•_-.?"
+_JOINTS = frozenset({"or", "and", "option", "options", "choice", "choices"})
+
+
+@dataclass(frozen=True, slots=True)
+class SplitQuery:
+    """A query, with its options taken out."""
+
+    stem: str
+    """Everything but the options."""
+    options: dict[str, str]
+    """Letter -> text, in order; empty if the query lists none."""
+
+
+def split_options(query: str) -> SplitQuery:
+    """Take the options out of a query.
+
+    Args:
+        query: The user's question.
+
+    Returns:
+        The stem and the options.
+
+    Raises:
+        PlannerError: If one letter has two options.
+    """
+    marks = _list_of(query, list(_MARK.finditer(query)))
+    if len(marks) < 2:
+        return SplitQuery(query, {})
+    options: dict[str, str] = {}
+    end = len(query)
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        text = query[mark.end() : following.start() if following else len(query)]
+        if following is None:
+            lead = len(text) - len(text.lstrip())
+            stop = _END_OF_LAST.search(text, lead)
+            text = text[: stop.start()] if stop else text
+            end = mark.end() + len(text)
+        options[_letter(mark)] = _clean(text)
+    if not all(options.values()):
+        return SplitQuery(query, {})
+    return SplitQuery(f"{query[: marks[0].start()]}\n{query[end:]}".strip(), options)
+
+
+def parse_options(query: str) -> dict[str, str]:
+    """The options of a multiple-choice question, in any of the forms ``A. x``, ``A) x`` and ``(A) x``.
+
+    Options may stand on one line or on several. The letters begin with A and rise; "Cannot tell" is an option only if
+    it is listed, under the letter that it is listed with.
+
+    Args:
+        query: The user's question.
+
+    Returns:
+        Letter (a capital) -> text, in order; empty if there are fewer than two.
+
+    Raises:
+        PlannerError: If one letter has two options.
+    """
+    return split_options(query).options
+
+
+def _list_of(query: str, marks: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The marks of the first list that begins with A and whose letters rise by one, or at most two."""
+    found: list[re.Match[str]] = []
+    for mark in marks:
+        letter = _letter(mark)
+        if not found or (len(found) == 1 and letter == "A"):
+            found = [mark] if letter == "A" else []
+            continue
+        step = ord(letter) - ord(_letter(found[-1]))
+        if step in (1, 2):
+            found.append(mark)
+        elif len(found) > 1:
+            between = query[found[-1].end() : mark.start()]
+            if step == 0 and _clean(between) and not _NEW_SENTENCE.search(between.strip()):
+                raise PlannerError(
+                    f"the query lists two options {letter}: {_clean(between)[:60]!r} and another; "
+                    "give each option a letter of its own"
+                )
+            break
+        else:
+            found = []
+    return found
+
+
+def _letter(mark: re.Match[str]) -> str:
+    return next(group for group in mark.groups() if group).upper()
+
+
+def _clean(text: str) -> str:
+    """One line, without the joints between two options and the full stop."""
+    words = " ".join(text.split()).strip(" *_•").rstrip(_EDGES).split(" ")
+    while words and words[-1].lower() in _JOINTS:
+        words = " ".join(words[:-1]).rstrip(_EDGES).split(" ")
+    return " ".join(words)

@@ -1,0 +1,33 @@
+"""What the stages need besides the state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from langchain_core.language_models import BaseChatModel
+
+from loopwright.models import ModelRegistry
+from loopwright.workflows.iqa.config import IQAConfig
+
+
+@dataclass(frozen=True)
+class Services:
+    """The configuration and the models; made once per graph."""
+
+    config: IQAConfig = field(default_factory=IQAConfig)
+    """The configuration."""
+    models: ModelRegistry = field(default_factory=ModelRegistry)
+    """The chat model of each stage, if any."""
+
+    @classmethod
+    def of(cls, config: IQAConfig) -> Services:
+        """The services that a configuration describes; no model is made yet.
+
+        Raises:
+            ConfigError: If a model's settings are wrong.
+        """
+        return cls(config, ModelRegistry(config.models, nodes=("planner", "summarizer")))
+
+    def chat(self, stage: str) -> BaseChatModel | None:
+        """The chat model of a stage, or None for the embedded default."""
+        return self.models.chat(stage)

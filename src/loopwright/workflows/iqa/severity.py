@@ -1,0 +1,277 @@
+"""How strong a distortion is: one measured number per type, held against four bounds.
+
+The bounds are set so that the levels 1 to 5 of `distort.LEVELS`, which follow the published databases, come out as about
+slight, slight to moderate, moderate, severe and extreme. What an image shows by itself and what a comparison with its
+reference shows are different numbers, so each has its own gauge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, parse_distortion
+from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures
+from loopwright.workflows.iqa.features.model import finite
+from loopwright.workflows.iqa.schemas import DistortionFinding
+
+Bounds = tuple[float, float, float, float]
+"""Where slight, moderate, severe and extreme begin; falling bounds mean that a smaller number is worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge[F]:
+    """The number that stands for the strength of one distortion."""
+
+    label: str
+    """What is measured, as it appears in the explanation."""
+    unit: str
+    """Its unit, or nothing."""
+    read: Callable[[F], float]
+    """Takes the number from the features."""
+    bounds: Bounds
+    """Where the severities begin."""
+    fields: tuple[str, ...]
+    """Features that go into the finding beside the number."""
+
+
+def severity_of(value: float, bounds: Bounds) -> Severity:
+    """The severity of a measured number.
+
+    Args:
+        value: The number; NaN, not measurable, counts as none.
+        bounds: Where slight, moderate, severe and extreme begin, rising or falling.
+
+    Returns:
+        The last severity whose bound is reached.
+    """
+    rising = bounds[0] < bounds[3]
+    reached = sum(value >= bound if rising else value <= bound for bound in bounds)
+    return list(Severity)[reached]
+
+
+def gauge_for(name: str, pair: PairFeatures | None) -> Gauge[ImageFeatures] | Gauge[PairFeatures]:
+    """The gauge of one sub-type (or of the kind "color distortions"): with a reference if there is one and it has a gauge."""
+    return PAIRED[name] if pair is not None and name in PAIRED else BLIND[name]
+
+
+def assess(
+    name: str, features: ImageFeatures, pair: PairFeatures | None = None, *, confidence: float = 1.0, why: str = ""
+) -> DistortionFinding:
+    """Say how strong a distortion is, with the number behind it, whether or not it was detected.
+
+    Args:
+        name: A kind, a sub-type, or another word for one. For a kind, its strongest sub-type is measured.
+        features: What the image shows by itself.
+        pair: What the comparison with the reference shows, if there is one.
+        confidence: How sure the caller is that it is this type, 0..1; 1 where the query names it.
+        why: What speaks for this type, put after the number.
+
+    Returns:
+        The finding; its severity is none where the distortion is absent or cannot be measured.
+
+    Raises:
+        UnknownNameError: If nobody knows the name.
+    """
+    name = parse_distortion(name)
+    if name in set(Distortion):
+        return _assess_kind(Distortion(name), features, pair, confidence, why)
+    value, gauge = _read(name, features, pair)
+    severity = severity_of(value, gauge.bounds)
+    source = features if pair is None or name not in PAIRED else pair
+    measured = {"value": value} | {field: float(getattr(source, field)) for field in gauge.fields}
+    return DistortionFinding(
+        type=name,
+        severity=severity,
+        confidence=confidence,
+        explanation=_sentence(name, severity, value, gauge, with_reference=source is pair, why=why),
+        measured=finite(measured),
+    )
+
+
+def _assess_kind(
+    kind: Distortion, features: ImageFeatures, pair: PairFeatures | None, confidence: float, why: str
+) -> DistortionFinding:
+    names = [sub for sub, parent in SUBTYPES.items() if parent is kind and (sub in BLIND or (pair and sub in PAIRED))]
+    if kind is Distortion.COLOR and pair is not None:
+        value, gauge = pair.channel_shift if pair.channel_shift_rms > 0 else 0.0, CHANNEL_SHIFT
+        if (severity := severity_of(value, gauge.bounds)) is not Severity.NONE:
+            sentence = _sentence("color fringes", severity, value, gauge, with_reference=True, why=why)
+            measured = finite({"value": value, "channel_shift_rms": pair.channel_shift_rms})
+            return DistortionFinding(
+                type=kind, severity=severity, confidence=confidence, explanation=sentence, measured=measured
+            )
+    findings = [assess(sub, features, pair, confidence=confidence, why=why) for sub in names]
+    worst = max(findings, key=lambda finding: finding.severity.rank)
+    return worst.model_copy(update={"type": kind.value})
+
+
+def _read(
+    name: str, features: ImageFeatures, pair: PairFeatures | None
+) -> tuple[float, Gauge[ImageFeatures] | Gauge[PairFeatures]]:
+    if pair is not None and name in PAIRED:
+        return PAIRED[name].read(pair), PAIRED[name]
+    if name not in BLIND:
+        return math.nan, NOT_WITHOUT_REFERENCE
+    return BLIND[name].read(features), BLIND[name]
+
+
+def _sentence(
+    name: str,
+    severity: Severity,
+    value: float,
+    gauge: Gauge[ImageFeatures] | Gauge[PairFeatures],
+    *,
+    with_reference: bool,
+    why: str,
+) -> str:
+    subject = name[0].upper() + name[1:]
+    if math.isnan(value):
+        return f"{subject} cannot be measured here: {gauge.label}."
+    unit = f" {gauge.unit}" if gauge.unit else ""
+    source = "against the reference" if with_reference else "from the image alone"
+    direction = "or more" if gauge.bounds[0] < gauge.bounds[3] else "or less"
+    bound = gauge.bounds[max(0, severity.rank - 1)]
+    start = f"{'slight' if severity is Severity.NONE else severity.value} starts at {bound:g} {direction}"
+    reason = f"; {why}" if why else ""
+    return f"{subject} is {severity.value}: {gauge.label} is {value:.3g}{unit}, {source} ({start}){reason}."
+
+
+NOT_WITHOUT_REFERENCE: Gauge[ImageFeatures] = Gauge(
+    "it shows only beside a reference", "", lambda _: math.nan, (1, 2, 3, 4), ()
+)
+CHANNEL_SHIFT: Gauge[PairFeatures] = Gauge(
+    "the displacement between the colour channels", "pixels", lambda p: p.channel_shift, (0.2, 1.0, 2.0, 4.0), ()
+)
+
+_BLUR: Gauge[ImageFeatures] = Gauge(
+    "the standard deviation of the edges in the sharpest tiles", "pixels", lambda f: f.edge_sigma,
+    (1.0, 1.4, 2.0, 3.2), ("edge_sigma_typical", "fine_detail_gap"),
+)  # fmt: skip
+_NOISE: Gauge[ImageFeatures] = Gauge(
+    "the standard deviation of the noise in flat areas", "grey levels", lambda f: f.noise_sigma,
+    (3.0, 7.0, 15.0, 28.0), ("noise_whiteness",),
+)  # fmt: skip
+_EXPOSURE: Gauge[ImageFeatures] = Gauge(
+    "the share of clipped bright pixels", "", lambda f: f.overexposed_fraction + f.partly_clipped_fraction,
+    (0.08, 0.15, 0.3, 0.5), ("mean_luma", "bright_point"),
+)  # fmt: skip
+_SQUARES: Gauge[ImageFeatures] = Gauge(
+    "the side of repeated pixels", "pixels", lambda f: f.pixel_size, (1.6, 3.0, 4.5, 9.0), ()
+)
+
+BLIND: dict[str, Gauge[ImageFeatures]] = {
+    "gaussian blur": _BLUR,
+    "lens blur": _BLUR,
+    "motion blur": Gauge(
+        "the directional loss of fine detail", "nepers", lambda f: f.motion_anisotropy,
+        (0.75, 1.05, 1.6, 2.4), ("motion_direction",),
+    ),
+    "jpeg": Gauge(
+        "the coder's quality setting", "of 100", lambda f: f.jpeg_quality, (72, 46, 26, 9),
+        ("jpeg_evidence", "blockiness"),
+    ),
+    "jpeg2000": Gauge(
+        "the standard deviation of the typical edges", "pixels", lambda f: f.edge_sigma_typical,
+        (0.9, 1.2, 1.8, 3.0), ("edge_sigma_strong", "edge_sigma_weak", "fine_detail_gap"),
+    ),
+    "gaussian noise": _NOISE,
+    "multiplicative noise": _NOISE,
+    "impulse noise": Gauge(
+        "the share of black and white specks", "", lambda f: f.impulse_fraction, (0.001, 0.006, 0.02, 0.06),
+        ("impulse_balance", "impulse_evenness"),
+    ),
+    "color cast": Gauge(
+        "the tint that highlights and mean share", "CIELAB units", lambda f: f.cast, (12, 18, 26, 36),
+        ("cast_a", "cast_b"),
+    ),
+    "saturation change": Gauge("the mean chroma", "CIELAB units", lambda f: f.chroma, (6, 4, 2, 0.8), ()),
+    "overexposure": _EXPOSURE,
+    "underexposure": Gauge(
+        "the 99th percentile of luma", "grey levels", lambda f: f.bright_point, (140, 110, 75, 45), ("mean_luma",)
+    ),
+    "oversharpening": Gauge(
+        "the ratio of fine to coarse gradients at edges", "", lambda f: f.edge_ratio, (2.75, 3.0, 3.4, 4.2),
+        ("halo", "edge_sigma"),
+    ),
+    "low contrast": Gauge(
+        "the range between the 1st and 99th percentile of luma", "grey levels", lambda f: f.contrast_range,
+        (110, 90, 65, 42), ("dark_point", "bright_point"),
+    ),
+    "banding": Gauge(
+        "the share of the 8-bit levels in use", "", lambda f: f.level_use, (0.3, 0.09, 0.05, 0.03), ()
+    ),
+    "pixelation": _SQUARES,
+    "aliasing": _SQUARES,
+}  # fmt: skip
+"""Sub-type -> the gauge that needs no reference."""
+
+_PAIR_BLUR: Gauge[PairFeatures] = Gauge(
+    "the standard deviation of the blur", "pixels", lambda p: p.blur_sigma, (0.5, 1.1, 1.9, 3.6),
+    ("blur_sigma_minor", "detail_gain", "filter_share"),
+)  # fmt: skip
+_PAIR_NOISE: Gauge[PairFeatures] = Gauge(
+    "the standard deviation of the noise", "grey levels", lambda p: p.residual_rms, (2.5, 7.0, 15.0, 28.0),
+    ("residual_flatness", "residual_kurtosis", "residual_luma_slope"),
+)  # fmt: skip
+_PAIR_BRIGHTER: Gauge[PairFeatures] = Gauge(
+    "the shift of the mean luma", "grey levels", lambda p: p.mean_shift, (4, 15, 34, 58), ("contrast_gain",)
+)
+_PAIR_DARKER: Gauge[PairFeatures] = Gauge(
+    "the shift of the mean luma", "grey levels", lambda p: p.mean_shift, (-4, -15, -34, -58), ("contrast_gain",)
+)
+
+PAIRED: dict[str, Gauge[PairFeatures]] = {
+    "gaussian blur": _PAIR_BLUR,
+    "lens blur": _PAIR_BLUR,
+    "motion blur": Gauge(
+        # A line of length L has the variance L^2 / 12.
+        "the length of the motion", "pixels", lambda p: math.sqrt(12) * p.blur_sigma, (2.5, 6.0, 11.0, 20.0),
+        ("blur_direction", "blur_sigma_minor"),
+    ),
+    "jpeg": Gauge(
+        "the coder's quality setting", "of 100", lambda p: p.jpeg_quality, (72, 46, 26, 9),
+        ("jpeg_evidence", "blockiness_gain", "rms_error"),
+    ),
+    "jpeg2000": Gauge(
+        "the error of the coder", "grey levels", lambda p: math.hypot(p.filter_rms, p.residual_rms),
+        (2.5, 7.0, 12.0, 18.0), ("detail_gain", "filter_share"),
+    ),
+    "gaussian noise": _PAIR_NOISE,
+    "multiplicative noise": _PAIR_NOISE,
+    "impulse noise": Gauge(
+        "the share of black and white specks", "", lambda p: p.impulse_fraction, (0.0005, 0.006, 0.02, 0.06),
+        ("impulse_share", "residual_kurtosis"),
+    ),
+    "color cast": Gauge(
+        "the shift of the mean colour", "CIELAB units", lambda p: p.color_shift, (4, 10, 18, 28), ("color_shift_rms",)
+    ),
+    "saturation change": Gauge(
+        "the change of saturation", "of 1", lambda p: abs(p.saturation_ratio - 1), (0.12, 0.4, 0.65, 0.92),
+        ("saturation_ratio", "saturation_rms"),
+    ),
+    "overexposure": _PAIR_BRIGHTER,
+    "underexposure": _PAIR_DARKER,
+    "mean shift": Gauge(
+        "the size of the shift of the mean luma", "grey levels", lambda p: abs(p.mean_shift), (4, 15, 34, 58),
+        ("mean_shift", "contrast_gain"),
+    ),
+    "oversharpening": Gauge(
+        "the gain of fine detail", "", lambda p: p.detail_gain, (1.12, 1.6, 2.1, 3.0), ("filter_share",)
+    ),
+    "low contrast": Gauge(
+        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (0.92, 0.7, 0.5, 0.28), ("contrast_rms",)
+    ),
+    "high contrast": Gauge(
+        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (1.08, 1.35, 1.7, 2.2), ("contrast_rms",)
+    ),
+    "banding": Gauge(
+        "the share of levels in use of those the reference uses", "", lambda p: p.level_use_ratio,
+        (0.3, 0.09, 0.05, 0.03), ("rms_error",),
+    ),
+    "pixelation": Gauge(
+        "the side of repeated pixels over the reference's", "", lambda p: p.pixel_size_gain, (1.6, 3.0, 4.5, 9.0), ()
+    ),
+}  # fmt: skip
+"""Sub-type -> the gauge that compares with the reference."""

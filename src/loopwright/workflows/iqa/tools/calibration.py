@@ -1,0 +1,110 @@
+"""From a tool's own number to a score of 1 (bad) to 5 (excellent): one strictly monotone curve per tool.
+
+The curves are piecewise linear, fitted by `scripts/fit_calibration.py` to human scores and shipped in
+`data/calibration.json` with the data set, the date and the cross-validated error of each.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+import json
+import math
+from importlib import resources
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from loopwright.errors import InputError, UnknownNameError
+
+LOWEST, HIGHEST = 1.0, 5.0
+"""The ends of the common scale."""
+
+
+class Calibration(BaseModel):
+    """One tool's curve, and how far to trust it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool: str
+    """The tool's registered name."""
+    knots: tuple[tuple[float, float], ...] = Field(min_length=2)
+    """(raw value, score) in rising order of the raw value; linear between them, constant outside."""
+    error: float = Field(gt=0)
+    """Root mean square error against people's scores, on the scale of 1 to 5, on references left out of the fit."""
+    errors: dict[str, float] = Field(default_factory=dict)
+    """The same for each data set alone."""
+    dataset: str
+    """What the curve was fitted on."""
+    rows: int = Field(gt=0)
+    """How many scored images that was."""
+    fitted_on: str
+    """The day of the fit, YYYY-MM-DD."""
+
+    @model_validator(mode="after")
+    def _strictly_monotone(self) -> Self:
+        raws, scores = zip(*self.knots, strict=True)
+        if not all(map(math.isfinite, (*raws, *scores))):
+            raise ValueError(f"calibration of {self.tool}: every knot must be finite")
+        if any(low >= high for low, high in itertools.pairwise(raws)):
+            raise ValueError(f"calibration of {self.tool}: the knots' raw values must rise")
+        steps = [high - low for low, high in itertools.pairwise(scores)]
+        if not (all(step > 0 for step in steps) or all(step < 0 for step in steps)):
+            raise ValueError(f"calibration of {self.tool}: the knots' scores must all rise or all fall")
+        if min(scores) < LOWEST or max(scores) > HIGHEST:
+            raise ValueError(f"calibration of {self.tool}: scores must lie between {LOWEST:g} and {HIGHEST:g}")
+        return self
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether the score rises with the raw value."""
+        return self.knots[-1][1] > self.knots[0][1]
+
+    def score(self, raw: float) -> float:
+        """The score of a raw value.
+
+        Args:
+            raw: The tool's own number; infinities take the score of their end of the curve.
+
+        Returns:
+            1 (bad) to 5 (excellent).
+
+        Raises:
+            InputError: If `raw` is NaN.
+        """
+        if math.isnan(raw):
+            raise InputError(f"{self.tool} gave no number (NaN) for this image")
+        if raw <= self.knots[0][0]:
+            return self.knots[0][1]
+        if raw >= self.knots[-1][0]:
+            return self.knots[-1][1]
+        above = bisect.bisect_right(self.knots, raw, key=lambda knot: knot[0])
+        (low, low_score), (high, high_score) = self.knots[above - 1], self.knots[above]
+        return low_score + (high_score - low_score) * (raw - low) / (high - low)
+
+
+@functools.cache
+def calibrations() -> dict[str, Calibration]:
+    """Every shipped calibration, by the tool's registered name."""
+    text = (resources.files("loopwright.workflows.iqa") / "data" / "calibration.json").read_text(encoding="utf-8")
+    curves = (Calibration.model_validate(entry) for entry in json.loads(text)["calibrations"])
+    return {curve.tool: curve for curve in curves}
+
+
+def get_calibration(tool: str) -> Calibration:
+    """The calibration of a tool.
+
+    Args:
+        tool: The tool's registered name, as in `Tool.name`.
+
+    Returns:
+        Its curve.
+
+    Raises:
+        UnknownNameError: If none ships for that name.
+    """
+    known = calibrations()
+    if tool not in known:
+        raise UnknownNameError("calibrated tool", tool, known)
+    return known[tool]

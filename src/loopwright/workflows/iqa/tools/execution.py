@@ -1,0 +1,215 @@
+"""Running quality tools on one image, so that one that fails or hangs spoils nothing.
+
+Each run has a thread of its own and a deadline of its own. A pool of processes would cost more to start (tenths of a
+second) than these tools take for one image (milliseconds), and NumPy and OpenCV release the interpreter lock; processes
+are for many images. What a thread cannot do is stop a tool that has passed its deadline: the run is given up and
+reported at once, but its thread goes on in the background until the tool returns. It does not keep the interpreter
+alive.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import queue
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+
+from loopwright.errors import InputError, LoopwrightError
+from loopwright.workflows.iqa.images import LoadedImage, check_pair
+from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
+from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.registry import Tool, all_tools
+
+TIMEOUT_S = 30.0
+"""Seconds that one run may take by default."""
+
+CACHE_SIZE = 1024
+"""How many raw values are remembered."""
+
+_Key = tuple[str, Callable[..., float], str, str | None]
+
+
+class ResultCache:
+    """The raw values of the last runs, by tool and content; the least recently used go first. Safe across threads."""
+
+    def __init__(self, size: int = CACHE_SIZE) -> None:
+        self._size = size
+        self._values: OrderedDict[_Key, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> float | None:
+        """The remembered raw value, or None."""
+        key = _key(tool, image, reference)
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key]
+
+    def put(self, tool: Tool, image: LoadedImage, reference: LoadedImage | None, raw: float) -> None:
+        """Remember a raw value."""
+        with self._lock:
+            self._values[_key(tool, image, reference)] = raw
+            self._values.move_to_end(_key(tool, image, reference))
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._values.clear()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._values)
+
+
+def _key(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> _Key:
+    compared_with = reference.digest if reference and tool.reference is ReferenceMode.FULL else None
+    return (tool.name, tool.compute, image.digest, compared_with)
+
+
+shared_cache = ResultCache()
+"""The cache of this process, used unless another is given."""
+
+
+@dataclasses.dataclass
+class _Run:
+    """One run of one tool that has been asked for."""
+
+    tool: Tool
+    stands_in_for: str | None
+    started: float = 0.0
+
+
+def run_tools(
+    tools: Sequence[Tool],
+    image: LoadedImage,
+    reference: LoadedImage | None,
+    *,
+    region: str = GLOBAL,
+    timeout_s: float = TIMEOUT_S,
+    workers: int = 2,
+    alternatives: Iterable[Tool] | None = None,
+    cache: ResultCache | None = None,
+) -> list[ToolLog]:
+    """Run tools on an image; a tool that fails is replaced by one that has not been tried.
+
+    Args:
+        tools: What to run; a tool that is named twice runs once.
+        image: The image or region in question.
+        reference: The same part of the pristine image, or None.
+        region: The scope's name, for the logs.
+        timeout_s: Seconds for each run, counted from its own start.
+        workers: How many tools run at the same time, at least 1.
+        alternatives: The tools that may stand in for a failed one of the same reference mode; by default all.
+        cache: Where raw values are remembered; by default `shared_cache`.
+
+    Returns:
+        One log per run: the tools in the given order, then the stand-ins with `fallback_for` set. A run that failed or
+        took too long has `error` and no score; nothing is raised on account of a tool. A missing reference, or one of
+        another size, is an error of each tool that needs it and calls for no stand-in.
+    """
+    spare = tuple(all_tools() if alternatives is None else alternatives)
+    used_cache = shared_cache if cache is None else cache
+    waiting = deque(_Run(tool, None) for tool in {tool.name: tool for tool in tools}.values())
+    tried = {run.tool.name for run in waiting}
+    order = [run.tool.name for run in waiting]
+    logs: dict[str, ToolLog] = {}
+    running: dict[str, _Run] = {}
+    done: queue.SimpleQueue[tuple[str, float | Exception]] = queue.SimpleQueue()
+
+    def finish(run: _Run, outcome: float | Exception) -> None:
+        log = _log(run, outcome, region)
+        logs[run.tool.name] = log
+        if log.error is None or _pair_problem(run.tool, image, reference):
+            return
+        for tool in spare:
+            if tool.reference is run.tool.reference and tool.name not in tried:
+                tried.add(tool.name)
+                order.append(tool.name)
+                waiting.append(_Run(tool, run.stands_in_for or run.tool.name))
+                return
+
+    while waiting or running:
+        while waiting and len(running) < max(1, workers):
+            run = waiting.popleft()
+            run.started = time.perf_counter()
+            running[run.tool.name] = run
+            _start(run.tool, image, reference, used_cache, done)
+        first_deadline = min(run.started for run in running.values()) + timeout_s
+        try:
+            name, outcome = done.get(timeout=max(0.0, first_deadline - time.perf_counter()))
+        except queue.Empty:
+            now = time.perf_counter()
+            for late in [run for run in running.values() if now - run.started >= timeout_s]:
+                del running[late.tool.name]
+                finish(late, TimeoutError(f"no result within {timeout_s:g} s"))
+            continue
+        if name in running:  # else it was given up before
+            finish(running.pop(name), outcome)
+    return [logs[name] for name in order]
+
+
+def _start(
+    tool: Tool,
+    image: LoadedImage,
+    reference: LoadedImage | None,
+    cache: ResultCache,
+    done: queue.SimpleQueue[tuple[str, float | Exception]],
+) -> None:
+    def work() -> None:
+        try:
+            problem = _pair_problem(tool, image, reference)
+            if problem:
+                raise problem
+            raw = cache.get(tool, image, reference)
+            if raw is None:
+                raw = float(tool.measure(image, reference))
+                cache.put(tool, image, reference, raw)
+            done.put((tool.name, raw))
+        except Exception as error:
+            done.put((tool.name, error))
+
+    threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True).start()
+
+
+def _pair_problem(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> InputError | None:
+    """Why no tool that compares can run on these two, or None."""
+    if tool.reference is ReferenceMode.NONE:
+        return None
+    if reference is None:
+        return InputError(f"{tool.name} compares with a reference image, and there is none")
+    try:
+        check_pair(image, reference)
+    except InputError as error:
+        return error
+    return None
+
+
+def _log(run: _Run, outcome: float | Exception, region: str) -> ToolLog:
+    """The log of a run that ended, one way or another."""
+    log = ToolLog(
+        tool=run.tool.name,
+        region=region,
+        seconds=time.perf_counter() - run.started,
+        fallback_for=run.stands_in_for,
+    )
+    if isinstance(outcome, Exception):
+        return log.model_copy(update={"error": _reason(outcome)})
+    try:
+        score = get_calibration(run.tool.name).score(outcome)
+    except LoopwrightError as error:
+        return log.model_copy(update={"error": str(error)})
+    # JSON has no infinity; the score holds what an infinite value says.
+    return log.model_copy(update={"raw": outcome if math.isfinite(outcome) else None, "score": score})
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())[:300]
+    if isinstance(error, (LoopwrightError, TimeoutError)) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,188 @@
+"""Which quality tools there are, what each is good at, and which to choose for a question."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable
+
+from loopwright.errors import InputError, UnknownNameError
+from loopwright.workflows.iqa.distortions import Distortion, kind_of, parse_distortion
+from loopwright.workflows.iqa.images import LoadedImage, check_pair
+from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.tools.full_reference import gmsd, mdsi, psnr, ssim
+from loopwright.workflows.iqa.tools.niqe import niqe
+
+COST_PIXELS = 512 * 384
+"""The size of image, in pixels, that `Tool.cost_ms` was measured on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    """One quality tool."""
+
+    name: str
+    """The registered name."""
+    reference: ReferenceMode
+    """Whether it compares with a pristine image or looks at the image alone."""
+    higher_is_better: bool
+    """The direction of its raw value."""
+    strengths: frozenset[Distortion]
+    """The kinds of distortion within which its rank correlation with people is at least 0.8, as measured on TID2013
+    (`docs/tools.md`); no tool reaches that on brightness and contrast, and sharpening was not measured."""
+    cost_ms: float
+    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels."""
+    compute: Callable[..., float]
+    """The function: ``compute(image, reference)``, or ``compute(image)`` without a reference, on uint8 RGB arrays."""
+    source: str
+    """Where the formula was published."""
+    primary: bool
+    """Whether its score is the answer when nothing speaks for another tool; one per reference mode."""
+
+    def measure(self, image: LoadedImage, reference: LoadedImage | None = None) -> float:
+        """The tool's raw value.
+
+        Args:
+            image: The image in question.
+            reference: The pristine image; not looked at by a tool that needs none.
+
+        Returns:
+            A number in the tool's own unit and direction.
+
+        Raises:
+            InputError: If the tool needs a reference and there is none.
+            ImageError: If the tool cannot measure this image, or the two differ in size.
+        """
+        if self.reference is ReferenceMode.NONE:
+            return self.compute(image.rgb)
+        if reference is None:
+            raise InputError(f"{self.name} compares with a reference image, and there is none; give one or use NIQE")
+        check_pair(image, reference)
+        return self.compute(image.rgb, reference.rgb)
+
+
+_ARTEFACTS = frozenset({Distortion.BLURS, Distortion.COMPRESSION, Distortion.SPATIAL})
+
+# In order of measured agreement with people within each reference mode; the order breaks ties in `select_tools`.
+_TOOLS = (
+    Tool(
+        name="MDSI",
+        reference=ReferenceMode.FULL,
+        higher_is_better=False,
+        strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
+        cost_ms=1.1,
+        compute=mdsi,
+        source="Nafchi, Shahkolaei, Hedjam, Cheriet: IEEE Access 4, 2016",
+        primary=True,
+    ),
+    Tool(
+        name="GMSD",
+        reference=ReferenceMode.FULL,
+        higher_is_better=False,
+        strengths=_ARTEFACTS | {Distortion.NOISE},
+        cost_ms=0.3,
+        compute=gmsd,
+        source="Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014",
+        primary=False,
+    ),
+    Tool(
+        name="SSIM",
+        reference=ReferenceMode.FULL,
+        higher_is_better=True,
+        strengths=_ARTEFACTS,
+        cost_ms=1.2,
+        compute=ssim,
+        source="Wang, Bovik, Sheikh, Simoncelli: IEEE Transactions on Image Processing 13(4), 2004",
+        primary=False,
+    ),
+    Tool(
+        name="PSNR",
+        reference=ReferenceMode.FULL,
+        higher_is_better=True,
+        strengths=_ARTEFACTS | {Distortion.NOISE},
+        cost_ms=0.02,
+        compute=psnr,
+        source="10 log10(255^2 / mean squared error) over the three channels",
+        primary=False,
+    ),
+    Tool(
+        name="NIQE",
+        reference=ReferenceMode.NONE,
+        higher_is_better=False,
+        strengths=_ARTEFACTS,
+        cost_ms=5.0,
+        compute=niqe,
+        source="Mittal, Soundararajan, Bovik: IEEE Signal Processing Letters 20(3), 2013",
+        primary=True,
+    ),
+)
+
+
+def all_tools() -> tuple[Tool, ...]:
+    """Every tool, those with a reference first, each group in order of measured agreement with people."""
+    return _TOOLS
+
+
+def get_tool(name: str) -> Tool:
+    """The tool of a name.
+
+    Args:
+        name: A registered name; case, spaces and punctuation do not matter.
+
+    Returns:
+        The tool.
+
+    Raises:
+        UnknownNameError: If there is none of that name.
+    """
+    for tool in _TOOLS:
+        if _plain(tool.name) == _plain(name):
+            return tool
+    raise UnknownNameError("tool", name, [tool.name for tool in _TOOLS])
+
+
+def select_tools(
+    distortions: Iterable[str],
+    reference_mode: ReferenceMode,
+    *,
+    exclude: Iterable[str] = (),
+    budget_ms: float | None = None,
+    limit: int = 3,
+    pixels: int = COST_PIXELS,
+) -> list[Tool]:
+    """The tools to run: the primary one first, then those that are good at the named distortions.
+
+    Only tools of the given reference mode are chosen: with a reference, a tool that ignores it would be the poorer
+    witness and could only contradict the better ones.
+
+    Args:
+        distortions: Kinds or sub-types, in any known spelling; naming one twice changes nothing.
+        reference_mode: Whether there is a reference.
+        exclude: Names of tools that must not be chosen, for example because they failed.
+        budget_ms: The most milliseconds that the chosen tools may take together, on one thread; a tool that no longer
+            fits is passed over. None for no bound.
+        limit: The most tools to choose.
+        pixels: The number of pixels of the image, for the budget.
+
+    Returns:
+        Different tools, at most `limit`; empty if none is left.
+
+    Raises:
+        UnknownNameError: If a distortion or an excluded tool is unknown.
+    """
+    kinds = {kind_of(parse_distortion(name)) for name in distortions}
+    unwanted = {get_tool(name).name for name in exclude}
+    candidates = [t for t in _TOOLS if t.reference is reference_mode and t.name not in unwanted]
+    candidates.sort(key=lambda tool: (not tool.primary, -len(kinds & tool.strengths)))
+    chosen: list[Tool] = []
+    spent = 0.0
+    for tool in candidates:
+        cost = tool.cost_ms * pixels / COST_PIXELS
+        if len(chosen) < limit and (budget_ms is None or spent + cost <= budget_ms):
+            chosen.append(tool)
+            spent += cost
+    return chosen
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).lower()

@@ -1,0 +1,199 @@
+"""What the evidence says about a claim: how well it is borne out, that it is not, or that nothing speaks about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from loopwright.workflows.iqa.claims import (
+    Claim,
+    ComparisonClaim,
+    DistortionClaim,
+    LevelClaim,
+    SeverityClaim,
+    ToolClaim,
+    YesNoClaim,
+    kind_names,
+)
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.fusion import QualityScore, level_of
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ReferenceMode
+
+ABSTAINED = "Detection abstained: "
+"""How the executor's note begins when the detector could not tell."""
+
+IMPAIRMENT_LEVEL: dict[Severity, int] = {
+    Severity.NONE: 5,
+    Severity.SLIGHT: 4,
+    Severity.MODERATE: 3,
+    Severity.SEVERE: 2,
+    Severity.EXTREME: 1,
+}
+"""Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
+
+_FROM_THE_SAME_MEASUREMENT = frozenset({"gaussian blur", "lens blur"})
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The evidence, read once for all claims."""
+
+    plan: PlannerOutput
+    """What was to be done."""
+    evidence: ExecutorOutput
+    """What was measured."""
+    score: QualityScore | None = None
+    """The overall quality, if a tool measured it."""
+
+    @cached_property
+    def analysed(self) -> list[tuple[str, DistortionFinding]]:
+        """Scope and finding of every analysed distortion, the absent ones too, strongest first."""
+        pairs = [(scope, item) for scope, items in self.evidence.distortion_analysis.items() for item in items]
+        return sorted(pairs, key=lambda pair: -strength(pair[1]))
+
+    @cached_property
+    def present(self) -> list[tuple[str, DistortionFinding]]:
+        """Those that are there, strongest first."""
+        return [pair for pair in self.analysed if pair[1].severity is not Severity.NONE]
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the detector could neither state a distortion nor call the image clean."""
+        return any(note.startswith(ABSTAINED) for note in self.evidence.notes)
+
+    def covers(self, names: tuple[str, ...]) -> bool:
+        """Whether the absence of a finding for these names means that there is no such distortion.
+
+        Args:
+            names: Canonical names; none stands for every distortion.
+        """
+        if self.plan.plan.distortion_detection and self.evidence.distortion_set and not self.abstained:
+            return True
+        wanted = kind_names(names)
+        return bool(names) and any(item.type in wanted or kind_of(item.type) in wanted for _, item in self.analysed)
+
+    def matching(self, names: tuple[str, ...]) -> list[tuple[float, DistortionFinding]]:
+        """The present findings that speak about some names, each with how closely it does (0..1], best first.
+
+        Args:
+            names: Canonical names; none stands for every distortion.
+        """
+        pairs = [
+            (max((closeness(name, item.type) for name in names), default=1.0), item) for _, item in self.present
+        ]
+        return sorted((p for p in pairs if p[0] > 0), key=lambda pair: -pair[0] * strength(pair[1]))
+
+    def severity(self, names: tuple[str, ...]) -> Severity | None:
+        """How strong the strongest distortion of some names is; None if nothing speaks about them."""
+        found = self.matching(names)
+        if found:
+            return max((item.severity for _, item in found), key=lambda severity: severity.rank)
+        return Severity.NONE if self.covers(names) else None
+
+
+def strength(finding: DistortionFinding) -> float:
+    """By severity, then by confidence: 0 for an absent distortion, up to 5."""
+    return finding.severity.rank + finding.confidence if finding.severity is not Severity.NONE else 0.0
+
+
+def closeness(asked: str, found: str) -> float:
+    """How closely a finding speaks about a distortion that was asked for.
+
+    Args:
+        asked: Canonical name of a kind or sub-type.
+        found: Canonical name of the finding.
+
+    Returns:
+        1 for the same name, less where one is only the kind of the other or both share one measurement, 0 if unrelated.
+    """
+    if asked == found:
+        return 1.0
+    if kind_of(found) == asked:
+        return 0.95
+    if asked in _FROM_THE_SAME_MEASUREMENT and found in _FROM_THE_SAME_MEASUREMENT:
+        return 0.9
+    if asked == Distortion.SHARPNESS and kind_of(found) is Distortion.BLURS:
+        return 0.85
+    return 0.5 if kind_of(asked) == found else 0.0
+
+
+def judge(claim: Claim, facts: Facts, topic: tuple[str, ...] = (), *, nearest: bool = False) -> float | None:
+    """Hold a claim against the evidence.
+
+    Args:
+        claim: What is stated.
+        facts: What was measured.
+        topic: The distortions that the question is about, for claims about a strength or level alone.
+        nearest: Whether a claim of a level up to one away counts too, the less the farther it is: for options, among
+            which the nearest is the answer.
+
+    Returns:
+        Above 0 if the evidence bears it out, the more the better; 0 if the evidence speaks against it; None if nothing
+        was measured about it.
+    """
+    match claim:
+        case DistortionClaim():
+            return _distortion(claim, facts)
+        case LevelClaim():
+            return _level(claim, facts, topic, nearest)
+        case SeverityClaim():
+            severity = facts.severity(topic)
+            return None if severity is None else float(severity is claim.severity)
+        case ComparisonClaim():
+            relation = compare(facts)
+            return None if relation is None else float(relation == claim.image_is)
+        case ToolClaim():
+            return _tool(claim, facts)
+        case YesNoClaim():
+            return None
+
+
+def compare(facts: Facts) -> str | None:
+    """Whether the image is "worse" than its reference or the "same"; None without a comparison.
+
+    The reference is taken as pristine, so a difference is a loss: nothing here can call an image better than it.
+    """
+    if facts.plan.reference_mode is not ReferenceMode.FULL:
+        return None
+    if facts.present:
+        return "worse"
+    if facts.score is not None:
+        return "same" if level_of(facts.score.tool_score) == 5 else "worse"
+    return "same" if facts.covers(()) else None
+
+
+def _distortion(claim: DistortionClaim, facts: Facts) -> float | None:
+    found = facts.matching(claim.names)
+    if not found:
+        known = facts.covers(claim.names)
+        return (float(not claim.present)) if known else None
+    if not claim.present:
+        return 0.0
+    near, finding = found[0]
+    if claim.severity is not None and claim.severity is not finding.severity:
+        return 0.0
+    return near * strength(finding)
+
+
+def _level(claim: LevelClaim, facts: Facts, topic: tuple[str, ...], nearest: bool) -> float | None:
+    """Nearness of the closest claimed level; of two equally near claims the narrower is better."""
+    if topic:
+        severity = facts.severity(topic)
+        value = None if severity is None else float(IMPAIRMENT_LEVEL[severity])
+    else:
+        value = None if facts.score is None else facts.score.value
+    if value is None:
+        return None
+    if not nearest:
+        return float(level_of(value) in claim.levels)
+    distance = min(abs(value - level) for level in claim.levels)
+    return 1.01 - distance - 0.001 * len(claim.levels) if distance <= 1 else 0.0
+
+
+def _tool(claim: ToolClaim, facts: Facts) -> float | None:
+    evidence = facts.evidence
+    if claim.tool == evidence.primary_tool:
+        return 2.0
+    if claim.tool in evidence.selected_tools:
+        return 1 / (1 + evidence.selected_tools.index(claim.tool))
+    return 0.0 if evidence.selected_tools else None

@@ -1,0 +1,178 @@
+"""Values in the JSON file: plain where JSON can say them, wrapped where it cannot, and exact in both cases."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import math
+import uuid
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, NewType, TypedDict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel
+
+from loopwright.engine.checkpoints import state_types
+from loopwright.engine.checkpoints.encoding import decode, encode, pretty
+from loopwright.errors import ConfigError
+
+SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+def through_a_file(typed: tuple[str, bytes]) -> tuple[str, bytes]:
+    return decode(json.loads(pretty(encode(typed), indent=8)))
+
+
+text = st.text(st.characters(exclude_categories=["Cs"]))
+scalars = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | text
+finite = scalars.filter(lambda value: not (isinstance(value, float) and math.isinf(value)))
+keys = text | st.sampled_from(["$msgpack", "readable", "type"])
+plain = st.recursive(finite, lambda inner: st.lists(inner) | st.dictionaries(keys, inner), max_leaves=12)
+odd = (
+    st.binary()
+    | st.floats()
+    | st.sets(st.integers(0, 99))
+    | st.datetimes()
+    | st.dates()
+    | st.timedeltas()
+    | st.decimals(allow_nan=False)
+    | st.uuids()
+    | st.complex_numbers().map(lambda value: (value.real, value.imag))
+)
+anything = st.recursive(
+    scalars | odd,
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(keys | st.integers(0, 9), inner),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(plain)
+def test_plain_values_stay_as_they_are(value: Any) -> None:
+    typed = SERDE.dumps_typed(value)
+    if not (isinstance(value, dict) and "$msgpack" in value):
+        assert encode(typed) == value
+    assert through_a_file(typed) == typed
+
+
+@settings(deadline=None)
+@given(anything)
+def test_every_value_comes_back_byte_for_byte(value: Any) -> None:
+    typed = SERDE.dumps_typed(value)
+    assert through_a_file(typed) == typed
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Model(BaseModel):
+    colour: Colour
+    size: int
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Model(colour=Colour.RED, size=3), {"colour": "red", "size": 3}),
+        (Colour.RED, "red"),
+        (Point(1.5), {"x": 1.5}),
+        ({1}, [1]),
+        (b"abc", "<3 bytes>"),
+        (dt.datetime(2026, 11, 21, tzinfo=dt.UTC), "2026-11-21T00:00:00+00:00"),
+        (math.nan, "nan"),
+        ([math.inf], ["inf"]),
+        (np.zeros((2, 3)), {"dtype": "<f8", "shape": [2, 3]}),
+        ({1: "one"}, {"1": "one"}),
+        (Decimal("1.10"), "1.10"),
+        (uuid.UUID(int=1), "0" * 31 + "1"),
+        (Path("a/b"), ["a", "b"]),
+        ({"$msgpack": "mine"}, {"$msgpack": "mine"}),
+    ],
+)
+def test_other_values_are_wrapped_and_shown(value: Any, shown: Any) -> None:
+    typed = SERDE.dumps_typed(value)
+    written = encode(typed)
+    assert written["readable"] == shown
+    assert set(written) <= {"readable", "$msgpack", "type"}
+    assert through_a_file(typed) == typed
+
+
+def test_messages_can_be_read_by_a_person() -> None:
+    written = encode(SERDE.dumps_typed([HumanMessage("hi"), AIMessage("hello")]))
+    assert [(item["type"], item["content"]) for item in written["readable"]] == [("human", "hi"), ("ai", "hello")]
+
+
+def test_arrays_come_back_equal() -> None:
+    array = np.arange(12, dtype=np.uint8).reshape(3, 4).T
+    back = SERDE.loads_typed(through_a_file(SERDE.dumps_typed(array)))
+    assert back.dtype == array.dtype
+    assert np.array_equal(back, array)
+
+
+def test_deep_nesting_does_not_break_the_encoder() -> None:
+    value: Any = 1
+    for _ in range(120):
+        value = [value]
+    typed = SERDE.dumps_typed(value)
+    assert through_a_file(typed) == typed
+
+
+def test_encrypted_bytes_are_not_shown() -> None:
+    written = encode(("msgpack+xor", b"secret"))
+    assert written == {"$msgpack": "c2VjcmV0", "type": "msgpack+xor"}
+    assert through_a_file(("msgpack+xor", b"secret")) == ("msgpack+xor", b"secret")
+
+
+@pytest.mark.parametrize("damaged", [{"$msgpack": "not base64!"}, {"$msgpack": "YQ"}, {"$msgpack": 5}])
+def test_a_damaged_wrapping_is_noticed(damaged: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        decode(damaged)
+
+
+def test_short_values_stay_on_one_line_and_long_ones_are_indented() -> None:
+    assert pretty({"a": [1, 2], "b": "ä"}, indent=4) == '{"a": [1, 2], "b": "ä"}'
+    long = {"a": "x" * 120, "b": 2}
+    assert pretty(long, indent=4) == '{\n      "a": "' + "x" * 120 + '",\n      "b": 2\n    }'
+
+
+# --- which classes a state can hold -------------------------------------------------------------------------------
+
+Alias = NewType("Alias", Model)
+
+
+class Nested(TypedDict):
+    items: dict[str, list[Annotated[Point, "noted"] | None]]
+
+
+class Outer(TypedDict, total=False):
+    nested: Nested
+    alias: tuple[Alias, ...]
+    plain: int
+
+
+def test_state_types_finds_classes_at_any_depth() -> None:
+    assert state_types(Outer) == {Model, Colour, Point}
+    assert state_types(Point, int | Colour) == {Point, Colour}
+    assert state_types() == frozenset()
+
+
+def test_state_types_says_which_schema_cannot_be_read() -> None:
+    class Broken(TypedDict):
+        a: Missing  # noqa: F821 - that is the fault
+
+    with pytest.raises(ConfigError, match=r"Broken cannot be read.*Missing"):
+        state_types(Broken)

@@ -1,0 +1,246 @@
+"""Mermaid text: what is drawn, how loops are labelled, and that any name is safe."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopwright.engine.diagram import Arrow, arrows, caption, mermaid, shown_nodes
+from loopwright.engine.topology import Edge, LoopEdge, Topology
+from loopwright.errors import UnknownNameError
+
+START, END = "__start__", "__end__"
+
+
+def iqa(limit: str = "2", done: str | None = None) -> Topology:
+    return Topology(
+        name="iqa",
+        nodes=("planner", "executor", "summarizer", "loop.replan"),
+        edges=(
+            Edge(START, "planner", "static"),
+            Edge("planner", "executor", "static"),
+            Edge("executor", "summarizer", "static"),
+            Edge("summarizer", END, "conditional", done),
+            Edge("summarizer", "loop.replan", "request"),
+            Edge("loop.replan", "planner", "granted", "replan"),
+            Edge("loop.replan", END, "exhausted", "replan"),
+        ),
+        loops=(LoopEdge("replan", "loop.replan", "planner", ("summarizer",), limit, (END,)),),
+    )
+
+
+def small(*edges: Edge, loops: tuple[LoopEdge, ...] = (), hidden: frozenset[str] = frozenset()) -> Topology:
+    names = dict.fromkeys(name for edge in edges for name in (edge.source, edge.target))
+    return Topology("small", tuple(n for n in names if n not in (START, END)), edges, loops, hidden)
+
+
+def only(topology: Topology, source: str, target: str) -> Arrow:
+    (arrow,) = [arrow for arrow in arrows(topology) if (arrow.source, arrow.target) == (source, target)]
+    return arrow
+
+
+def test_the_documents_diagram_with_its_limit():
+    assert mermaid(iqa()) == (
+        "graph TD\n"
+        "    START([START]) --> planner[Planner]\n"
+        "    planner --> executor[Executor]\n"
+        "    executor --> summarizer[Summarizer]\n"
+        "    summarizer -->|replan, at most 2 passes| planner\n"
+        "    summarizer -->|done, or replan bound reached| END([END])\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "label"),
+    [
+        ("0", "replan, at most 0 passes"),
+        ("1", "replan, at most 1 pass"),
+        ("12", "replan, at most 12 passes"),
+        ("max_replan_iterations, at most 10", "replan, limit max_replan_iterations, at most 10"),
+    ],
+)
+def test_the_limit_in_the_label(limit: str, label: str):
+    assert only(iqa(limit), "summarizer", "planner").label == label
+
+
+def test_brackets_in_a_label_are_quoted():
+    assert 'summarizer -->|"replan, limit key (at most 10)"| planner' in mermaid(iqa("key (at most 10)"))
+
+
+def test_a_routers_word_stands_before_the_bound():
+    assert only(iqa(done="good enough"), "summarizer", END).labels == ("good enough", "replan bound reached")
+
+
+@pytest.mark.parametrize("word", [END, "END"])
+def test_a_routers_word_equal_to_the_target_is_dropped(word: str):
+    assert only(iqa(done=word), "summarizer", END).labels == ("done", "replan bound reached")
+
+
+def test_a_routers_word_for_the_gate_is_dropped_where_it_names_the_target():
+    loop = LoopEdge("again", "loop.again", "a", ("b",), "3", (END,))
+    plain = small(Edge(START, "a", "static"), Edge("b", "loop.again", "request", "a"), loops=(loop,))
+    assert only(plain, "b", "a").labels == ("again, at most 3 passes",)
+    told = small(Edge(START, "a", "static"), Edge("b", "loop.again", "request", "poor"), loops=(loop,))
+    assert only(told, "b", "a").labels == ("poor: again, at most 3 passes",)
+    assert only(told, "b", END).labels == ("again bound reached",)
+
+
+def test_gates_and_hidden_nodes_are_not_drawn():
+    topology = small(
+        Edge(START, "loop.start", "static"),
+        Edge(START, "a", "static"),
+        Edge("a", "loop.x.a", "conditional", "poor"),
+        Edge("loop.x.a", "loop.x", "request"),
+        Edge("a", "b", "static"),
+        loops=(LoopEdge("x", "loop.x", "a", ("a",), "1", ("b",)),),
+        hidden=frozenset({"loop.start", "loop.x.a"}),
+    )
+    assert shown_nodes(topology) == (START, "a", "b", END)
+    assert {(arrow.source, arrow.target): arrow.labels for arrow in arrows(topology)} == {
+        (START, "a"): (),
+        ("a", "a"): ("poor: x, at most 1 pass",),
+        ("a", "b"): ("always", "x bound reached"),
+    }
+    assert "loop" not in mermaid(topology)
+
+
+def test_each_source_may_have_its_own_fallback():
+    loops = (
+        LoopEdge("x", "loop.x", "t", ("a",), "3", ("t",)),
+        LoopEdge("x", "loop.x", "t", ("b",), "3", (END,)),
+    )
+    topology = small(
+        Edge("a", "loop.x", "request"), Edge("b", "loop.x", "request"), Edge(START, "a", "static"), loops=loops
+    )
+    assert only(topology, "a", "t").labels == ("x, at most 3 passes", "x bound reached")
+    assert only(topology, "b", END).labels == ("x bound reached",)
+    assert ("a", END) not in {(arrow.source, arrow.target) for arrow in arrows(topology)}
+
+
+def test_a_router_that_may_go_anywhere_makes_no_loop_of_which_it_is_no_source():
+    topology = small(
+        Edge("a", "b", "assumed"),
+        Edge("a", "loop.x", "request"),
+        Edge("a", "loop.start", "assumed"),
+        Edge("loop.start", "b", "static"),
+        Edge("b", "loop.x", "request"),
+        loops=(LoopEdge("x", "loop.x", "a", ("b",), "2", (END,)),),
+        hidden=frozenset({"loop.start"}),
+    )
+    assert [(arrow.source, arrow.target, arrow.labels) for arrow in arrows(topology)] == [
+        ("a", "b", ("assumed",)),
+        ("b", "a", ("x, at most 2 passes",)),
+        ("b", END, ("x bound reached",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("edge", "line"),
+    [
+        (Edge("a", "b", "static"), "a[A] --> b[B]"),
+        (Edge("a", "b", "join"), "a[A] -->|join| b[B]"),
+        (Edge("a", "b", "conditional"), "a[A] -.-> b[B]"),
+        (Edge("a", "b", "conditional", "yes"), "a[A] -->|yes| b[B]"),
+        (Edge("a", "b", "command", "b"), "a[A] -.-> b[B]"),
+        (Edge("a", "b", "assumed"), "a[A] -.->|assumed| b[B]"),
+        (Edge("a", "b", "handler"), "a[A] -.->|on error| b[B]"),
+    ],
+)
+def test_each_kind_of_edge(edge: Edge, line: str):
+    assert mermaid(small(edge)) == f"graph TD\n    {line}\n"
+
+
+def test_parallel_edges_are_one_arrow_with_every_label():
+    topology = small(
+        Edge("a", "b", "handler"),
+        Edge("a", "b", "conditional", "yes"),
+        Edge("a", "b", "conditional", "maybe"),
+        Edge("a", "b", "static"),
+    )
+    assert only(topology, "a", "b").labels == ("on error", "yes", "maybe", "always")
+    assert mermaid(topology) == "graph TD\n    a[A] -->|on error, or yes, or maybe, or always| b[B]\n"
+
+
+def test_a_node_without_edges_is_drawn():
+    assert mermaid(Topology("x", ("lonely",), ())) == "graph TD\n    lonely[Lonely]\n"
+
+
+@pytest.mark.parametrize("direction", ["TD", "TB", "BT", "LR", "RL"])
+def test_directions(direction: str):
+    assert mermaid(iqa(), direction=direction).startswith(f"graph {direction}\n")
+
+
+def test_an_unknown_direction_is_named():
+    with pytest.raises(UnknownNameError, match=r"'XY'.*LR"):
+        mermaid(iqa(), direction="XY")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("nodes_and_edges_grading", "Nodes And Edges Grading"),
+        ("RAGNode", "RAGNode"),
+        ("don't_stop", "Don't Stop"),
+        ("sub.node", "Sub.node"),
+        (" \t", "(blank)"),
+        (START, "START"),
+        (END, "END"),
+    ],
+)
+def test_captions(name: str, shown: str):
+    assert caption(name) == shown
+
+
+TEXT = r'(?:[A-Za-z0-9][A-Za-z0-9_, ]*|"(?:[^"#&<>`\\%;{}\[\]|\n]|#\d+;)+")'
+MENTION = rf"([A-Za-z]\w*)(?:\(\[({TEXT})\]\)|\[({TEXT})\])?"
+LINE = re.compile(rf"    {MENTION}(?: (-->|-\.->)(?:\|({TEXT})\|)? {MENTION})?")
+WORDS = {
+    "end",
+    "graph",
+    "flowchart",
+    "subgraph",
+    "default",
+    "style",
+    "linkstyle",
+    "classdef",
+    "class",
+    "click",
+    "href",
+    "call",
+}
+NASTY = [
+    *WORDS, "END", "START", "a.b", "a b", "a[b]", "a(b)", "a{b}", "a|b", 'a"b', "a`b`", "a#b", "a#quot;b", "a;b", "%%{init: {}}%%", "<b>x</b>",
+    "a\\nb", "a\nb", "日本語", "größe", "😀", "1", "1. plan", "- x", "a-->b", "__proto__", "a@{shape: rect}", "   ", "***", "\u2028", "\x07", "v",
+]  # fmt: skip
+
+
+def decoded(text: str) -> str:
+    return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), text.strip('"'))
+
+
+def flat(text: str) -> str:
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+
+
+@given(st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=12)), min_size=1, max_size=8, unique=True))
+def test_any_name_is_safe_and_shown_as_it_is(names: list[str]):
+    names = [name for name in names if name not in (START, END)]
+    edges = tuple(Edge(a, b, "conditional", f"{a}!") for a, b in zip((START, *names), (*names, END), strict=True))
+    first, *lines = mermaid(Topology("nasty", tuple(names), edges)).splitlines()
+    matches = [LINE.fullmatch(line) for line in lines]
+    assert first == "graph TD"
+    assert None not in matches, lines
+    assert len(lines) == len(edges)
+    boxes: dict[str, str] = {}
+    for match in filter(None, matches):
+        for identifier, pill, box in (match.group(1, 2, 3), match.group(6, 7, 8)):
+            assert identifier.lower() not in WORDS or identifier == "END"
+            if pill or box:
+                assert identifier not in boxes
+                boxes[identifier] = decoded(pill or box).strip()
+    assert list(boxes.values()) == [flat(caption(name)) for name in (START, *names, END)]
+    labels = [flat(decoded(match[5])) for match in matches if match and match[5]]
+    assert labels == [flat(edge.label or "") for edge in edges]

@@ -1,0 +1,461 @@
+"""The folder of run files: names, lookups, damaged and foreign files, other processes, many threads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.base.id import uuid6
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import END, START, StateGraph
+from pydantic import BaseModel
+
+from loopwright.engine.checkpoints import JsonFileSaver
+from loopwright.engine.checkpoints.disk import safe_name
+from loopwright.errors import CheckpointError
+
+STAMP = r"\d{8}T\d{6}\.\d{6}Z"
+
+
+def config_of(thread_id: Any, **more: Any) -> Any:
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": "", **more}}
+
+
+def put(saver: BaseCheckpointSaver[str], thread_id: Any, step: int, value: Any, parent: Any = None) -> Any:
+    """Save one checkpoint whose only channel, x, changed to `value`."""
+    version = f"{step:032}.0"
+    checkpoint = {
+        **empty_checkpoint(),
+        "id": str(uuid6(clock_seq=step)),
+        "channel_values": {"x": value},
+        "channel_versions": {"x": version},
+    }
+    return saver.put(parent or config_of(thread_id), checkpoint, {"step": step, "source": "loop"}, {"x": version})
+
+
+def latest(saver: BaseCheckpointSaver[str], thread_id: Any) -> Any:
+    found = saver.get_tuple(config_of(thread_id))
+    return found and found.checkpoint["channel_values"]["x"]
+
+
+def only_file(folder: Path) -> Path:
+    (path,) = folder.glob("*.json")
+    return path
+
+
+# --- names ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_file_is_named_after_time_and_sample(tmp_path: Path) -> None:
+    before = time.time()
+    put(JsonFileSaver(tmp_path / "not" / "there" / "yet"), "img_0007.png", 0, 1)
+    path = only_file(tmp_path / "not" / "there" / "yet")
+    assert re.fullmatch(STAMP + r"_img_0007\.png\.json", path.name)
+    made = datetime.strptime(path.name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    assert abs(made.timestamp() - before) < 5
+
+
+@given(st.lists(st.text(max_size=150) | st.text("ab/_~.", max_size=4), unique=True, min_size=2))
+def test_different_threads_never_share_a_name(threads: list[str]) -> None:
+    names = [safe_name(thread) for thread in threads]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,120}", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    "thread", ["a/b", "a?b", "a_b", "../a", "", "x" * 500, "Größe 7", ".", "a~b", "\ud800", "a\nb"]
+)
+def test_any_thread_id_is_found_again(thread: str, tmp_path: Path) -> None:
+    others = ["a/b", "a?b", "a_b"]
+    saver = JsonFileSaver(tmp_path)
+    for other in others:
+        put(saver, other, 0, other)
+    put(saver, thread, 1, "mine")
+    again = JsonFileSaver(tmp_path)
+    assert latest(again, thread) == "mine"
+    assert [latest(again, other) for other in others if other != thread] == [o for o in others if o != thread]
+    assert {path.parent for path in tmp_path.rglob("*.json")} == {tmp_path}
+    assert {item.config["configurable"]["thread_id"] for item in again.list(None)} == {thread, *others}
+
+
+def test_a_number_as_thread_id_is_its_text(tmp_path: Path) -> None:
+    put(JsonFileSaver(tmp_path), 7, 0, "seven")
+    assert latest(JsonFileSaver(tmp_path), "7") == "seven"
+    JsonFileSaver(tmp_path).delete_thread(7)  # type: ignore[arg-type]
+    assert not [*tmp_path.iterdir()]
+
+
+# --- what is in a file ---------------------------------------------------------------------------------------------
+
+
+class State(TypedDict, total=False):
+    n: int
+    text: str
+    note: Any
+
+
+def test_a_person_can_read_which_node_wrote_what(tmp_path: Path) -> None:
+    builder = StateGraph(State)
+    builder.add_node("plan", lambda state: {"n": 1, "note": {"why": "ünclear"}})
+    builder.add_node("left", lambda state: {"text": "L"})
+    builder.add_node("right", lambda state: {"n": 2})
+    for first, second in ((START, "plan"), ("plan", "left"), ("plan", "right"), ("left", END), ("right", END)):
+        builder.add_edge(first, second)
+    builder.compile(checkpointer=JsonFileSaver(tmp_path)).invoke({"n": 0}, config_of("s1"), durability="sync")
+
+    written = only_file(tmp_path).read_text()
+    content = json.loads(written)
+    assert [*content] == ["format", "thread_id", "created", "updated", "langgraph", "steps"]
+    assert content["thread_id"] == "s1"
+    assert content["created"] <= content["updated"]
+    shown = [(step["step"], step["nodes"]) for step in content["steps"]]
+    assert shown == [(-1, []), (0, ["__start__"]), (1, ["plan"]), (2, ["left", "right"])]
+    changed = [
+        {k: v for k, v in step["values"].items() if not k.startswith(("branch", "__"))} for step in content["steps"]
+    ]
+    assert changed == [{}, {"n": 0}, {"n": 1, "note": {"why": "ünclear"}}, {"text": "L", "n": 2}]
+    assert '"note": {"why": "ünclear"}' in written
+
+
+def test_a_value_is_in_the_file_once_for_each_change(tmp_path: Path) -> None:
+    large = "large value " * 1000
+    builder = StateGraph(State)
+    builder.add_node("load", lambda state: {"note": large})
+    builder.add_node("count", lambda state: {"n": state["n"] + 1})
+    builder.add_edge(START, "load")
+    builder.add_edge("load", "count")
+    builder.add_conditional_edges("count", lambda state: "count" if state["n"] < 10 else END, ["count", END])
+    builder.compile(checkpointer=JsonFileSaver(tmp_path)).invoke({"n": 0}, config_of("s1"), durability="sync")
+    written = only_file(tmp_path).read_text()
+    assert len(json.loads(written)["steps"]) == 13
+    assert written.count(large) == 2  # as the node's pending write, and as the channel's value
+
+
+def test_a_value_changed_by_hand_is_used(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path)
+    put(saver, "s1", 0, "before")
+    path = only_file(tmp_path)
+    path.write_text(path.read_text().replace('"x": "before"', '"x": ["by hand"]'))
+    assert latest(saver, "s1") == ["by hand"]
+    assert latest(JsonFileSaver(tmp_path), "s1") == ["by hand"]
+
+
+class Xor:
+    """A cipher that hides text well enough for a test."""
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        return "xor", bytes(byte ^ 0x55 for byte in plaintext)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        return self.encrypt(ciphertext)[1]
+
+
+def test_nothing_readable_of_an_encrypted_state(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path, serde=EncryptedSerializer(Xor()))
+    given_back = put(saver, "s1", 0, {"password": "hunter2"})
+    saver.put_writes(given_back, [("x", "hunter2"), ("y", None), ("z", b"hunter2")], "task")
+    assert not re.search('hunter2|password|readable|"loop"|source', only_file(tmp_path).read_text())
+    found = JsonFileSaver(tmp_path, serde=EncryptedSerializer(Xor())).get_tuple(config_of("s1"))
+    assert found is not None
+    assert found.checkpoint["channel_values"] == {"x": {"password": "hunter2"}}
+    assert found.pending_writes == [("task", "x", "hunter2"), ("task", "y", None), ("task", "z", b"hunter2")]
+
+
+class Model(BaseModel):
+    size: int
+
+
+def test_a_saver_with_a_wider_allowlist_shares_the_files(tmp_path: Path) -> None:
+    """LangGraph's compile derives such a saver in strict mode."""
+    strict = JsonFileSaver(tmp_path, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+    wider = strict.with_allowlist({(Model.__module__, "Model")})
+    assert wider is not strict
+    put(wider, "s1", 0, Model(size=3))
+    assert latest(strict, "s1") == {"size": 3}
+    assert latest(wider, "s1") == Model(size=3)
+    put(strict, "s1", 1, "more")
+    assert latest(wider, "s1") == "more"
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["put", "writes", "again", "fork"]), st.integers(0, 5), st.integers(0, 3)), max_size=12
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps)
+def test_any_sequence_of_calls_gives_what_memory_gives(tmp_path_factory: pytest.TempPathFactory, calls: Any) -> None:
+    """The same calls on LangGraph's saver and on ours, which forgets everything between two calls."""
+    folder = tmp_path_factory.mktemp("runs")
+    savers = [InMemorySaver(), JsonFileSaver(folder, keep_in_memory=0)]
+    ids = [str(uuid6(clock_seq=number)) for number in range(20)]
+    made = 0
+    for kind, pick, number in calls:
+        target = ids[pick % made] if made else ids[0]
+        if kind == "writes":
+            for saver in savers:
+                writes = [("x", number), ("y", {number}), ("__error__", str(number))]
+                saver.put_writes(config_of("s", checkpoint_id=target), writes, f"task {number}", f"path {3 - number}")
+            continue
+        new = target if kind == "again" and made else ids[made]
+        parent = {"checkpoint_id": target} if kind == "fork" and made else {}
+        versions = {"x": f"{number:032}.0", "y": f"{pick:032}.0"}
+        for saver in savers:
+            checkpoint = {**empty_checkpoint(), "id": new, "ts": "t", "channel_versions": versions}
+            checkpoint["channel_values"] = {"x": (number, pick)} if pick else {"y": {"$msgpack": number}}
+            saver.put(config_of("s", **parent), checkpoint, {"step": made}, versions)
+        made += new == ids[made]
+    expected, found = ([*saver.list(config_of("s"))] for saver in savers)
+    assert found == expected
+    assert [*savers[1].list(None, limit=3)] == expected[:3]
+
+
+# --- damaged and foreign files -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.999])
+def test_a_torn_file_is_named_and_never_touched(share: float, tmp_path: Path) -> None:
+    put(JsonFileSaver(tmp_path), "s1", 0, "value")
+    path = only_file(tmp_path)
+    torn = path.read_bytes()[
+        : int(share * path.stat().st_size) - 2 if share > 0.9 else int(share * path.stat().st_size)
+    ]
+    path.write_bytes(torn)
+    saver = JsonFileSaver(tmp_path)
+    for call in (
+        lambda: latest(saver, "s1"),
+        lambda: put(saver, "s1", 1, "new"),
+        lambda: saver.put_writes(config_of("s1", checkpoint_id="c"), [("x", 1)], "task"),
+        lambda: saver.delete_thread("s1"),
+        lambda: [*saver.list(None)],
+    ):
+        with pytest.raises(CheckpointError) as caught:
+            call()
+        assert str(path) in str(caught.value)
+        assert "is not whole JSON" in str(caught.value)
+        assert "move it to another folder" in str(caught.value)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == torn
+    assert put(saver, "s2", 0, "another run is not affected")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda content: {"name": "somebody's"}, "is not in the format"),
+        (lambda content: [1, 2], "is not in the format"),
+        (lambda content: {**content, "format": "loopwright-checkpoints/2"}, "'loopwright-checkpoints/2'"),
+        (lambda content: {**content, "steps": [{"id": 1}]}, "is damaged"),
+        (lambda content: {**content, "steps": None}, "is damaged"),
+        (lambda content: {k: v for k, v in content.items() if k != "thread_id"}, "is damaged"),
+    ],
+)
+def test_a_foreign_file_is_named_and_never_touched(change: Any, reason: str, tmp_path: Path) -> None:
+    put(JsonFileSaver(tmp_path), "s1", 0, "value")
+    path = only_file(tmp_path)
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    foreign = path.read_bytes()
+    with pytest.raises(CheckpointError, match=re.escape(str(path)) + ".*" + re.escape(reason)):
+        put(JsonFileSaver(tmp_path), "s1", 1, "new")
+    assert path.read_bytes() == foreign
+
+
+def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "20261121T225000.123456Z_s1.json"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(CheckpointError, match=re.escape(str(path))):
+        latest(JsonFileSaver(tmp_path), "s1")
+
+
+def test_other_files_of_the_folder_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("{")
+    (tmp_path / "notes_s1.json").write_text("{")
+    (tmp_path / "20261121T225000.123456Z_s1.json.bak").write_text("{")
+    saver = JsonFileSaver(tmp_path)
+    put(saver, "s1", 0, "value")
+    assert len([*JsonFileSaver(tmp_path).list(None)]) == 1
+
+
+def test_the_good_runs_are_listed_before_the_bad_one_is_named(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path)
+    for thread in ("old", "bad", "new"):
+        put(saver, thread, 0, thread)
+    next(tmp_path.glob("*_bad.json")).write_text("{")
+    listed = []
+    with pytest.raises(CheckpointError, match=r"_bad\.json"):
+        for item in JsonFileSaver(tmp_path).list(None):
+            listed.append(item.checkpoint["channel_values"]["x"])
+    assert listed == ["new", "old"]
+
+
+def test_only_the_file_of_the_thread_is_opened(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path)
+    put(saver, "good", 0, "value")
+    put(saver, "bad", 0, "value")
+    next(tmp_path.glob("*_bad.json")).write_text("{")
+    assert latest(JsonFileSaver(tmp_path), "good") == "value"
+
+
+def test_two_files_for_one_thread_are_both_named(tmp_path: Path) -> None:
+    put(JsonFileSaver(tmp_path), "s1", 0, "value")
+    path = only_file(tmp_path)
+    copied = tmp_path / "20200101T000000.000000Z_s1.json"
+    copied.write_bytes(path.read_bytes())
+    with pytest.raises(CheckpointError) as caught:
+        latest(JsonFileSaver(tmp_path), "s1")
+    assert str(path) in str(caught.value)
+    assert str(copied) in str(caught.value)
+
+
+def test_a_file_under_the_name_of_another_thread_is_passed_over(tmp_path: Path) -> None:
+    put(JsonFileSaver(tmp_path), "s1", 0, "value")
+    path = only_file(tmp_path)
+    renamed = path.rename(path.with_name(path.name.replace("_s1", "_s2")))
+    saver = JsonFileSaver(tmp_path)
+    assert latest(saver, "s2") is None
+    put(saver, "s2", 0, "own")
+    assert latest(JsonFileSaver(tmp_path), "s2") == "own"
+    assert json.loads(renamed.read_text())["thread_id"] == "s1"
+
+
+def test_a_write_that_fails_says_so_and_can_be_repeated(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    saver = JsonFileSaver(folder)
+    first = put(saver, "s1", 0, "kept")
+    folder.rename(tmp_path / "away")
+    with pytest.raises(CheckpointError, match=r"'s1' cannot be written to .*runs.*resumed from its last saved step"):
+        put(saver, "s1", 1, "lost?", first)
+    (tmp_path / "away").rename(folder)
+    assert latest(JsonFileSaver(folder), "s1") == "kept"
+    put(saver, "s1", 2, "after")
+    assert [item.metadata["step"] for item in JsonFileSaver(folder).list(config_of("s1"))] == [2, 1, 0]
+    assert not [*folder.glob(".*.tmp")]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match=r"cannot be made.*Name a folder"):
+        JsonFileSaver(tmp_path / "file" / "runs")
+
+
+# --- other processes, leftovers ------------------------------------------------------------------------------------
+
+
+def test_another_saver_sees_and_continues_the_run(tmp_path: Path) -> None:
+    """Two savers on one folder know as little of each other as two processes do."""
+    one, two = JsonFileSaver(tmp_path), JsonFileSaver(tmp_path)
+    put(one, "s1", 0, "one")
+    assert latest(two, "s1") == "one"
+    put(two, "s1", 1, "two")
+    assert latest(one, "s1") == "two"
+    put(one, "s1", 2, "three")
+    assert [item.metadata["step"] for item in two.list(config_of("s1"))] == [2, 1, 0]
+    two.delete_thread("s1")
+    assert latest(one, "s1") is None
+    put(one, "s1", 3, "anew")
+    assert [item.metadata["step"] for item in two.list(config_of("s1"))] == [3]
+
+
+def test_a_file_that_vanishes_in_the_middle_of_a_run_is_written_again_whole(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path)
+    first = put(saver, "s1", 0, "one")
+    only_file(tmp_path).unlink()
+    put(saver, "s1", 1, "two", first)
+    assert [item.metadata["step"] for item in JsonFileSaver(tmp_path).list(config_of("s1"))] == [1, 0]
+
+
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    put(JsonFileSaver(tmp_path), "s1", 0, "value")
+    path = only_file(tmp_path)
+    old, young = (path.with_name(f".{path.name}.{name}.tmp") for name in ("old", "young"))
+    for leftover in (old, young):
+        leftover.write_text("{")
+    os.utime(old, (time.time() - 3600, time.time() - 3600))
+    saver = JsonFileSaver(tmp_path)
+    assert latest(saver, "s1") == "value"
+    assert not old.exists()
+    assert young.exists()
+    saver.delete_thread("s1")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_idle_runs_are_dropped_from_memory_and_read_again(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path, keep_in_memory=2)
+    for number in range(6):
+        put(saver, f"s{number}", 0, number)
+    assert len(saver._open._runs) == 2
+    assert [latest(saver, f"s{number}") for number in range(6)] == [*range(6)]
+
+
+# --- many at once --------------------------------------------------------------------------------------------------
+
+
+def test_threads_that_share_a_run_lose_nothing(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path)
+    at = put(saver, "s1", 0, "value")
+    start = threading.Barrier(8)
+
+    def work(worker: int) -> None:
+        start.wait()
+        for number in range(5):
+            saver.put_writes(at, [("x", [worker, number])], f"task {worker} {number}")
+            assert latest(saver, "s1") == "value"
+
+    with ThreadPoolExecutor(8) as pool:
+        [*pool.map(work, range(8))]
+    found = JsonFileSaver(tmp_path).get_tuple(config_of("s1"))
+    assert found is not None
+    assert sorted(write[2] for write in found.pending_writes or ()) == [[w, n] for w in range(8) for n in range(5)]
+
+
+def test_runs_of_different_threads_at_once(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path, keep_in_memory=3)
+
+    def work(worker: int) -> None:
+        for step in range(6):
+            put(saver, f"run {worker}", step, [worker, step])
+            assert latest(saver, f"run {worker}") == [worker, step]
+            assert len([*saver.list(None)]) >= 1
+
+    with ThreadPoolExecutor(8) as pool:
+        [*pool.map(work, range(8))]
+    again = JsonFileSaver(tmp_path)
+    assert [latest(again, f"run {worker}") for worker in range(8)] == [[worker, 5] for worker in range(8)]
+    assert len([*again.list(None)]) == 48
+
+
+async def test_async_calls_leave_the_event_loop_free(tmp_path: Path) -> None:
+    saver = JsonFileSaver(tmp_path)
+    version = "1.0"
+    threads: set[int] = set()
+
+    class Spy(JsonPlusSerializer):
+        def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+            threads.add(threading.get_ident())
+            return super().dumps_typed(obj)
+
+    saver = JsonFileSaver(tmp_path, serde=Spy())
+    checkpoint = {**empty_checkpoint(), "channel_values": {"x": 1}, "channel_versions": {"x": version}}
+    configs = await asyncio.gather(
+        *(saver.aput(config_of(f"s{n}"), checkpoint, {"step": 0}, {"x": version}) for n in range(5))
+    )
+    await saver.aput_writes(configs[0], [("x", 2)], "task")
+    assert threads
+    assert threading.get_ident() not in threads
+    assert len([item async for item in saver.alist(None)]) == 5
+    await saver.adelete_thread("s0")
+    assert await saver.aget_tuple(config_of("s0")) is None

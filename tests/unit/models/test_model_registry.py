@@ -1,0 +1,326 @@
+"""One model per node: lazy, changeable, blocked when told, clear about what is wrong, silent about secrets."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+
+from loopwright import models
+from loopwright.errors import ConfigError, ModelError
+from loopwright.models import ModelRegistry, ModelSpec, allow_model_requests, model_requests_allowed
+from loopwright.models.factory import NO_KEY, redact
+from loopwright.testing import always
+
+SECRET = "sk-very-secret-0123456789abcdef"
+
+
+@pytest.fixture
+def allowed(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with allow_model_requests():
+        yield
+
+
+def everything_said(error: BaseException) -> str:
+    """The message and the whole chain as a log would show it, and the contexts that it would suppress."""
+    said = "".join(traceback.format_exception(error)) + repr(error)
+    while error.__context__ is not None:
+        error = error.__context__
+        said += repr(error)
+    return said
+
+
+def test_exports_are_sorted_and_there():
+    assert models.__all__ == sorted(models.__all__)
+    assert all(hasattr(models, name) for name in models.__all__)
+
+
+def test_no_model_is_the_default():
+    assert ModelRegistry().chat("planner") is None
+    assert ModelRegistry({"default": None}).chat("planner") is None
+
+
+def test_own_entry_before_default():
+    fallback, own = always("default"), always("own")
+    registry = ModelRegistry({"default": fallback, "planner": own, "grader": None})
+    assert registry.chat("planner") is own
+    assert registry.chat("summarizer") is fallback
+    assert registry.chat("grader") is None
+
+
+def test_assignment_changes_at_run_time():
+    registry = ModelRegistry({"default": None})
+    first, second = always("1"), always("2")
+    registry.assign("planner", first)
+    assert registry.chat("planner") is first
+    registry.assign("planner", second)
+    assert registry.chat("planner") is second
+    registry.unassign("planner")
+    assert registry.chat("planner") is None
+    registry.assign("default", first)
+    assert registry.chat("planner") is first
+
+
+def test_bad_assignment_keeps_the_old_one():
+    registry = ModelRegistry({"planner": (old := always("1"))})
+    with pytest.raises(ConfigError):
+        registry.assign("planner", "no provider")
+    assert registry.chat("planner") is old
+
+
+def test_unknown_nodes_are_refused_where_the_nodes_are_known():
+    with pytest.raises(ConfigError, match=r"unknown node in the model assignments 'planer'\. Did you mean 'planner'"):
+        ModelRegistry({"planer": None}, nodes=["planner", "summarizer"])
+    registry = ModelRegistry({"default": None, "planner": None}, nodes=["planner"])
+    for wrong in (registry.chat, registry.unassign, lambda node: registry.assign(node, None)):
+        with pytest.raises(ConfigError, match="'grader'"):
+            wrong("grader")
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("gpt-4.1-mini", "model: Value error, should be 'provider:name'"),
+        ("openai:", "should be 'provider:name'"),
+        ({}, "model: Field required"),
+        (
+            {"model": "openai:x", "temprature": 0},
+            "temprature: Extra inputs are not permitted. Known fields: model, temp",
+        ),
+        ({"model": "openai:x", "temperature": -1}, "temperature: Input should be greater than or equal to 0"),
+        ({"model": "openai:x", "timeout": 0}, "timeout: Input should be greater than 0"),
+        ({"model": "openai:x", "base_url": "localhost"}, "base_url: .*should start with http"),
+        ({"model": "openai:x", "base_url": f"http://me:{SECRET}@h/v1"}, "base_url: .*user name or password"),
+        ({"model": "openai:x", "structured": "yaml"}, "structured: "),
+        ({"model": "openai:x", "api_key": [SECRET]}, "api_key: Input should be a valid string"),
+        ({"model": "openai:x", SECRET: 1}, "Extra inputs are not permitted"),
+    ],
+)
+def test_wrong_specs_are_refused_at_once(spec, problem):
+    with pytest.raises(ConfigError, match=f"node 'planner'.*{problem}") as caught:
+        ModelRegistry({"planner": spec})
+    if SECRET not in spec:
+        assert SECRET not in everything_said(caught.value)
+
+
+def test_spec_parts():
+    spec = ModelSpec(model="ollama:qwen2.5:7b")
+    assert (spec.provider, spec.name, spec.temperature, spec.max_retries) == ("ollama", "qwen2.5:7b", 0.0, 0)
+
+
+def test_every_field_of_the_spec_is_documented():
+    import ast
+    import inspect
+
+    from loopwright.models import spec as module
+
+    (tree,) = [n for n in ast.parse(inspect.getsource(module)).body if isinstance(n, ast.ClassDef)]
+    documented = {
+        before.target.id
+        for before, after in zip(tree.body, tree.body[1:], strict=False)
+        if isinstance(before, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+    }
+    assert documented == set(ModelSpec.model_fields)
+
+
+def test_secrets_are_not_shown():
+    spec = ModelSpec(model="openai:x", api_key=SECRET, options={"default_headers": {"X-Token": SECRET}})
+    registry = ModelRegistry({"planner": spec, "judge": always("x", model_name="fake")})
+    for shown in (repr(spec), str(spec), repr(registry), str(spec.model_dump()), spec.model_dump_json()):
+        assert SECRET not in shown
+    assert registry.describe() == {"judge": "fake", "planner": "openai:x"}
+    assert spec.model_dump()["options"] == {"default_headers": "***"}
+
+
+def test_redact_takes_the_longest_first():
+    assert redact("key abc-def, abc", ["abc", "abc-def", ""]) == "key ***, ***"
+
+
+# --- models made by LangChain ---------------------------------------------------------------------------------------
+
+
+def test_nothing_is_imported_before_it_is_needed(monkeypatch, allowed):
+    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
+    registry = ModelRegistry({"planner": "openai:gpt-4.1-mini", "grader": None})
+    assert registry.describe()["planner"] == "openai:gpt-4.1-mini"
+    assert registry.chat("grader") is None
+    with pytest.raises(
+        ModelError, match=r"langchain.chat_models cannot be imported.*pip install 'loopwright\[openai\]'"
+    ):
+        registry.chat("planner")
+
+
+@pytest.mark.parametrize(
+    ("model", "module", "command"),
+    [
+        ("anthropic:claude-sonnet-4-5", "langchain_anthropic", r"pip install 'loopwright\[anthropic\]'"),
+        ("google_genai:gemini-2.5-flash", "langchain_google_genai", r"pip install 'loopwright\[google\]'"),
+        ("groq:llama", "langchain_groq", r"pip install 'loopwright\[chat\]' langchain-groq$"),
+    ],
+)
+def test_missing_package_gives_the_command(monkeypatch, allowed, model, module, command):
+    pytest.importorskip("langchain")
+    from langchain.chat_models import base
+
+    base._get_chat_model_creator.cache_clear()
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    with pytest.raises(ModelError, match=f"node 'planner', model '{model}': {module} cannot.*{command}") as caught:
+        ModelRegistry({"planner": model}).chat("planner")
+    assert SECRET not in everything_said(caught.value)
+
+
+def test_unknown_provider(allowed):
+    pytest.importorskip("langchain")
+    with pytest.raises(ModelError, match=r"unknown model provider 'opnai'\. Did you mean 'openai'"):
+        ModelRegistry({"planner": "opnai:gpt"}).chat("planner")
+
+
+def test_missing_key_of_a_late_provider(allowed):
+    with pytest.raises(ModelError, match=r"no API key\. Set the environment variable ANTHROPIC_API_KEY"):
+        ModelRegistry({"planner": "anthropic:claude-sonnet-4-5"}).chat("planner")
+
+
+@pytest.fixture
+def openai(allowed):
+    return pytest.importorskip("langchain_openai")
+
+
+def test_missing_key(openai):
+    registry = ModelRegistry({"default": "openai:gpt-4.1-mini"})
+    with pytest.raises(ModelError, match=r"node 'planner', model 'openai:gpt-4\.1-mini': no API key.*OPENAI_API_KEY"):
+        registry.chat("planner")
+    with pytest.raises(ModelError, match="no API key"):
+        registry.check()
+    registry.assign("default", {"model": "openai:gpt-4.1-mini", "api_key_env": "MY_KEY"})
+    with pytest.raises(ModelError, match=r"MY_KEY \(api_key_env\) is not set"):
+        registry.chat("planner")
+
+
+def test_model_is_made_once_with_its_settings(openai, monkeypatch):
+    monkeypatch.setenv("MY_KEY", SECRET)
+    spec = {
+        "model": "openai:gpt-4.1-mini",
+        "max_tokens": 100,
+        "timeout": 3,
+        "api_key_env": "MY_KEY",
+        "options": {"seed": 7},
+    }
+    registry = ModelRegistry({"planner": spec})
+    model = registry.chat("planner")
+    assert isinstance(model, openai.ChatOpenAI)
+    assert registry.chat("planner") is model
+    assert (model.model_name, model.temperature, model.max_tokens, model.seed) == ("gpt-4.1-mini", 0.0, 100, 7)
+    assert (model.request_timeout, model.max_retries) == (3, 0)
+    assert model.openai_api_key.get_secret_value() == SECRET
+    assert SECRET not in repr(registry) + repr(model)
+    registry.assign("planner", spec)
+    assert registry.chat("planner") is not model
+
+
+def test_nodes_on_the_default_share_one_model(openai):
+    registry = ModelRegistry({"default": {"model": "openai:x", "api_key": "k"}})
+    assert registry.chat("planner") is registry.chat("summarizer")
+
+
+def test_threads_get_one_model(openai):
+    registry = ModelRegistry({"default": {"model": "openai:x", "api_key": "k"}})
+    found: list[BaseChatModel | None] = []
+    threads = [threading.Thread(target=lambda: found.append(registry.chat("n"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(model) for model in found}) == 1
+
+
+def test_own_server_is_not_sent_the_providers_key(openai, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    spec = {"model": "openai:local", "base_url": "http://127.0.0.1:9/v1"}
+    model = ModelRegistry({"planner": spec}).chat("planner")
+    assert model.openai_api_key.get_secret_value() == NO_KEY
+    model = ModelRegistry({"planner": {**spec, "api_key_env": "OPENAI_API_KEY"}}).chat("planner")
+    assert model.openai_api_key.get_secret_value() == SECRET
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"seed": "no number"}, "seed: Input should be a valid integer"),
+        ({"default_headers": {"X-Token": SECRET}, "http_client": SECRET}, "http_client|Invalid"),
+    ],
+)
+def test_bad_options_are_explained_without_secrets(openai, monkeypatch, options, problem):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with pytest.raises(ModelError, match=problem) as caught:
+        ModelRegistry({"planner": {"model": "openai:x", "options": options}}).chat("planner")
+    assert SECRET not in everything_said(caught.value)
+
+
+def test_a_setting_that_the_class_ignores_is_refused(allowed, monkeypatch):
+    """A provider class that drops unknown settings silently, as some do."""
+    pytest.importorskip("langchain")
+    from langchain.chat_models import base
+
+    class Deaf(type(always("x"))):
+        def __init__(self, **kwargs):
+            super().__init__("x", **kwargs)
+
+    monkeypatch.setitem(base._BUILTIN_PROVIDERS, "deaf", ("langchain_deaf", "Deaf", base._call))
+    monkeypatch.setitem(sys.modules, "langchain_deaf", type(sys)("langchain_deaf"))
+    sys.modules["langchain_deaf"].Deaf = Deaf
+    registry = ModelRegistry({"a": {"model": "deaf:m", "temperature": None}, "b": "deaf:m"})
+    assert registry.chat("a").invoke("q").text == "x"
+    with pytest.raises(ModelError, match=r"Deaf has no setting 'temperature'\. Known: .*model_name"):
+        registry.chat("b")
+
+
+# --- the guard ------------------------------------------------------------------------------------------------------
+
+
+def test_tests_are_blocked_from_the_start():
+    assert not model_requests_allowed()
+    with pytest.raises(ModelError, match=r"node 'planner', model 'openai:x' was about to be made, but .* blocked"):
+        ModelRegistry({"planner": {"model": "openai:x", "api_key": "k"}}).chat("planner")
+    fake = always("fine")
+    assert ModelRegistry({"planner": fake}).chat("planner").invoke("q").text == "fine"
+
+
+async def test_a_model_made_before_is_blocked_too(openai):
+    spec = {"model": "openai:x", "base_url": "http://127.0.0.1:9/v1", "api_key": SECRET}
+    model = ModelRegistry({"planner": spec}).chat("planner")
+    ways = [
+        model,
+        model.bind(stop=["x"]),
+        model.bind_tools([]),
+        model.with_structured_output(ModelSpec.model_json_schema()),
+    ]
+    with allow_model_requests(False):
+        for way in ways:
+            with pytest.raises(ModelError, match="model 'openai:x' was about to be called, but"):
+                way.invoke("q")
+            with pytest.raises(ModelError, match="was about to be called"):
+                await way.ainvoke("q")
+            with pytest.raises(ModelError, match="was about to be called"):
+                list(way.stream("q"))
+            with pytest.raises(ModelError, match="was about to be called"):
+                [chunk async for chunk in way.astream("q")]
+
+
+def test_the_guard_nests_reaches_threads_and_survives_exceptions():
+    seen = []
+    with allow_model_requests():
+        assert model_requests_allowed()
+        with pytest.raises(KeyError), allow_model_requests(False):
+            thread = threading.Thread(target=lambda: seen.append(model_requests_allowed()))
+            thread.start()
+            thread.join()
+            raise KeyError
+        assert model_requests_allowed()
+    assert seen == [False]
+    assert not model_requests_allowed()

@@ -1,0 +1,125 @@
+"""One JSON object is found in any surroundings; a broken one is never mended."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from loopwright.models.replies import find_json_object, reply_text
+from loopwright.models.validation import MAX_LINES, problem_lines
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(st.text(), values, max_size=4)
+prose = st.text(st.characters(exclude_characters="{}"))
+
+
+@given(objects, prose, prose, st.booleans(), st.sampled_from([None, 2]))
+def test_any_object_is_found_in_any_prose(value, before, after, ascii_only, indent):
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    assert find_json_object(before + text + after) == text
+
+
+@given(st.dictionaries(st.text(), values, min_size=1, max_size=4), prose, st.data())
+def test_no_object_is_read_from_a_truncated_one(value, before, data):
+    text = json.dumps(value)
+    cut = data.draw(st.integers(1, len(text) - 1))
+    with pytest.raises(ValueError, match="does not end"):
+        find_json_object(before + text[:cut])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ('The set {x} is empty, so: {"a": "}"} and {"b": 2}', '{"a": "}"}'),
+        (r'{"a": "\"}{"}', r'{"a": "\"}{"}'),
+        ('She said "hello" and \'twas {"a": {"b": {}}}', '{"a": {"b": {}}}'),
+        ('} {"a": []}', '{"a": []}'),
+    ],
+)
+def test_examples(text, found):
+    assert find_json_object(text) == found
+
+
+def test_a_lone_brace_in_prose_is_refused_rather_than_guessed_at():
+    with pytest.raises(ValueError, match="does not end"):
+        find_json_object('I write { for a set, and: {"a": 1}')
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no JSON object"),
+        ("[1, 2]", "no JSON object"),
+        ('{"verdict": {"answer": "no"}, "why": "it is', "does not end"),
+        ("{'a': 1}", "not valid JSON"),
+        ('{"a": 1,}', "not valid JSON"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ('{"a": -Infinity}', "-Infinity is not a JSON number"),
+        ('{"a": 1e999}', "1e999 is too large"),
+        ('{"a":' * 50_000 + "1" + "}" * 50_000, "nested too deeply"),
+    ],
+)
+def test_refusals_say_why(text, problem):
+    with pytest.raises(ValueError, match=problem):
+        find_json_object(text)
+
+
+def test_hostile_text_takes_linear_time():
+    started = time.perf_counter()
+    for text in ("{" * 500_000, '{"a":' * 100_000, "{}x" * 5, '"' * 500_000, "{x}" * 100_000):
+        try:
+            find_json_object(text)
+        except ValueError:
+            pass
+    assert time.perf_counter() - started < 5
+
+
+def test_text_of_tool_calls():
+    call = {"name": "V", "args": {"a": "ä"}, "id": "1"}
+    assert reply_text(AIMessage("prose", tool_calls=[call])) == '{"a": "ä"}'
+    broken = {"name": "V", "args": '{"a": ', "id": "1", "error": "cut", "type": "invalid_tool_call"}
+    assert reply_text(AIMessage("", invalid_tool_calls=[broken])) == '{"a": '
+    assert reply_text(AIMessage([{"type": "text", "text": "x"}, {"type": "text", "text": "y"}])) == "xy"
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    count: int
+
+
+class Outer(BaseModel):
+    name: str
+    items: list[Inner]
+
+
+def errors_of(value) -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate(value)
+    return caught.value
+
+
+def test_problem_lines_name_path_message_and_value():
+    assert problem_lines(errors_of({"items": [{"count": 1}, {"count": "x", "extra": True}]})) == [
+        "name: Field required",
+        "items.1.count: Input should be a valid integer, unable to parse string as an integer (got 'x')",
+        "items.1.extra: Extra inputs are not permitted (got True)",
+    ]
+    assert "'x'" not in "".join(problem_lines(errors_of({"name": "n", "items": [{"count": "x"}]}), show_input=False))
+
+
+def test_problem_lines_are_few_and_short():
+    lines = problem_lines(errors_of({"name": "n", "items": [{"count": "y" * 5000}] * 20}))
+    assert len(lines) == MAX_LINES + 1
+    assert lines[-1] == "and 12 more"
+    assert max(map(len, lines)) < 250

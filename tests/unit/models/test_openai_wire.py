@@ -1,0 +1,217 @@
+"""The whole way through a real client and a real HTTP server that speaks the OpenAI chat-completions format."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from loopwright.errors import StructuredReplyError
+from loopwright.models import ModelRegistry, Usage, UsageRecorder, aask, allow_model_requests, ask
+
+pytest.importorskip("langchain_openai")
+import openai
+
+SECRET = "sk-very-secret-0123456789abcdef"
+
+
+class Verdict(BaseModel):
+    """Whether the passage answers the question."""
+
+    answer: Literal["yes", "no"]
+    reason: str = ""
+
+
+class Server(ThreadingHTTPServer):
+    """Replies from a queue: a text, a (text, finish reason), or an HTTP status; keeps what it was sent."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.replies: deque[Any] = deque()
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert self.path == "/v1/chat/completions"
+        self.server.requests.append(body)
+        self.server.keys.append(self.headers.get("Authorization"))
+        reply = self.server.replies.popleft()
+        if isinstance(reply, int):
+            self.send(reply, {"error": {"message": f"played status {reply}", "type": "server_error", "code": None}})
+            return
+        text, finish = reply if isinstance(reply, tuple) else (reply, "stop")
+        message = {"role": "assistant", "content": text, "refusal": None}
+        self.send(
+            200,
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": body["model"],
+                "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+                "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+            },
+        )
+
+    def send(self, status: int, value: dict[str, Any]) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[Server]:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    played = Server()
+    thread = threading.Thread(target=played.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    with allow_model_requests():
+        yield played
+    played.shutdown()
+    thread.join()
+    played.server_close()
+
+
+def model_on(server: Server, **settings: Any):
+    spec = {"model": "openai:test-model", "base_url": server.url, "api_key": SECRET, "timeout": 5, **settings}
+    return ModelRegistry({"grade": spec}).chat("grade")
+
+
+async def call_sync(*args, **kwargs):
+    return ask(*args, **kwargs)
+
+
+@pytest.fixture(params=[call_sync, aask], ids=["sync", "async"])
+def asking(request):
+    return request.param
+
+
+async def test_structured_reply_over_the_wire(server, asking):
+    server.replies.append('{"answer": "no", "reason": "off topic"}')
+    usage = UsageRecorder()
+    verdict = await asking(model_on(server), "Is it relevant?", Verdict, node="grade", usage=usage)
+    assert verdict == Verdict(answer="no", reason="off topic")
+    (sent,) = server.requests
+    assert (sent["model"], sent["temperature"]) == ("test-model", 0)
+    assert sent["messages"] == [{"role": "user", "content": "Is it relevant?"}]
+    assert sent["response_format"]["type"] == "json_schema"
+    schema = sent["response_format"]["json_schema"]
+    assert schema["name"] == "Verdict"
+    assert schema["schema"]["properties"]["answer"]["enum"] == ["yes", "no"]
+    assert server.keys == [f"Bearer {SECRET}"]
+    assert usage.entries() == {
+        ("grade", "test-model"): Usage(calls=1, input_tokens=11, output_tokens=7, total_tokens=18)
+    }
+
+
+async def test_repair_over_the_wire(server, asking):
+    server.replies.extend(['{"answer": "maybe"}', '{"answer": "no"', '{"answer": "yes"}'])
+    usage = UsageRecorder()
+    assert (await asking(model_on(server), "q", Verdict, usage=usage)).answer == "yes"
+    assert [[m["role"] for m in sent["messages"]] for sent in server.requests] == [
+        ["user"],
+        ["user", "assistant", "user"],
+        ["user", "assistant", "user"],
+    ]
+    assert "answer: Input should be 'yes' or 'no' (got 'maybe')" in server.requests[1]["messages"][2]["content"]
+    assert "does not end" in server.requests[2]["messages"][2]["content"]
+    assert usage.total() == Usage(calls=3, input_tokens=33, output_tokens=21, total_tokens=54)
+
+
+class Finding(BaseModel):
+    name: Literal["blur", "noise"]
+    box: tuple[int, int, int, int] | None
+
+
+class Findings(BaseModel):
+    findings: list[Finding]
+    when: date
+
+
+async def test_a_nested_schema_over_the_wire(server, asking):
+    server.replies.append('{"findings": [{"name": "blur", "box": [1, 2, 3, 4]}], "when": "2024-02-29"}')
+    found = await asking(model_on(server), "q", Findings)
+    assert found == Findings(findings=[Finding(name="blur", box=(1, 2, 3, 4))], when=date(2024, 2, 29))
+    assert '["blur", "noise"]' in json.dumps(server.requests[0]["response_format"])
+
+
+async def test_a_long_reply_without_json_is_read_quickly(server, asking):
+    server.replies.extend(["prose " * 30_000, '{"answer": "no"}'])
+    started = time.process_time()
+    assert (await asking(model_on(server), "q", Verdict)).answer == "no"
+    assert time.process_time() - started < 3
+
+
+async def test_spent_repairs_over_the_wire(server, asking):
+    server.replies.extend(["I would rather not."] * 2)
+    usage = UsageRecorder()
+    with pytest.raises(StructuredReplyError, match="after 1 repair") as caught:
+        await asking(model_on(server), "q", Verdict, repairs=1, usage=usage)
+    assert usage.total().calls == len(server.requests) == 2
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_prompt_method_over_the_wire(server, asking):
+    server.replies.append('Here you are: {"answer": "no"}.')
+    assert (await asking(model_on(server, structured="prompt"), "q", Verdict)).answer == "no"
+    (sent,) = server.requests
+    assert "response_format" not in sent
+    assert [m["role"] for m in sent["messages"]] == ["system", "user"]
+    assert '"enum":["yes","no"]' in sent["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(500, openai.InternalServerError), (429, openai.RateLimitError), (401, openai.AuthenticationError)],
+)
+async def test_an_http_error_is_an_exception_after_one_request(server, asking, status, kind):
+    server.replies.extend([status, '{"answer": "no"}'])
+    usage = UsageRecorder()
+    with pytest.raises(kind) as caught:
+        await asking(model_on(server), "q", Verdict, usage=usage)
+    assert len(server.requests) == 1
+    assert usage.total() == Usage(calls=1, failed_calls=1, unmetered_calls=1)
+    assert SECRET not in "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+
+
+async def test_a_reply_cut_off_by_the_token_limit_is_never_a_verdict(server, asking):
+    server.replies.extend([('{"answer": "no"', "length")] * 3)
+    usage = UsageRecorder()
+    with pytest.raises((openai.LengthFinishReasonError, StructuredReplyError)):
+        await asking(model_on(server), "q", Verdict, usage=usage)
+    assert usage.total().calls == len(server.requests)
+
+
+async def test_no_server_is_an_exception(server, asking):
+    model = model_on(server)
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(openai.APIConnectionError):
+        await asking(model, "q", Verdict)

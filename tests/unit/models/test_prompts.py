@@ -1,0 +1,108 @@
+"""Prompts are versioned files; values go in as they are, and wrong ones are named."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopwright.errors import ConfigError
+from loopwright.models import Prompt, PromptLibrary
+
+
+def file(identity="plan", version=1, text="Question: {{query}}") -> str:
+    return f"---\nid: {identity}\nversion: {version}\n---\n{text}\n"
+
+
+def test_render_fills_every_place():
+    prompt = Prompt("plan", 1, 'Q: {{query}} again {{ query }}, {{count}}. Example: {"a": {"b": 1}}')
+    assert prompt.names == {"query", "count"}
+    assert prompt.render(query="why", count=3) == 'Q: why again why, 3. Example: {"a": {"b": 1}}'
+
+
+@given(st.text(), st.text())
+def test_values_are_never_templates(a, b):
+    assert Prompt("p", 1, "<{{a}}|{{b}}>").render(a=a, b=b) == f"<{a}|{b}>"
+
+
+@pytest.mark.parametrize("value", ["{{b}}", "{{ a }}", "{b}", r"\1 \g<0>", "%s $b ${b}", "{% for %}", "{{"])
+def test_template_syntax_in_a_value_stays(value):
+    assert Prompt("p", 1, "{{a}}-{{b}}").render(a=value, b="B") == f"{value}-B"
+
+
+def test_wrong_values_are_named():
+    with pytest.raises(
+        ConfigError,
+        match=r"prompt 'p' v3: values missing: flags, query; unknown: quary\. It takes: flags, plan, query\.",
+    ):
+        Prompt("p", 3, "{{query}} {{flags}} {{plan}}").render(quary="x", plan="y")
+    with pytest.raises(ConfigError, match=r"unknown: x\. It takes: none"):
+        Prompt("p", 1, "fixed").render(x=1)
+
+
+def test_parse_reads_text_and_front_matter():
+    prompt = Prompt.parse(file(version=2, text="  A\n---\nB {{x}}"), "plan.v2.md")
+    assert (prompt.id, prompt.version, prompt.text) == ("plan", 2, "A\n---\nB {{x}}")
+    assert Prompt.parse(file(version=2).replace("\n", "\r\n"), "plan.v2.md").text == "Question: {{query}}"
+
+
+def test_digest_tells_edits_apart():
+    one, two = Prompt("p", 1, "a"), Prompt("p", 1, "b")
+    assert one.digest != two.digest
+    assert one.digest == "ca978112ca1b"  # the head of the SHA-256 of "a"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "problem"),
+    [
+        ("no front matter", "plan.v1.md", "should start with front matter"),
+        ("---\n[: \n---\nx", "plan.v1.md", "is not YAML"),
+        ("---\n- a\n---\nx", "plan.v1.md", "should be an id and a version"),
+        ("---\nid: plan\n---\nx", "plan.v1.md", "should be an id and a version"),
+        (file(version="true"), "plan.v1.md", "should be an id and a version"),
+        (file(version=0), "plan.v0.md", "should be an id and a version"),
+        ("---\nid: plan\nversion: 1\nmodel: x\n---\nx", "plan.v1.md", "no more"),
+        (file(version=2), "plan.v1.md", "says that it is plan.v2.md"),
+        (file(text="{{Query}}"), "plan.v1.md", r"'\{\{Query\}\}' is not"),
+        (file(text="{{a}} {{b.c}}"), "plan.v1.md", r"'\{\{b.c\}\}' is not"),
+    ],
+)
+def test_wrong_files_are_refused(source, name, problem):
+    with pytest.raises(ConfigError, match=problem):
+        Prompt.parse(source, name)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A real importable package with a prompts folder."""
+    folder = tmp_path / "prompted_pkg" / "prompts"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield folder
+    sys.modules.pop("prompted_pkg", None)
+
+
+def test_library_reads_a_package(package):
+    for version in (1, 2, 10):
+        (package / f"plan.v{version}.md").write_text(file(version=version, text=f"ä{version} {{{{query}}}}"), "utf-8")
+    (package / "grade.v1.md").write_text(file("grade"))
+    (package / "notes.txt").write_text("not a prompt")
+    library = PromptLibrary.of_package("prompted_pkg")
+    assert library.ids() == ["grade", "plan"]
+    assert library.versions("plan") == [1, 2, 10]
+    assert library.get("plan").version == 10
+    assert library.get("plan", 2).render(query="q") == "ä2 q"
+    with pytest.raises(ConfigError, match=r"unknown prompt 'plam'\. Did you mean 'plan'"):
+        library.get("plam")
+    with pytest.raises(ConfigError, match=r"'plan' has no version 3\. Known: 1, 2, 10"):
+        library.get("plan", 3)
+
+
+def test_empty_package_and_twins_are_refused(package):
+    with pytest.raises(ConfigError, match="'prompted_pkg' has no prompt files"):
+        PromptLibrary.of_package("prompted_pkg")
+    with pytest.raises(ConfigError, match="version 1 twice"):
+        PromptLibrary([Prompt("p", 1, "a"), Prompt("p", 1, "b")])

@@ -1,0 +1,217 @@
+"""Structured replies: validated, repaired a bounded number of times, never guessed; exceptions pass unchanged."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableLambda
+from pydantic import BaseModel, Field
+
+from loopwright.errors import ConfigError, ModelError, StructuredReplyError
+from loopwright.models import Usage, UsageRecorder, aask, ask
+from loopwright.testing import ScriptedChatModel, always
+
+
+class Verdict(BaseModel):
+    """Whether the passage answers the question."""
+
+    answer: Literal["yes", "no"]
+    score: float = Field(default=0.5, ge=0, le=1)
+
+
+GOOD = {"answer": "no", "score": 0.25}
+EXPECTED = Verdict(answer="no", score=0.25)
+
+
+async def call_sync(*args, **kwargs):
+    return ask(*args, **kwargs)
+
+
+@pytest.fixture(params=[call_sync, aask], ids=["sync", "async"])
+def asking(request):
+    return request.param
+
+
+def test_both_forms_have_one_signature():
+    assert inspect.signature(ask).parameters == inspect.signature(aask).parameters
+
+
+async def test_a_good_reply_takes_one_call(asking):
+    model = ScriptedChatModel(GOOD)
+    assert await asking(model, "Is it relevant?", Verdict) == EXPECTED
+    (call,) = model.calls
+    assert [m.text for m in call.messages] == ["Is it relevant?"]
+    sent = call.kwargs["response_format"]["json_schema"]["schema"]
+    assert sent["properties"]["answer"] == {"enum": ["yes", "no"], "type": "string"}
+    assert sent["title"] == "Verdict"
+
+
+async def test_prompt_method_puts_the_schema_into_the_system_message(asking):
+    model = ScriptedChatModel('Sure!\n```json\n{"answer": "no", "score": 0.25}\n```\nAnything else?')
+    asked = [SystemMessage("You are strict."), HumanMessage("Is it relevant?")]
+    assert await asking(model, asked, Verdict, method="prompt") == EXPECTED
+    (call,) = model.calls
+    assert [type(m) for m in call.messages] == [SystemMessage, HumanMessage]
+    assert call.messages[0].text.startswith("You are strict.\n\nReply with one JSON object")
+    assert '"enum":["yes","no"]' in call.messages[0].text
+    assert call.messages[1].text == "Is it relevant?"
+    assert "response_format" not in call.kwargs
+    assert asked[0].text == "You are strict."
+
+
+async def test_a_model_without_structured_output_gets_the_prompt(asking):
+    class Watched(FakeListChatModel):
+        def _call(self, messages, *args, **kwargs):
+            assert "JSON schema" in messages[0].text
+            return super()._call(messages, *args, **kwargs)
+
+    model = Watched(responses=['{"answer": "no", "score": 0.25}'])
+    assert await asking(model, "q", Verdict) == EXPECTED
+    with pytest.raises(ModelError, match=r"Watched cannot enforce a JSON schema\. Use structured: prompt"):
+        await asking(model, "q", Verdict, method="json_schema")
+
+
+@pytest.mark.parametrize("declared", ["prompt", "json_schema"])
+async def test_the_models_own_declaration_counts(asking, declared):
+    model = ScriptedChatModel(GOOD, metadata={"loopwright_structured": declared})
+    await asking(model, "q", Verdict)
+    assert ("response_format" in model.calls[0].kwargs) == (declared == "json_schema")
+
+
+async def test_a_profile_without_structured_output_means_prompt(asking):
+    model = ScriptedChatModel(GOOD, profile={"structured_output": False})
+    await asking(model, "q", Verdict)
+    assert "response_format" not in model.calls[0].kwargs
+
+
+async def test_arguments_of_a_tool_call_are_the_reply(asking):
+    call = {"name": "Verdict", "args": GOOD, "id": "1"}
+    assert await asking(ScriptedChatModel(AIMessage("", tool_calls=[call])), "q", Verdict) == EXPECTED
+
+
+@pytest.mark.parametrize("method", ["json_schema", "prompt"])
+async def test_a_bad_reply_is_explained_and_repaired(asking, method):
+    model = ScriptedChatModel({"answer": "maybe", "score": 7}, GOOD)
+    usage = UsageRecorder()
+    assert await asking(model, "Is it relevant?", Verdict, method=method, node="grade", usage=usage) == EXPECTED
+    first, second = model.calls
+    assert second.messages[: len(first.messages)] == first.messages
+    bad, complaint = second.messages[len(first.messages) :]
+    assert isinstance(bad, AIMessage) and bad.text == '{"answer": "maybe", "score": 7}'
+    assert "- answer: Input should be 'yes' or 'no' (got 'maybe')" in complaint.text
+    assert "- score: Input should be less than or equal to 1 (got 7)" in complaint.text
+    # In each form the model has the schema in front of it exactly once, at the latest now.
+    assert ("JSON schema" in complaint.text) == (method == "json_schema")
+    assert usage.by_node()["grade"].calls == 2
+
+
+async def test_the_prompt_does_not_grow_with_the_repairs(asking):
+    model = ScriptedChatModel("a", "b" * 100_000, "c", GOOD)
+    await asking(model, "q", Verdict, repairs=3)
+    assert [len(call.messages) for call in model.calls] == [1, 3, 3, 3]
+    assert [call.messages[1].text[:1] for call in model.calls[1:]] == ["a", "b", "c"]
+    assert len(model.calls[2].messages[1].text) == 4000
+
+
+@pytest.mark.parametrize(
+    "truncated",
+    ['{"answer": "no", "sc', '{"answer": "no"', '{"x": {"answer": "no"}, "y": ', '```json\n{"answer": "no"'],
+)
+async def test_a_truncated_reply_is_no_verdict(asking, truncated):
+    model = ScriptedChatModel(truncated, {"answer": "yes"})
+    assert (await asking(model, "q", Verdict)).answer == "yes"
+    assert "does not end" in model.calls[1].text
+
+
+async def test_an_empty_reply_and_a_refusal_are_told_apart(asking):
+    model = ScriptedChatModel("", AIMessage("", additional_kwargs={"refusal": "I must not"}), GOOD)
+    await asking(model, "q", Verdict)
+    assert "no JSON object" in model.calls[1].text
+    assert model.calls[1].messages[1].text == "(empty reply)"
+    assert "the model refused: I must not" in model.calls[2].text
+
+
+async def test_the_error_names_node_schema_problem_and_reply(asking):
+    usage = UsageRecorder()
+    model = always({"answer": "maybe"}, model_name="small")
+    with pytest.raises(StructuredReplyError) as caught:
+        await asking(model, "q", Verdict, node="grade", usage=usage)
+    error = caught.value
+    assert str(error).startswith(
+        "node 'grade': the model's reply is not a valid Verdict after 2 repair(s): "
+        "answer: Input should be 'yes' or 'no' (got 'maybe')"
+    )
+    assert (error.node, error.schema, error.reply) == ("grade", "Verdict", '{"answer": "maybe"}')
+    assert len(model.calls) == 3
+    assert usage.entries()["grade", "small"].calls == 3
+    assert usage.total().output_tokens == 6
+
+
+@given(st.lists(st.booleans(), max_size=8), st.integers(0, 5))
+def test_never_more_calls_than_allowed(verdicts, repairs):
+    """For any sequence of good and bad replies: the first good one wins, and at most 1 + repairs calls are made."""
+    model = ScriptedChatModel(*(GOOD if good else {"answer": "maybe"} for good in verdicts), "end", repeat_last=True)
+    usage = UsageRecorder()
+    tries = verdicts[: repairs + 1]
+    if True in tries:
+        assert ask(model, "q", Verdict, repairs=repairs, usage=usage) == EXPECTED
+        expected = tries.index(True) + 1
+    else:
+        with pytest.raises(StructuredReplyError):
+            ask(model, "q", Verdict, repairs=repairs, usage=usage)
+        expected = repairs + 1
+    assert len(model.calls) == usage.total().calls == expected
+
+
+@pytest.mark.parametrize(
+    "failure", [ConnectionError("gone"), TimeoutError("late"), ValueError("odd"), ModelError("no")]
+)
+@pytest.mark.parametrize("method", ["json_schema", "prompt"])
+async def test_an_exception_is_never_a_verdict(asking, failure, method):
+    model = ScriptedChatModel(failure, GOOD)
+    usage = UsageRecorder()
+    with pytest.raises(type(failure)) as caught:
+        await asking(model, "q", Verdict, usage=usage, method=method)
+    assert caught.value is failure
+    assert len(model.calls) == 1
+    assert usage.total() == Usage(calls=1, failed_calls=1, unmetered_calls=1)
+
+
+async def test_a_cancelled_call_counts():
+    usage = UsageRecorder()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(aask(always(GOOD, delay=5), "q", Verdict, usage=usage), 0.05)
+    assert usage.total().failed_calls == 1
+
+
+async def test_an_unusual_binding_works_too(asking):
+    class Unusual(ScriptedChatModel):
+        def with_structured_output(self, schema, *, include_raw=False, **kwargs):
+            if kwargs:
+                raise ValueError("no such method")
+            return self | RunnableLambda(lambda raw: {"raw": raw, "parsed": {"answer": "yes"}, "parsing_error": None})
+
+    # Only the raw reply counts, whatever somebody else's parser made of it.
+    model = Unusual('{"answer": "n', GOOD)
+    assert await asking(model, "q", Verdict) == EXPECTED
+    assert len(model.calls) == 2
+
+
+async def test_negative_repairs_are_refused(asking):
+    model = always(GOOD)
+    with pytest.raises(ConfigError, match="repairs is -1"):
+        await asking(model, "q", Verdict, repairs=-1)
+    assert model.calls == []
+
+
+async def test_tuples_are_messages(asking):
+    model = ScriptedChatModel(GOOD)
+    await asking(model, [("system", "s"), ("user", "u")], Verdict)
+    assert [m.type for m in model.calls[0].messages] == ["system", "human"]

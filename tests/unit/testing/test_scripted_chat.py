@@ -1,0 +1,224 @@
+"""The scripted fake behaves like a chat model, remembers its calls, and says when its script ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, message_chunk_to_message
+from langchain_core.outputs import LLMResult
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from pydantic import BaseModel
+
+from loopwright import testing
+from loopwright.errors import ModelError
+from loopwright.testing import ScriptedChatModel, always
+
+
+class Verdict(BaseModel):
+    answer: Literal["yes", "no"]
+    score: float = 0.5
+
+
+@tool
+def search(query: str) -> str:
+    """Look something up."""
+    return f"nothing about {query}"
+
+
+SEARCH_CALL = AIMessage("", tool_calls=[{"name": "search", "args": {"query": "loops"}, "id": "call-1"}])
+
+
+def test_exports_are_sorted_and_there():
+    assert testing.__all__ == sorted(testing.__all__)
+    assert all(hasattr(testing, name) for name in testing.__all__)
+
+
+def test_each_kind_of_reply():
+    model = ScriptedChatModel(
+        "text",
+        {"answer": "äh"},
+        Verdict(answer="no"),
+        SEARCH_CALL,
+        lambda messages: f"heard {len(messages)}",
+        lambda messages: {"last": messages[-1].text},
+    )
+    assert model.invoke("q").content == "text"
+    assert model.invoke("q").content == '{"answer": "äh"}'
+    assert json.loads(model.invoke("q").text) == {"answer": "no", "score": 0.5}
+    assert model.invoke("q").tool_calls[0]["args"] == {"query": "loops"}
+    assert model.invoke([SystemMessage("s"), HumanMessage("h")]).text == "heard 2"
+    assert json.loads(model.invoke("echo").text) == {"last": "echo"}
+    assert model.remaining == 0
+
+
+@pytest.mark.parametrize("reply", [ConnectionError("gone"), ConnectionError, lambda _: ConnectionError("gone")])
+def test_exceptions_are_raised_and_recorded(reply):
+    model = ScriptedChatModel(reply, "better")
+    with pytest.raises(ConnectionError):
+        model.invoke("first")
+    assert model.invoke("second").text == "better"
+    assert [call.text for call in model.calls] == ["first", "second"]
+
+
+def test_calls_are_copies_with_their_kwargs():
+    model = always("x")
+    message = HumanMessage("before")
+    model.invoke([message], stop=["\n"], seed=7)
+    message.content = "after"
+    (call,) = model.calls
+    assert call.text == "before"
+    assert call.kwargs == {"stop": ["\n"], "seed": 7}
+    assert call.tools == []
+
+
+def test_script_that_ends_says_so():
+    model = ScriptedChatModel("one", model_name="grader")
+    model.invoke("a")
+    with pytest.raises(
+        ModelError, match=r"'grader' has a script of 1 reply\(s\), and this is call 2: 'b'.*repeat_last"
+    ):
+        model.invoke("b")
+    with pytest.raises(ModelError, match="call 1"):
+        ScriptedChatModel(repeat_last=True).invoke("a")
+    assert model.remaining == 0
+
+
+def test_last_reply_repeats():
+    model = ScriptedChatModel("yes", "no", repeat_last=True)
+    assert [model.invoke("q").text for _ in range(4)] == ["yes", "no", "no", "no"]
+    assert [always({"relevant": False}).invoke("q").text for _ in range(2)] == ['{"relevant": false}'] * 2
+
+
+def test_scripted_message_is_not_changed_by_its_use():
+    reply = AIMessage("hello")
+    always(reply).invoke("q")
+    assert reply.usage_metadata is None
+    assert reply.id is None
+    assert reply.response_metadata == {}
+
+
+@pytest.mark.parametrize(
+    "reply", ["two words and  two spaces \n", "", SEARCH_CALL, AIMessage([{"type": "text", "text": "block"}])]
+)
+async def test_stream_adds_up_to_the_reply(reply):
+    whole = always(reply).invoke("what is it")
+    chunks = list(always(reply).stream("what is it"))
+    async_chunks = [chunk async for chunk in always(reply).astream("what is it")]
+    for parts in (chunks, async_chunks):
+        total = parts[0]
+        for part in parts[1:]:
+            total += part
+        assert isinstance(total, AIMessageChunk)
+        message = message_chunk_to_message(total)
+        assert message.text == whole.text
+        assert message.tool_calls == whole.tool_calls
+        assert message.usage_metadata == whole.usage_metadata
+    if isinstance(reply, str):
+        assert [chunk.text for chunk in chunks if chunk.text] == [chunk.text for chunk in async_chunks if chunk.text]
+        assert len([chunk for chunk in chunks if chunk.text]) == (6 if reply else 0)
+
+
+async def test_async_gives_what_sync_gives():
+    model = ScriptedChatModel("a", TimeoutError("late"))
+    assert (await model.ainvoke("q")).text == "a"
+    with pytest.raises(TimeoutError, match="late"):
+        await model.ainvoke("q")
+    assert len(model.calls) == 2
+
+
+async def test_delay_takes_time_and_does_not_block_the_loop():
+    model = always("x", delay=0.1)
+    started = time.perf_counter()
+    model.invoke("q")
+    assert time.perf_counter() - started >= 0.1
+    started = time.perf_counter()
+    await asyncio.gather(*(model.ainvoke("q") for _ in range(8)))
+    assert 0.1 <= time.perf_counter() - started < 0.6
+
+
+def test_parallel_calls_each_get_one_reply():
+    model = ScriptedChatModel(*(str(i) for i in range(50)))
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda i: model.invoke(f"q{i}").text, range(50)))
+    assert sorted(replies, key=int) == [str(i) for i in range(50)]
+    assert {call.text for call in model.calls} == {f"q{i}" for i in range(50)}
+
+
+def test_usage_counts_words():
+    message = always("three words here").invoke([SystemMessage("be brief"), HumanMessage("why")])
+    assert message.usage_metadata == {"input_tokens": 3, "output_tokens": 3, "total_tokens": 6}
+    assert message.response_metadata["model_name"] == "scripted"
+    assert always("x", report_usage=False).invoke("q").usage_metadata is None
+    own = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
+    assert always(AIMessage("x", usage_metadata=own)).invoke("q").usage_metadata == own
+
+
+def test_bound_tools_are_recorded():
+    model = ScriptedChatModel(SEARCH_CALL)
+    reply = model.bind_tools([search], tool_choice="any").invoke("q")
+    assert reply.tool_calls[0]["name"] == "search"
+    assert model.calls[0].tools == ["search"]
+    assert model.calls[0].kwargs["tool_choice"] == "any"
+
+
+def test_structured_output_of_a_class():
+    model = ScriptedChatModel({"answer": "no"}, {"answer": "perhaps"})
+    structured = model.with_structured_output(Verdict, include_raw=True, method="json_schema")
+    good, bad = structured.invoke("q"), structured.invoke("q")
+    assert good["parsed"] == Verdict(answer="no")
+    assert good["parsing_error"] is None
+    assert bad["parsed"] is None
+    assert "perhaps" in str(bad["parsing_error"])
+    assert bad["raw"].text == '{"answer": "perhaps"}'
+    sent = model.calls[0].kwargs["response_format"]["json_schema"]
+    assert sent["schema"]["properties"]["answer"]["enum"] == ["yes", "no"]
+    assert sent["method"] == "json_schema"
+
+
+async def test_structured_output_of_a_schema():
+    model = ScriptedChatModel({"a": 1}, "no json")
+    structured = model.with_structured_output({"title": "A", "type": "object"})
+    assert await structured.ainvoke("q") == {"a": 1}
+    with pytest.raises(ValueError, match="no json"):
+        await structured.ainvoke("q")
+
+
+def test_callbacks_see_tokens_and_end():
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    class Watch(BaseCallbackHandler):
+        def __init__(self):
+            self.tokens, self.ends = [], []
+
+        def on_llm_new_token(self, token, **kwargs):
+            self.tokens.append(token)
+
+        def on_llm_end(self, response: LLMResult, **kwargs):
+            self.ends.append(response.generations[0][0].message.usage_metadata["output_tokens"])
+
+    watch = Watch()
+    list(always("a b").stream("q", config={"callbacks": [watch]}))
+    assert "".join(watch.tokens) == "a b"
+    assert watch.ends == [2]
+
+
+def test_it_drives_a_react_graph():
+    model = ScriptedChatModel(SEARCH_CALL, SEARCH_CALL, "I could not find it")
+    bound = model.bind_tools([search])
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", lambda state: {"messages": [bound.invoke(state["messages"])]})
+    graph.add_node("tools", ToolNode([search]))
+    graph.add_edge(START, "agent")
+    graph.add_conditional_edges("agent", lambda state: "tools" if state["messages"][-1].tool_calls else END)
+    graph.add_edge("tools", "agent")
+    result = graph.compile().invoke({"messages": [HumanMessage("loops?")]})
+    assert result["messages"][-1].text == "I could not find it"
+    assert [call.text for call in model.calls] == ["loops?", "nothing about loops", "nothing about loops"]
+    assert [len(call.messages) for call in model.calls] == [1, 3, 5]
