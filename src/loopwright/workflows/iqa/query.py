@@ -70,8 +70,7 @@ _SCORING = re.compile(
     rf"|\b(?:assess|evaluate|judge|estimate|measure|quantify|determine|predict) {_ADJECTIVES}(?:image )?quality\b"
     rf"|\bwhat(?:'s|s| is| are| was)? {_ADJECTIVES}quality\b|\bwhat quality\b"
     rf"|\bhow (?:is|high is|low is|would you describe) {_ADJECTIVES}quality\b"
-    rf"|^{_ADJECTIVES}quality(?: of [^?]*| in [^?]*)?\W*$"
-    r"|\bexcellent\b.*\bgood\b.*\b(?:poor|bad)\b"
+    rf"|^{_ADJECTIVES}quality(?: (?:of|in) [^?]*)?\W*$"
 )
 _MEASURE = re.compile(r"^(?:what(?:'s|s| is)|compute|calculate|measure|run|use|give|get|report|show|how high is)\b")
 
@@ -123,8 +122,9 @@ def read_query(query: str) -> QueryReading:
     if len(text) > MAX_QUERY:
         raise PlannerError(f"the query has {len(text)} characters; at most {MAX_QUERY} are read, so shorten it")
     split = split_options(text)
-    region = parse_region(split.stem)
-    stem = _REGION.sub("region ", split.stem)
+    stem = " ".join(split.stem.split())
+    region = parse_region(stem)
+    stem = _REGION.sub("region ", stem)
     tools = named_tools(stem)
     named = named_distortions(stem)
     in_options = [name for option in split.options.values() for name in named_distortions(option)]
@@ -156,7 +156,7 @@ def parse_region(query: str) -> Box | None:
     Raises:
         PlannerError: If the numbers are no region.
     """
-    match = _REGION.search(query)
+    match = _REGION.search(" ".join(query.split()))
     if match is None:
         return None
     parts = re.split(r"[,;\s]+", match[1].rstrip("."))

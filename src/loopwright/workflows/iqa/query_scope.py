@@ -46,11 +46,12 @@ _GENERAL = _set(
     "quality sharpness clarity detail details resolution focus light lighting composition appearance look impression "
     "problem problems issue issues defect defects flaw flaws fault faults artifact artifacts artefact artefacts "
     "distortion distortions degradation degradations damage imperfections texture textures tone tones color colors colour "
-    "colours presence lack loss opinion region regions area box crop roi rectangle left right thing things everything "
+    "colours presence lack loss opinion region regions area box crop roi rectangle codec codecs encoder thing things everything "
     "camera lens sensor photographer viewer web print printing phone screen display glance use website dataset "
     "publication professional standard standards average comparison particular addition order short total all one two "
     "three four five ten hundred percent moment time day"
 )
+_POSITIONS = _set("side sides left right middle center centre top bottom half")
 _QUALITY = _set(
     "good bad better worse poor great fine ok okay excellent fair acceptable usable clear unclear clean crisp soft hazy "
     "foggy visible noticeable natural unnatural real wrong off right bright light low high sharper blurrier noisier focus "
@@ -103,11 +104,13 @@ def query_scope(stem: str) -> list[str] | Literal["Global"]:
         name = _object_name(phrase, names)
         asked = tokens[position] not in _VERBS or (end < len(tokens) and tokens[end] in _QUALITY | {"in", "too", "so"})
         if name and asked:
-            found.append(name)
+            owner, end = _owner(tokens, end, names)
+            found.append(name + owner)
             end = _more(tokens, end, names, found)
         position = max(end, position + 1)
-    objects = list(dict.fromkeys(found))[:MAX_OBJECTS]
-    return objects or GLOBAL
+    # "the car on the left side" asks about the car alone.
+    things = [name for name in found if name.split()[-1] not in _POSITIONS]
+    return list(dict.fromkeys(things or found))[:MAX_OBJECTS] or GLOBAL
 
 
 def _phrase_start(tokens: list[str], position: int) -> int | None:
@@ -156,6 +159,20 @@ def _object_name(phrase: list[str], tools: set[str]) -> str | None:
     while words and (words[0] in _GENERAL or words[0] in tools):
         words.pop(0)
     return " ".join(words) or None
+
+
+def _owner(tokens: list[str], end: int, tools: set[str]) -> tuple[str, int]:
+    """The " of the woman" after "the face", and where it ends; empty if nothing of the kind follows."""
+    if tokens[end : end + 1] != ["of"]:
+        return "", end
+    start = end + 1
+    while start < len(tokens) and tokens[start] in _DETERMINERS | _ARTICLES:
+        start += 1
+    if start == len(tokens):
+        return "", end
+    phrase, phrase_end = _phrase(tokens, start)
+    name = None if any(word in _IMAGE for word in phrase) else _object_name(phrase, tools)
+    return (f" of the {name}", phrase_end) if name else ("", end)
 
 
 def _more(tokens: list[str], end: int, tools: set[str], found: list[str]) -> int:

@@ -39,7 +39,10 @@ _GUARDS = {
     "color": "(?! (?:is|are|photo|image|picture|film))",
     "colour": "(?! (?:is|are|photo|image|picture|film))",
 }
-_BARE_FORMAT = re.compile(r"\b(?:this|that|the|my|our|your|a) (?:jpe?g|jpeg 2000|jp2k)(?=\s*(?:[.?!,;]|$))")
+_BARE_FORMAT = re.compile(
+    r"\b(?:this|that|the|my|our|your|a) (?:jpeg ?2000|jpeg|jp2k)\b"
+    r"(?! (?:art[ie]fact|block|compress|damage|degrad|distort|noise|ringing))"
+)
 
 _NAMES = sorted({*ALIASES, *known_distortions(), *IN_FOCUS}, key=len, reverse=True)
 _NAMED = re.compile(

@@ -1,0 +1,85 @@
+"""Which classes a checkpoint may bring back to life.
+
+LangGraph's serializer writes a model or an enum as the name of its class and its content. On reading it imports the
+class and calls it, whatever its name, unless an allowlist is given (it logs a warning for each class that is on none).
+A file that somebody else can write to must therefore be read with an allowlist.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, get_args, get_type_hints
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel
+from typing_extensions import is_typeddict
+
+from loopwright.errors import ConfigError
+
+_ALIASED = ("__value__", "__supertype__")  # of a type alias, of a NewType
+
+
+def state_types(*schemas: Any) -> frozenset[type]:
+    """Collect the classes whose instances a state can hold.
+
+    Args:
+        schemas: State schemas (typed dicts, pydantic models, dataclasses), enums, or any annotation.
+
+    Returns:
+        Every pydantic model, dataclass and enum that their annotations mention, at any depth.
+
+    Raises:
+        ConfigError: If a schema mentions a name that does not exist at run time.
+    """
+    found: set[type] = set()
+    seen: set[int] = set()
+    waiting: list[Any] = [*schemas]
+    while waiting:
+        annotation = waiting.pop()
+        if id(annotation) in seen:
+            continue
+        seen.add(id(annotation))
+        waiting += get_args(annotation)
+        waiting += [getattr(annotation, name) for name in _ALIASED if hasattr(annotation, name)]
+        if isinstance(annotation, type):
+            if _is_rebuilt(annotation):
+                found.add(annotation)
+            waiting += _field_annotations(annotation)
+    return frozenset(found)
+
+
+def _is_rebuilt(kind: type) -> bool:
+    """Say whether the serializer writes instances of a class by the name of the class."""
+    return issubclass(kind, BaseModel | Enum) or dataclasses.is_dataclass(kind)
+
+
+def _field_annotations(kind: type) -> Iterable[Any]:
+    if issubclass(kind, BaseModel):
+        return [item.annotation for item in kind.model_fields.values()]
+    if dataclasses.is_dataclass(kind) or is_typeddict(kind):
+        try:
+            return get_type_hints(kind, include_extras=True).values()
+        except NameError as problem:
+            raise ConfigError(
+                f"the annotations of {kind.__module__}.{kind.__qualname__} cannot be read ({problem}): "
+                "import what they mention at run time, not only under TYPE_CHECKING."
+            ) from problem
+    return ()
+
+
+def strict_serializer(allow: Iterable[Any]) -> JsonPlusSerializer:
+    """Make LangGraph's serializer for known classes only.
+
+    Args:
+        allow: What `state_types` takes.
+
+    Returns:
+        A serializer that brings back LangGraph's safe types (dates, sets, messages, ...) and the classes of `allow`.
+        Anything else is given back as plain data, with one warning in the log for each class.
+
+    Raises:
+        ConfigError: As `state_types`.
+    """
+    return JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(state_types(*allow))

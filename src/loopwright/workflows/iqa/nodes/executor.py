@@ -1,0 +1,248 @@
+"""The executor: measures what the plan asks for. It uses no chat model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from loopwright.errors import InputError
+from loopwright.workflows.iqa.detection import Detection, detect
+from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures, measure, measure_pair
+from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    Box,
+    DistortionFinding,
+    ExecutorOutput,
+    PlannerOutput,
+    ReferenceMode,
+    ToolLog,
+)
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.severity import assess
+from loopwright.workflows.iqa.state import AgenticIQAState
+from loopwright.workflows.iqa.sufficiency import REGION_PREFIX
+from loopwright.workflows.iqa.tools.execution import run_tools
+from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
+from loopwright.workflows.iqa.verdicts import ABSTAINED, closeness
+
+logger = logging.getLogger("loopwright.iqa")
+
+
+def executor_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:
+    """Carry out the plan: detection, analysis, tool selection, tool execution, each only if the plan says so.
+
+    A subtask that fails leaves a note, and the others still run. Objects cannot be located, for want of a chat model that
+    sees the image: without a region, the whole image is measured, and a note says so for each object.
+
+    Args:
+        state: Needs ``plan`` and ``image_path``; reads ``reference_path`` and ``region``.
+        services: The configuration.
+
+    Returns:
+        ``executor_evidence``, and ``error``: None, or why the executor as a whole failed.
+
+    Raises:
+        InputError: If an image or the region cannot be used, or a required tool is unknown: the user's to mend.
+    """
+    services = services or Services()
+    plan = state.get("plan")
+    if plan is None:
+        return _failed("there is no plan; the planner did not run or failed")
+    if not any(plan.plan.model_dump().values()):
+        return {"executor_evidence": ExecutorOutput(), "error": None}
+    try:
+        evidence = _Execution(plan, _load(state, plan, services), services).run()
+    except InputError:
+        raise
+    except Exception as error:
+        logger.exception("the executor failed")
+        return _failed(f"{type(error).__name__}: {error}")
+    return {"executor_evidence": evidence, "error": None}
+
+
+def _failed(message: str) -> dict[str, Any]:
+    return {"executor_evidence": ExecutorOutput(error=message), "error": message}
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is measured: the image or a region of it, beside the same part of its reference."""
+
+    scope: str
+    image: LoadedImage
+    reference: LoadedImage | None
+    notes: list[str]
+
+
+def scope_of(region: Box | None) -> str:
+    """The name of the scope that a region gives, as a key of the evidence.
+
+    Args:
+        region: Left, top, width, height in pixels, or None for the whole image.
+
+    Returns:
+        ``"region 10,20,100,80"`` or ``"Global"``.
+    """
+    return GLOBAL if region is None else REGION_PREFIX + ",".join(map(str, region))
+
+
+def _load(state: AgenticIQAState, plan: PlannerOutput, services: Services) -> _Subject:
+    max_pixels = services.config.iqa.tools.max_pixels
+    image = load_image(state["image_path"], max_pixels=max_pixels)
+    notes = [f"The image: {note}" for note in image.notes]
+    reference = None
+    if plan.reference_mode is ReferenceMode.FULL:
+        path = state.get("reference_path")
+        if not path:
+            raise InputError("the plan compares with a reference image, and there is none; give one or plan without")
+        reference = load_image(path, max_pixels=max_pixels)
+        notes += [f"The reference: {note}" for note in reference.notes]
+        check_pair(image, reference)
+    given = state.get("region")
+    region: Box | None = None
+    if given:
+        left, top, width, height = given
+        region = (left, top, width, height)
+        image = image.crop(region)
+        reference = reference.crop(region) if reference else None
+    notes += _object_notes(plan, region)
+    return _Subject(scope_of(region), image, reference, notes)
+
+
+def _object_notes(plan: PlannerOutput, region: Box | None) -> list[str]:
+    if plan.query_scope == GLOBAL:
+        return []
+    if region is not None:
+        return [f"{name}: taken to be what the {scope_of(region)} shows" for name in plan.query_scope]
+    return [f"{name}: could not be located, so the whole image was measured" for name in plan.query_scope]
+
+
+@dataclass
+class _Execution:
+    """One pass over the four subtasks."""
+
+    plan: PlannerOutput
+    subject: _Subject
+    services: Services
+    notes: list[str] = field(default_factory=list[str])
+
+    @cached_property
+    def features(self) -> ImageFeatures:
+        return measure(self.subject.image.rgb)
+
+    @cached_property
+    def pair(self) -> PairFeatures | None:
+        reference = self.subject.reference
+        return None if reference is None else measure_pair(self.subject.image.rgb, reference.rgb)
+
+    @cached_property
+    def detection(self) -> Detection:
+        return detect(self.features, self.pair)
+
+    def run(self) -> ExecutorOutput:
+        """Run the subtasks that the plan wants."""
+        scope, flags = self.subject.scope, self.plan.plan
+        self.notes.extend(self.subject.notes)
+        evidence = ExecutorOutput()
+        found = self._attempt("detection", self._detect) if flags.distortion_detection else None
+        names = self._named() if found is None else list(dict.fromkeys([*self._named(), *found]))
+        if found is not None or names:
+            evidence.distortion_set = {scope: names}
+        if flags.distortion_analysis:
+            findings = self._attempt("analysis", lambda: self._analyse(names))
+            if findings is not None:
+                evidence.distortion_analysis = {scope: findings}
+                evidence.distortion_set = {scope: self._strongest_first(names, findings)}
+        tools = self._attempt("tool selection", lambda: self._select(names)) or []
+        evidence.selected_tools = [tool.name for tool in tools]
+        if flags.tool_execution:
+            evidence.tool_logs = self._attempt("tool execution", lambda: self._execute(tools)) or []
+        evidence.quality_scores = {log.tool: log.score for log in evidence.tool_logs if log.score is not None}
+        evidence.primary_tool = self._primary(tools, evidence.tool_logs)
+        evidence.notes = list(dict.fromkeys(self.notes))
+        return evidence
+
+    def _attempt[T](self, subtask: str, work: Callable[[], T]) -> T | None:
+        """Run one subtask; where it fails, note why and let the others go on."""
+        try:
+            return work()
+        except Exception as error:
+            logger.warning("the executor's %s failed", subtask, exc_info=True)
+            self.notes.append(f"The {subtask} failed: {type(error).__name__}: {error}")
+            return None
+
+    def _named(self) -> list[str]:
+        """The distortions that the plan names, for whichever object: all are looked for in the one scope there is."""
+        return list(dict.fromkeys(name for names in (self.plan.distortions or {}).values() for name in names))
+
+    def _detect(self) -> list[str]:
+        if self.detection.abstained:
+            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        return [finding.type for finding in self.detection.findings]
+
+    def _analyse(self, names: list[str]) -> list[DistortionFinding]:
+        """The severity of each distortion that was found or named, those that turned out absent too, strongest first."""
+        detected = {finding.type: finding for finding in self.detection.findings}
+        findings = [detected.get(name) or self._assess(name) for name in names]
+        return sorted((item for item in findings if item), key=lambda item: -item.severity.rank * item.confidence)
+
+    def _assess(self, name: str) -> DistortionFinding | None:
+        """What is measured of a distortion that the detector does not state; None where nothing can be."""
+        close = [item for item in self.detection.findings if closeness(name, item.type) > 0]
+        if close:
+            return close[0].model_copy(update={"type": name})
+        finding = assess(name, self.features, self.pair)
+        if not finding.measured:
+            self.notes.append(finding.explanation)
+            return None
+        return finding
+
+    @staticmethod
+    def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:
+        """The names in the order of the findings; what was analysed and is absent is left out."""
+        absent = {item.type for item in findings if item.severity is Severity.NONE}
+        return [name for name in dict.fromkeys([*(item.type for item in findings), *names]) if name not in absent]
+
+    def _select(self, names: list[str]) -> list[Tool]:
+        """The required tools; beside them, where selection is on, those that suit, the primary one first."""
+        required = [get_tool(name) for name in self.plan.required_tools or []]
+        if not self.plan.plan.tool_selection:
+            return list({tool.name: tool for tool in required}.values())
+        settings, image = self.services.config.iqa.tools, self.subject.image
+        chosen = select_tools(
+            names,
+            self.plan.reference_mode,
+            budget_ms=settings.budget_ms,
+            limit=settings.limit,
+            pixels=image.width * image.height,
+        )
+        room = [tool for tool in chosen if tool not in required][: max(0, settings.limit - len(required))]
+        return list({tool.name: tool for tool in [*required, *room]}.values())
+
+    def _execute(self, tools: list[Tool]) -> list[ToolLog]:
+        subject = self.subject
+        if not tools:
+            self.notes.append("No quality tool ran: none is named and none was chosen")
+        return run_tools(
+            tools,
+            subject.image,
+            subject.reference,
+            region=subject.scope,
+            timeout_s=self.services.config.iqa.tools.timeout,
+        )
+
+    def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
+        """The tool whose score is the answer: the first required or primary one, or what stands in for it."""
+        if not tools:
+            return None
+        first = tools[0] if self.plan.required_tools else next((tool for tool in tools if tool.primary), tools[0])
+        scored = [log for log in logs if log.score is not None]
+        order = sorted(scored, key=lambda log: (log.tool != first.name, log.fallback_for != first.name))
+        if order and order[0].tool != first.name:
+            self.notes.append(f"{first.name} gave no score, so {order[0].tool}'s is the answer")
+        return order[0].tool if order else first.name
