@@ -1,6 +1,6 @@
 """A ReAct agent whose search never finds anything: the loop that runs away today.
 
-    loopwright check examples/agent.py      names the cycle, and how far it runs
+loopwright check examples/agent.py      names the cycle, and how far it runs
     python examples/agent.py                the same agent, bounded: five passes, and an answer
 """
 

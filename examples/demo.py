@@ -12,6 +12,7 @@ from pathlib import Path
 
 import agent
 import skimage
+from loopwright.workflows.iqa.report import ReportRow, write_report
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
@@ -22,7 +23,6 @@ from loopwright.engine.drawing import svg
 from loopwright.workflows.iqa import IQAConfig, build_graph, trace_pipeline
 from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.images import load_image
-from loopwright.workflows.iqa.report import ReportRow, write_report
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 RESULTS = Path("results")
@@ -50,7 +50,9 @@ CASES = (
     Case("chelsea.png", "What is wrong with this image?", "jpeg", 5, with_reference=True),
     Case("chelsea.png", "Is it blurry?", "gaussian blur", 4),
     Case("coffee.png", "Is the cup sharp?"),
-    Case("coffee.png", "Which distortion is strongest? A) blur B) noise C) compression D) none", "impulse noise", 3, True),
+    Case(
+        "coffee.png", "Which distortion is strongest? A) blur B) noise C) compression D) none", "impulse noise", 3, True
+    ),
     Case("rocket.jpg", "How good is this picture? Use PSNR and SSIM.", "gaussian blur", 2, with_reference=True),
     Case("rocket.jpg", "Is the rocket noisy?", "gaussian noise", 3, with_reference=True),
 )

@@ -1,7 +1,7 @@
 """Agent graphs that correct themselves, and always stop.
 
-Declare a loop once; from that come its enforcement, its fallback route, its logs and its label in the diagram, and a proof, before
-the first run, that every cycle of the graph is bounded::
+Declare a loop once; from that come its enforcement, its fallback route, its logs and its label in the diagram, and a
+proof, before the first run, that every cycle of the graph is bounded::
 
     from loopwright import bounded
 

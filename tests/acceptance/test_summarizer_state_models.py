@@ -1,4 +1,5 @@
-"""One test for every scenario of ``summarizer-state-models.md``; the first line of a docstring is the scenario's title."""
+"""One test for every scenario of ``summarizer-state-models.md``; the first line of a docstring is the scenario's
+title."""
 
 from __future__ import annotations
 

@@ -34,7 +34,9 @@ def _report(console: Console, name: str, certificate: Certificate, graph: Any) -
     from loopwright.engine.verify import suggested_loop
 
     if not certificate.bounded:
-        console.print(f"[bold red]unbounded[/] {name}: up to {_default_steps():,} steps, then an error", highlight=False)
+        console.print(
+            f"[bold red]unbounded[/] {name}: up to {_default_steps():,} steps, then an error", highlight=False
+        )
         for cycle in certificate.unbounded_cycles:
             console.print(f"  cycle  {' -> '.join((*cycle, cycle[0]))}", highlight=False, markup=False)
             console.print(f"  bound  {suggested_loop(cycle)}", highlight=False, markup=False)

@@ -35,7 +35,9 @@ def group() -> None:
 def show(
     graph: Annotated[str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="iqa, or any LangGraph graph.")],
     format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TEXT,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; by default standard output.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file to write; by default standard output.")
+    ] = None,
 ) -> None:
     """Show a graph's diagram with its loops and their limits, and what a run costs at most."""
     from loopwright.cli.loading import load_graphs
@@ -73,7 +75,9 @@ def _describe(topology: Any, certificate: Any) -> None:
     console.print(f"  nodes        {', '.join(nodes)}")
     for loop in topology.loops:
         back = ", ".join("the end" if route == "__end__" else route for route in loop.exhausted)
-        console.print(f"  loop {loop.name:<8}{', '.join(loop.sources)} -> {loop.target}, limit {loop.limit}; then {back}")
+        console.print(
+            f"  loop {loop.name:<8}{', '.join(loop.sources)} -> {loop.target}, limit {loop.limit}; then {back}"
+        )
     if certificate.bounded:
         console.print(f"  supersteps   at most {certificate.max_supersteps:,}")
         if certificate.max_model_calls is not None:

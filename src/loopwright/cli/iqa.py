@@ -69,7 +69,9 @@ def _box(text: str | None) -> tuple[int, int, int, int] | None:
     try:
         left, top, width, height = (int(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"--region is {text!r}: give left,top,width,height in pixels, for example 10,20,200,150") from None
+        raise InputError(
+            f"--region is {text!r}: give left,top,width,height in pixels, for example 10,20,200,150"
+        ) from None
     return left, top, width, height
 
 
@@ -108,12 +110,18 @@ def _print_answer(console: Console, run: RunResult) -> None:
     evidence = state.get("executor_evidence")
     if evidence:
         for log in evidence.tool_logs:
-            shown = f"{log.score:.1f} of 5 (raw {log.raw:.4g})" if log.score is not None and log.raw is not None else log.error
+            shown = (
+                f"{log.score:.1f} of 5 (raw {log.raw:.4g})"
+                if log.score is not None and log.raw is not None
+                else log.error
+            )
             console.print(f"  {log.tool:<8} {shown}  {log.seconds * 1000:.0f} ms", style="dim", markup=False)
         for note in evidence.notes:
             console.print(f"  note: {note}", style="dim", markup=False)
     console.print(f"  path: {path_taken(run.events)}  {run.seconds:.2f} s", style="dim", markup=False)
     if stop := state.get("stop_reason"):
-        console.print(f"  stopped: {stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}", style="yellow")
+        console.print(
+            f"  stopped: {stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}", style="yellow"
+        )
     if state.get("error"):
         console.print(f"  error: {state['error']}", style="red", markup=False)

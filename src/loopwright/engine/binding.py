@@ -1,7 +1,7 @@
 """Puts gates into a graph that we did not write, and leaves the original untouched.
 
-Only a copy of the builder changes: the loop's edges go to the gate instead of the target, and the gate goes on. No private part
-of LangGraph is used.
+Only a copy of the builder changes: the loop's edges go to the gate instead of the target, and the gate goes on. No
+private part of LangGraph is used.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, cast, get_type_hints
 
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.channels import BinaryOperatorAggregate
+from langgraph.errors import ParentCommand
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
 from pydantic import BaseModel, create_model
@@ -34,7 +35,7 @@ from loopwright.engine.gate import (
     merge_stop_reason,
 )
 from loopwright.engine.loops import Loop, StateLimit
-from loopwright.errors import LoopDeclarationError, unknown_name_message
+from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
 
 Builder = StateGraph[Any, Any, Any, Any]
 
@@ -57,7 +58,8 @@ def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
         The copy, ready to compile.
 
     Raises:
-        LoopDeclarationError: If a loop names an unknown node, state key or scope, an edge that is not there, or shares what
+        LoopDeclarationError: If a loop names an unknown node, state key or scope, an edge that is not there, or shares
+        what
             only one loop may have.
     """
     bound = copy_builder(builder)
@@ -76,7 +78,9 @@ def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
 
 
 def _add_node(bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = ()) -> None:
-    schema: Any = GateState  # not among the kinds of class that LangGraph's annotation lists, and taken by it all the same
+    schema: Any = (
+        GateState  # not among the kinds of class that LangGraph's annotation lists, and taken by it all the same
+    )
     bound.add_node(name, node, input_schema=schema, destinations=destinations)
 
 
@@ -93,7 +97,21 @@ def copy_builder(builder: Builder) -> BoundBuilder:
     bound.schemas = {schema: dict(channels) for schema, channels in builder.schemas.items()}
     bound.compiled = False
     bound.loops = ()
+    _settle_defaults(bound)
     return bound
+
+
+def _settle_defaults(bound: BoundBuilder) -> None:
+    """Give a builder's node defaults to the nodes that it has now, as compiling would, and not to those added later.
+
+    Gates must neither be cached nor timed out nor have their errors handled.
+    """
+    fresh = vars(StateGraph(dict)).get("_node_defaults")
+    if vars(bound).get("_node_defaults", fresh) == fresh:
+        return
+    if not any(spec.is_error_handler and name.startswith("__") for name, spec in bound.nodes.items()):
+        bound.compile()
+    vars(bound)["_node_defaults"] = fresh
 
 
 def _entrance(bound: BoundBuilder, loop: Loop, source: str) -> str:
@@ -121,7 +139,9 @@ def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
         _check_scope(loop, {other.name: other for other in loops})
         for key in filter(None, (loop.counter, loop.history)):
             if owners.setdefault(key, loop.name) != loop.name:
-                message = f"state key {key!r} belongs to loop {owners[key]!r}; a counter or history has exactly one writer"
+                message = (
+                    f"state key {key!r} belongs to loop {owners[key]!r}; a counter or history has exactly one writer"
+                )
                 raise LoopDeclarationError(loop.name, message)
         for source in loop.sources:
             edge = (source, loop.target)
@@ -162,6 +182,10 @@ def _check_scope(loop: Loop, loops: Mapping[str, Loop]) -> None:
 
 def _viewer(schema: type[Any]) -> Callable[[Mapping[str, Any]], Any]:
     """How to show the plain state to a loop's callables: as the graph's own schema."""
+    if not isinstance(cast("Any", schema), type):
+        raise GraphError(
+            f"the state {schema!r} has no keys, and gates need some; use a TypedDict, dataclass or pydantic model"
+        )
     if not (issubclass(schema, BaseModel) or dataclasses.is_dataclass(schema)):
         return lambda state: state
     known = set(get_type_hints(schema))
@@ -178,7 +202,10 @@ def _add_channels(bound: BoundBuilder) -> None:
         if loop.history:
             schema[loop.history] = bound.channels[loop.history] = BinaryOperatorAggregate(list, last_write)
     stop_reason = BinaryOperatorAggregate(type(None), merge_stop_reason)
-    hidden = {LEDGER: BinaryOperatorAggregate(dict, merge_ledger), REQUESTS: BinaryOperatorAggregate(dict, merge_requests)}
+    hidden = {
+        LEDGER: BinaryOperatorAggregate(dict, merge_ledger),
+        REQUESTS: BinaryOperatorAggregate(dict, merge_requests),
+    }
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
     bound.schemas[GateState] = {**schema, **hidden, STOP_REASON: stop_reason}
     if STOP_REASON not in bound.schemas[bound.output_schema]:
@@ -193,7 +220,10 @@ def _with_stop_reason(schema: type[Any]) -> type[Any]:
     if issubclass(schema, BaseModel):
         return create_model(name, __base__=schema, stop_reason=(Any, None))
     if dataclasses.is_dataclass(schema):
-        return dataclasses.make_dataclass(name, [(STOP_REASON, Any, None)], bases=(schema,), kw_only=True)
+        frozen = cast("Any", schema).__dataclass_params__.frozen
+        return dataclasses.make_dataclass(
+            name, [(STOP_REASON, Any, None)], bases=(schema,), kw_only=True, frozen=frozen
+        )
     fields = {**get_type_hints(schema, include_extras=True), STOP_REASON: Any}
     return cast("type[Any]", TypedDict(name, fields, total=False))  # type: ignore[operator]
 
@@ -250,15 +280,22 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str, entrance: s
         if loop.target not in ends.values():
             continue
         found = True
-        path = _without_sends(branch.path, loop) if may_send(branch.path) else branch.path
         moved = {label: entrance if end == loop.target else end for label, end in ends.items()}
-        bound.branches[source][name] = branch._replace(path=path, ends=moved)
+        bound.branches[source][name] = branch._replace(path=WithoutSends(branch.path, loop), ends=moved)
     return found
+
+
+def unwrapped(runnable: Any) -> Any:
+    """What a node or router was before the engine, or a ``with_config``, wrapped it."""
+    while not hasattr(runnable, "func") and hasattr(runnable, "bound"):
+        runnable = runnable.bound
+    return runnable
 
 
 def may_send(path: Any) -> bool:
     """Whether a router or node could return a `Send`: its source mentions one, or cannot be read."""
-    function = getattr(path, "func", None) or getattr(path, "afunc", None)
+    inner = unwrapped(path)
+    function = getattr(inner, "func", None) or getattr(inner, "afunc", None)
     if function is None:
         return True
     try:
@@ -267,53 +304,80 @@ def may_send(path: Any) -> bool:
         return True
 
 
-def _without_sends(path: Runnable[Any, Any], loop: Loop) -> Runnable[Any, Any]:
-    """Refuse, while it runs, a `Send` that would jump over the gate."""
+class WithoutSends(Runnable[Any, Any]):
+    """A router that refuses, while it runs, a `Send` that would jump over the gate."""
 
-    def check(result: Any) -> Any:
+    def __init__(self, bound: Runnable[Any, Any], loop: Loop) -> None:
+        self.bound = bound
+        self._loop = loop
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the router and look at its answer."""
+        return self._check(self.bound.invoke(input, config, **kwargs))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the router and look at its answer."""
+        return self._check(await self.bound.ainvoke(input, config, **kwargs))
+
+    def _check(self, result: Any) -> Any:
         for item in result if isinstance(result, list | tuple) else [result]:
-            if isinstance(item, Send) and item.node == loop.target:
+            if isinstance(item, Send) and item.node == self._loop.target:
                 raise LoopDeclarationError(
-                    loop.name,
-                    f"a router sent a Send to {loop.target!r} across the loop's edge, where passes cannot be counted. "
+                    self._loop.name,
+                    f"a router sent a Send to {item.node!r} across the loop's edge, where passes cannot be counted. "
                     "Return the node's name instead, or move the fan-out behind the target.",
                 )
         return result
-
-    return path | RunnableLambda(check)
 
 
 class Rerouted(Runnable[Any, Any]):
     """A node whose Commands go to the gate where they meant the loop's target."""
 
-    def __init__(self, bound: Runnable[Any, Any], target: str, entrance: str) -> None:
+    def __init__(self, bound: Runnable[Any, Any], node: str, loop: Loop, entrance: str) -> None:
         self.bound = bound
         self.name = getattr(bound, "name", None)
-        self._target = target
+        self._node = node
+        self._loop = loop
         self._entrance = entrance
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node and translate its Commands."""
-        return self._translate(self.bound.invoke(input, config, **kwargs))
+        try:
+            return self._translate(self.bound.invoke(input, config, **kwargs))
+        except ParentCommand as jump:
+            raise self._from_inside(jump, config) from None
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node and translate its Commands."""
-        return self._translate(await self.bound.ainvoke(input, config, **kwargs))
+        try:
+            return self._translate(await self.bound.ainvoke(input, config, **kwargs))
+        except ParentCommand as jump:
+            raise self._from_inside(jump, config) from None
+
+    def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
+        """Translate the Command that a subgraph sent to this graph; one for a graph further out goes on as it is."""
+        command: Command[Any] = jump.args[0]
+        here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
+        if command.graph not in (here, self._node):
+            return jump
+        translated = self._translate(dataclasses.replace(command, graph=None))
+        return ParentCommand(dataclasses.replace(translated, graph=command.graph))
 
     def _translate(self, result: Any) -> Any:
         if isinstance(result, list):
             return [self._translate(item) for item in result]
         if not isinstance(result, Command) or result.graph is not None:
             return result
+        target = self._loop.target
         single = isinstance(result.goto, str | Send)
         gotos = [result.goto] if single else list(cast("Sequence[Any]", result.goto))
         for goto in gotos:
-            if isinstance(goto, Send) and goto.node == self._target:
+            if isinstance(goto, Send) and goto.node == target:
                 raise LoopDeclarationError(
-                    self._entrance.removeprefix("loop."),
-                    f"a Command sent a Send to {self._target!r} across the loop's edge; go to the node's name instead",
+                    self._loop.name,
+                    f"a Command sent a Send to {target!r} across the loop's edge; go to the node's name instead",
                 )
-        return dataclasses.replace(result, goto=[self._entrance if goto == self._target else goto for goto in gotos])
+        return dataclasses.replace(result, goto=[self._entrance if goto == target else goto for goto in gotos])
 
 
 def _redirect_commands(bound: BoundBuilder, loop: Loop, source: str, entrance: str) -> bool:
@@ -325,5 +389,5 @@ def _redirect_commands(bound: BoundBuilder, loop: Loop, source: str, entrance: s
         spec.ends = {entrance if end == loop.target else end: label for end, label in ends.items()}
     else:
         spec.ends = tuple(entrance if end == loop.target else end for end in ends)
-    spec.runnable = Rerouted(cast("Runnable[Any, Any]", spec.runnable), loop.target, entrance)
+    spec.runnable = Rerouted(cast("Runnable[Any, Any]", spec.runnable), source, loop, entrance)
     return True

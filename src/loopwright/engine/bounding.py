@@ -33,8 +33,8 @@ _CARRIED = ("checkpointer", "store", "cache", "name", "debug")
 class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled LangGraph graph whose every cycle is bounded.
 
-    It is used like any compiled graph. Where LangGraph would raise ``GraphRecursionError``, because a step limit smaller than
-    the certificate's was set, this graph ends with what it has and a ``stop_reason``.
+    It is used like any compiled graph. Where LangGraph would raise ``GraphRecursionError``, because a step limit
+    smaller than the certificate's was set, this graph ends with what it has and a ``stop_reason``.
     """
 
     loops: tuple[Loop, ...]
@@ -147,7 +147,12 @@ class _LastValues:
             if mode not in payloads:
                 continue
             if self._v2:
-                yield {"type": mode, "ns": (), "data": payloads[mode], **({"interrupts": ()} if mode == "values" else {})}
+                yield {
+                    "type": mode,
+                    "ns": (),
+                    "data": payloads[mode],
+                    **({"interrupts": ()} if mode == "values" else {}),
+                }
                 continue
             parts = [*([()] if self._subgraphs else []), *([] if self._single else [mode]), payloads[mode]]
             yield parts[0] if len(parts) == 1 else tuple(parts)
@@ -187,7 +192,9 @@ def bounded(
             builder = _with_fallback(builder, fallback)
         loops = choose_loops(builder, limit, exhausted=FALLBACK if fallback else END)
         for loop in loops:
-            logger.info("chosen: Loop(name=%r, target=%r, sources=%r, limit=%r)", loop.name, loop.target, loop.sources, limit)
+            logger.info(
+                "chosen: Loop(name=%r, target=%r, sources=%r, limit=%r)", loop.name, loop.target, loop.sources, limit
+            )
     bound = bind(builder, loops)
     certificate = verify(bound).require()
     compiled = bound.compile(**_compile_options(graph, compile_options))
@@ -229,8 +236,8 @@ def _with_fallback(builder: Builder, fallback: Callable[..., Any]) -> Builder:
 def choose_loops(builder: Builder, limit: int, exhausted: str = END) -> tuple[Loop, ...]:
     """Choose the edges that close a cycle, and declare a loop for each node that they lead to.
 
-    A walk through the graph from its start, in the order of declaration, finds the edges that lead back to a node on the
-    path walked.
+    A walk through the graph from its start, in the order of declaration, finds the edges that lead back to a node on
+    the path walked.
 
     Args:
         builder: The graph.
@@ -252,7 +259,9 @@ def choose_loops(builder: Builder, limit: int, exhausted: str = END) -> tuple[Lo
     sources: dict[str, list[str]] = {}
     for source, target in back:
         if builder.nodes[source].is_error_handler:
-            raise GraphError(f"the error handler {source!r} leads back to {target!r}; bound that with the node's retries")
+            raise GraphError(
+                f"the error handler {source!r} leads back to {target!r}; bound that with the node's retries"
+            )
         sources.setdefault(target, []).append(source)
     return tuple(
         Loop(name=target, target=target, sources=tuple(froms), limit=limit, exhausted=exhausted)
@@ -278,4 +287,3 @@ def _back_edges(follow: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
             path.add(target)
             stack.append((target, iter(follow.get(target, ()))))
     return back
-

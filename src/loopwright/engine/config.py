@@ -1,7 +1,7 @@
 """Configuration: a YAML file, over it the environment, over it arguments.
 
-Every key has an effect, and a key that nobody knows is an error that names the nearest known one. A workflow adds its own section
-by subclassing `EngineConfig`.
+Every key has an effect, and a key that nobody knows is an error that names the nearest known one. A workflow adds its
+own section by subclassing `EngineConfig`.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
         raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if data is None:
         return {}

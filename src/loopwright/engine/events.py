@@ -1,7 +1,8 @@
 """What happens in a run, as one tagged union.
 
-The engine's own nodes write these events to LangGraph's ``custom`` stream as plain dicts; `loopwright.engine.runner.stream`
-adds the start and the end of every node from LangGraph's ``tasks`` stream and yields them all in order, typed.
+The engine's own nodes write these events to LangGraph's ``custom`` stream as plain dicts;
+`loopwright.engine.runner.stream` adds the start and the end of every node from LangGraph's ``tasks`` stream and yields
+them all in order, typed.
 """
 
 from __future__ import annotations

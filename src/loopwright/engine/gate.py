@@ -1,8 +1,8 @@
 """The gate node: grant or refuse one pass of a loop, and keep the books.
 
-A gate stands between a loop's sources and its target. LangGraph runs it once per superstep however many branches ask, so
-simultaneous requests are one pass. It is an ordinary node: its ledger lives in an ordinary channel, so it survives resume,
-fork and time travel without help.
+A gate stands between a loop's sources and its target. LangGraph runs it once per superstep however many branches ask,
+so simultaneous requests are one pass. It is an ordinary node: its ledger lives in an ordinary channel, so it survives
+resume, fork and time travel without help.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ REQUESTS = "loop_requests"
 STOP_REASON = "stop_reason"
 """The state key that says which bound was reached."""
 
+NO_STOP: dict[str, Any] = {}
+"""Written to the stop reason when a new input arrives."""
+
 NEW_RUN: dict[str, Any] = {"": {}}
 """Written to the ledger when a new input arrives."""
 
@@ -38,8 +41,8 @@ NEW_RUN: dict[str, Any] = {"": {}}
 ENGINE_NODES = "loop."
 """How the names of all nodes begin that the engine adds to a graph."""
 
-NEW_RUN_NODE = "loop.start"
-"""The hidden node beside the entry that starts new ledgers."""
+NEW_RUN_NODE = "loop..start"
+"""The hidden node beside the entry that starts new ledgers; no gate has this name, as no loop's name begins with a dot."""
 
 
 class StopReason(TypedDict):
@@ -92,11 +95,18 @@ def merge_requests(old: Mapping[str, list[str]], new: Mapping[str, list[str]]) -
 
 
 def merge_stop_reason(old: Any, new: Any) -> Any:
-    """Reduce two stop reasons: those of one superstep become a list, a later one replaces an earlier one, None clears."""
-    if not isinstance(new, dict) or not old:
-        return new
+    """Reduce two stop reasons: those of one superstep become a list, and a later one replaces an earlier one.
+
+    `NO_STOP` clears. None changes nothing: a bounded subgraph that came to its own end returns it.
+    """
+    if new is None:
+        return old
+    if not isinstance(new, dict) or not isinstance(old, dict | list):
+        return new or None
     stops = cast("list[StopReason]", old if isinstance(old, list) else [old])
     stop = cast("StopReason", new)
+    if not stop:
+        return None
     return [*stops, stop] if stops[-1].get("step") == stop.get("step") else stop
 
 
@@ -151,9 +161,12 @@ class Gate(Runnable[GateState, Command[Any]]):
         loop, spend = self.loop, verdict.spend
         step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
         update: dict[str, Any] = {LEDGER: {loop.name: spend}}
+        if loop.counter and loop.counter_by == "engine":
+            update[loop.counter] = spend["spent"]
         if verdict.decision == "granted":
             goto = [loop.target]
-            update |= self._visible(state, spend, reason)
+            if loop.history:
+                update[loop.history] = self._history(state, loop.history, spend, reason)
         else:
             goto = self._refused_route(state, verdict)
             update[STOP_REASON] = StopReason(
@@ -179,17 +192,12 @@ class Gate(Runnable[GateState, Command[Any]]):
         asked = (state.get(REQUESTS) or {}).get(loop.name) or list(loop.sources)
         return list(dict.fromkeys(loop.exhausted[source] for source in asked))
 
-    def _visible(self, state: GateState, spend: Spend, reason: str) -> dict[str, Any]:
-        """The counter and the history that people see; the ledger alone decides."""
-        loop, update = self.loop, {}
-        if loop.counter and loop.counter_by == "engine":
-            update[loop.counter] = spend["spent"]
-        if loop.history:
-            lines: list[str] = [*(state.get(loop.history) or []), loop.history_entry.format(**self._words(spend, reason))]
-            for _ in range(len(lines) - loop.history_limit):
-                logger.warning(loop.messages.evicted.format(**self._words(spend, reason)))
-            update[loop.history] = lines[-loop.history_limit :]
-        return update
+    def _history(self, state: GateState, key: str, spend: Spend, reason: str) -> list[str]:
+        loop, words = self.loop, self._words(spend, reason)
+        lines: list[str] = [*(state.get(key) or []), loop.history_entry.format(**words)]
+        for _ in range(len(lines) - loop.history_limit):
+            logger.warning(loop.messages.evicted.format(**words))
+        return lines[-loop.history_limit :]
 
     def _words(self, spend: Spend, reason: str) -> dict[str, Any]:
         loop = self.loop
@@ -217,6 +225,10 @@ class Asker(Runnable[GateState, dict[str, Any]]):
         """Write the note."""
         return self._update
 
+    async def ainvoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
+        """Write the note."""
+        return self._update
+
 
 class NewRun(Runnable[GateState, dict[str, Any]]):
     """Starts new ledgers when a new input arrives; runs beside the entry node, so it costs no superstep.
@@ -226,7 +238,10 @@ class NewRun(Runnable[GateState, dict[str, Any]]):
     """
 
     def __init__(self, loops: tuple[Loop, ...]) -> None:
-        self._update: dict[str, Any] = {LEDGER: NEW_RUN, STOP_REASON: None}
+        self._update: dict[str, Any] = {LEDGER: NEW_RUN, STOP_REASON: NO_STOP}
+        by_source = [loop.name for loop in loops if not isinstance(loop.exhausted, str)]
+        if by_source:
+            self._update[REQUESTS] = {name: [] for name in by_source}
         for loop in loops:
             if loop.counter and loop.counter_by == "engine":
                 self._update[loop.counter] = 0
@@ -234,5 +249,9 @@ class NewRun(Runnable[GateState, dict[str, Any]]):
                 self._update[loop.history] = []
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
+        """Clear the books."""
+        return self._update
+
+    async def ainvoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Clear the books."""
         return self._update

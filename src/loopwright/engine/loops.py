@@ -1,7 +1,7 @@
 """Declarations of loops, and the pure decision that a gate makes from one.
 
-A `Loop` says once where a graph goes round and how often. Everything else (the gate, the fallback route, the log lines, the
-diagram's label, the proof) is derived from it. Nothing here touches LangGraph.
+A `Loop` says once where a graph goes round and how often. Everything else (the gate, the fallback route, the log lines,
+the diagram's label, the proof) is derived from it. Nothing here touches LangGraph.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class LoopMessages:
 class Loop:
     """One loop: where it goes round, how often, and where it goes instead when that is used up.
 
-    ``limit=N`` grants exactly N passes, 0 none. A refused pass is neither counted nor written to the history. Requests of one
-    superstep are one pass.
+    ``limit=N`` grants exactly N passes, 0 none. A refused pass is neither counted nor written to the history. Requests
+    of one superstep are one pass.
 
     Raises:
         LoopDeclarationError: If the fields contradict each other.
@@ -145,8 +145,8 @@ class Loop:
 
     def _problems(self) -> list[str]:
         problems: list[str] = []
-        if not self.name or any(character in self.name for character in ":|\n"):
-            problems.append("the name must not be empty nor hold ':', '|' or a line break")
+        if not self.name or self.name[0] == "." or any(character in self.name for character in ":|\n"):
+            problems.append("the name must not be empty, begin with a dot, nor hold ':', '|' or a line break")
         if not self.sources:
             problems.append("name at least one source: a node whose edge into the target goes round")
         if isinstance(self.limit, bool) or self.ceiling < 0:
@@ -186,7 +186,7 @@ class Loop:
 
 
 class Spend(TypedDict):
-    """What one loop has used up: its entry in the ledger. Plain JSON, so that every checkpointer can keep and show it."""
+    """What one loop has used up: its entry in the ledger, in plain JSON that every checkpointer can keep and show."""
 
     spent: int
     """Passes granted in this scope."""
@@ -194,8 +194,10 @@ class Spend(TypedDict):
     """The limit, frozen at the scope's first request."""
     refused: int
     """Requests refused in this scope."""
+    total: NotRequired[int]
+    """Passes granted in the whole run; never falls, so that an inner loop can tell every outer pass from all others."""
     pass_of: NotRequired[int]
-    """How many passes the outer loop had been granted when this count began, for a scoped loop."""
+    """The outer loop's total when this count began, for a scoped loop."""
     mark: NotRequired[str]
     """Hash of what the stall rule compares, at the last granted request."""
 
@@ -225,19 +227,23 @@ def decide(loop: Loop, state: Mapping[str, Any], view: Any, ledger: Mapping[str,
     Raises:
         LoopDeclarationError: If the state holds a limit that is not a whole number.
     """
-    outer = 0 if loop.scope == RUN else ledger.get(loop.scope, {"spent": 0})["spent"]
+    outer = 0 if loop.scope == RUN else _total(ledger.get(loop.scope))
     entry = ledger.get(loop.name)
     if entry is None or entry.get("pass_of", 0) != outer:
-        entry = Spend(spent=0, limit=_limit(loop, state), refused=0, pass_of=outer)
+        entry = Spend(spent=0, total=_total(entry), limit=_limit(loop, state), refused=0, pass_of=outer)
     if entry["spent"] >= entry["limit"]:
         return Verdict("exhausted", _changed(entry, refused=entry["refused"] + 1))
-    granted = _changed(entry, spent=entry["spent"] + 1)
+    granted = _changed(entry, spent=entry["spent"] + 1, total=_total(entry) + 1)
     if loop.stall:
         mark = fingerprint(loop.stall.key(view))
         if mark == entry.get("mark"):
             return Verdict("stalled", _changed(entry, refused=entry["refused"] + 1))
         granted["mark"] = mark
     return Verdict("granted", granted)
+
+
+def _total(entry: Spend | None) -> int:
+    return entry.get("total", 0) if entry else 0
 
 
 def _changed(entry: Spend, **changes: int) -> Spend:
@@ -259,7 +265,10 @@ def fingerprint(value: Any) -> str:
     Args:
         value: Anything that JSON or pydantic can write; the rest goes by its ``repr``.
     """
-    text = json.dumps(value, sort_keys=True, default=_plain)
+    try:
+        text = json.dumps(value, sort_keys=True, default=_plain)
+    except (TypeError, ValueError):  # keys that JSON cannot write or sort, or a value that holds itself
+        text = repr(value)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,7 +1,8 @@
 """What happens when a node is slow or fails: timeouts, retries, and going on without it.
 
-Retrying and jumping to a handler are LangGraph's own. Added here are timeouts for sync nodes (LangGraph has them for async nodes
-only), errors that name the node and show its input, an event and a log line for each attempt, and the debug log.
+Retrying and jumping to a handler are LangGraph's own. Added here are timeouts for sync nodes (LangGraph has them for
+async nodes only), errors that name the node and show its input, an event and a log line for each attempt, and the debug
+log.
 """
 
 from __future__ import annotations
@@ -30,9 +31,21 @@ logger = logging.getLogger("loopwright.nodes")
 debug_logger = logging.getLogger("loopwright.debug")
 
 HOPELESS = (
-    ArithmeticError, AssertionError, AttributeError, ConfigError, GraphError, ImportError, InputError, LookupError, NameError,
-    NodeTimeout, NotImplementedError, SyntaxError, TypeError, ValueError,
-)  # fmt: skip
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ConfigError,
+    GraphError,
+    ImportError,
+    InputError,
+    LookupError,
+    NameError,
+    NodeTimeout,
+    NotImplementedError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 """Errors that come again however often a node is run: wrong input and wrong code. A timeout is among them, because the
 first attempt may still be running."""
 

@@ -11,14 +11,15 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, cast
 
-from langgraph.graph import END, START
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 
-from loopwright.engine.binding import BoundBuilder, Builder
+from loopwright.engine.binding import BoundBuilder, Builder, unwrapped
 from loopwright.engine.gate import ENGINE_NODES, NEW_RUN_NODE, Asker
 from loopwright.engine.loops import Loop
 from loopwright.engine.topology import Edge, LoopEdge, Topology
+from loopwright.errors import GraphError
 
 
 def builder_of(graph: Any) -> Builder:
@@ -26,8 +27,16 @@ def builder_of(graph: Any) -> Builder:
 
     Args:
         graph: A ``StateGraph`` or a compiled one.
+
+    Raises:
+        GraphError: If it is neither.
     """
-    return graph.builder if isinstance(graph, CompiledStateGraph) else graph
+    builder = graph.builder if isinstance(graph, CompiledStateGraph) else graph
+    if not isinstance(builder, StateGraph):
+        raise GraphError(
+            f"a StateGraph is needed, compiled or not, and this is a {type(graph).__name__}: {str(graph)[:100]}"
+        )
+    return builder
 
 
 def read_topology(graph: Any, name: str | None = None) -> Topology:
@@ -58,7 +67,9 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
     return Topology(
         name=name or getattr(graph, "name", None) or "LangGraph",
         nodes=tuple(builder.nodes),
-        edges=tuple(sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))),
+        edges=tuple(
+            sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
+        ),
         loops=tuple(edge for loop in loops for edge in _loop_edges(loop)),
         hidden=frozenset(hidden),
     )
@@ -93,26 +104,40 @@ def _edges(builder: Builder) -> Iterator[Edge]:
         for target in ends:
             label = ends[target] if isinstance(ends, dict) else None
             yield Edge(node, target, "command", label)
-        if not ends and _may_jump(spec.runnable):
+        if not ends and (_may_jump(spec.runnable) or _jumps_out(spec.runnable)):
             yield from (Edge(node, target, "assumed") for target in anywhere)
         if spec.error_handler_node:
             yield Edge(node, spec.error_handler_node, "handler")
 
 
 def _may_jump(runnable: Any) -> bool:
-    """Whether a node that declares no destinations makes a ``Command`` with a goto."""
-    tree = source_tree(runnable)
-    return tree is not None and any(
-        isinstance(node, ast.Call)
-        and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Command"
-        and any(keyword.arg in ("goto", None) for keyword in node.keywords)
-        for node in ast.walk(tree)
+    """Whether a node that declares no destinations makes a ``Command`` with a goto in its own graph."""
+    return any("goto" in words and "graph" not in words for words in _commands(runnable))
+
+
+def _jumps_out(runnable: Any) -> bool:
+    """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
+    inner = unwrapped(runnable)
+    return isinstance(inner, CompiledStateGraph) and any(
+        "graph" in words or (_jumps_out(spec.runnable))
+        for spec in inner.builder.nodes.values()
+        for words in [*_commands(spec.runnable), set[str]()]
     )
+
+
+def _commands(runnable: Any) -> list[set[str]]:
+    """The keywords of every ``Command(...)`` in a node's source; ``**options`` could be a goto."""
+    tree = source_tree(runnable)
+    return [
+        {keyword.arg or "goto" for keyword in node.keywords}
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Command"
+    ]
 
 
 def functions_of(runnable: Any) -> list[Any]:
     """The functions that a node runs, as far as they can be seen."""
-    inner = getattr(runnable, "bound", runnable)
+    inner = unwrapped(runnable)
     found = [getattr(inner, name, None) for name in ("func", "afunc")]
     return [function for function in found if callable(function)]
 
@@ -131,7 +156,7 @@ def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, A
     """The nodes that are compiled graphs themselves, by name."""
     found: dict[str, CompiledStateGraph[Any, Any, Any, Any]] = {}
     for node, spec in builder.nodes.items():
-        inner = getattr(spec.runnable, "bound", spec.runnable)
+        inner = unwrapped(spec.runnable)
         if isinstance(inner, CompiledStateGraph):
             found[node] = cast("CompiledStateGraph[Any, Any, Any, Any]", inner)
     return found

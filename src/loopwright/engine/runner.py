@@ -129,9 +129,7 @@ def _watch(graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, 
     yield watched.finished()
 
 
-async def _awatch(
-    graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, Any]
-) -> AsyncIterator[RunEvent]:
+async def _awatch(graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, Any]) -> AsyncIterator[RunEvent]:
     try:
         async for mode, payload in graph.astream(input, watched.config, stream_mode=MODES, **watched.options(options)):
             for event in watched.events(mode, payload):
@@ -195,9 +193,7 @@ class _Watch:
 
     def finished(self) -> RunEvent:
         seconds = time.perf_counter() - self._began
-        return RunFinished(
-            seconds=seconds, stop_reason=self.values.get(STOP_REASON), interrupted=self._interrupted
-        )
+        return RunFinished(seconds=seconds, stop_reason=self.values.get(STOP_REASON), interrupted=self._interrupted)
 
     def failed(self, error: Exception) -> RunEvent:
         return RunFailed(kind=type(error).__name__, message=str(error))

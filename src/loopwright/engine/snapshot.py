@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
 
-SECRET = re.compile(r"(api_?key|secret|token|password|passwd|authorization|credential)", re.IGNORECASE)
+SECRET = re.compile(
+    r"((api|access|private)[_-]?key|secret|token|password|passwd|authorization|credential|cookie)", re.IGNORECASE
+)
 """Names whose values are never shown."""
 
 MAX_VALUE = 200
@@ -22,8 +25,10 @@ def redacted(value: Any) -> Any:
     """The same value with what looks like a secret by its name replaced by ``***``.
 
     Args:
-        value: Anything; mappings, sequences and pydantic models are searched.
+        value: Anything; mappings, sequences, dataclasses and pydantic models are searched.
     """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     if isinstance(value, BaseModel):
         return redacted(value.model_dump(mode="python"))
     if isinstance(value, Mapping):

@@ -8,9 +8,10 @@ from typing import Literal
 EdgeKind = Literal["static", "join", "conditional", "command", "assumed", "handler", "request", "granted", "exhausted"]
 """How control passes along an edge.
 
-``static``, ``join`` (waits for several sources), ``conditional`` (a router), ``command`` (a node's declared goto), ``assumed``
-(a router or Command that names no destinations: any node), ``handler`` (a node's error handler), ``request`` (into a gate),
-``granted`` (from a gate into the loop's target) and ``exhausted`` (from a gate to its fallback).
+``static``, ``join`` (waits for several sources), ``conditional`` (a router), ``command`` (a node's declared goto),
+``assumed`` (a router or Command that names no destinations: any node), ``handler`` (a node's error handler),
+``request`` (into a gate), ``granted`` (from a gate into the loop's target) and ``exhausted`` (from a gate to its
+fallback).
 """
 
 
@@ -53,7 +54,8 @@ class Topology:
     name: str
     """The graph's name."""
     nodes: tuple[str, ...]
-    """Every node in the order of declaration, gates and hidden nodes included, without ``__start__`` and ``__end__``."""
+    """Every node in the order of declaration, gates and hidden nodes included, without ``__start__`` and
+    ``__end__``."""
     edges: tuple[Edge, ...]
     """Every edge."""
     loops: tuple[LoopEdge, ...] = ()

@@ -1,11 +1,11 @@
 """The proof that every cycle of a graph crosses a bound, and the certificate of its worst case.
 
-The proof takes away the *granted* edges, those from a gate into its loop's target. If what is left has no cycle, then every
-cycle crosses a gate, and a gate grants a counted number of passes; so every run ends.
+The proof takes away the *granted* edges, those from a gate into its loop's target. If what is left has no cycle, then
+every cycle crosses a gate, and a gate grants a counted number of passes; so every run ends.
 
-The certificate follows from the same picture. A node runs in a superstep because one of its predecessors ran in the one before.
-Followed back to the start, that is a path through the graph, and it crosses granted edges at most as often as all gates
-together grant passes. The lengths that such paths can have are the supersteps in which the node can run.
+The certificate follows from the same picture. A node runs in a superstep because one of its predecessors ran in the one
+before. Followed back to the start, that is a path through the graph, and it crosses granted edges at most as often as
+all gates together grant passes. The lengths that such paths can have are the supersteps in which the node can run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from loopwright.engine.topology import Edge, Topology
 from loopwright.errors import GraphError, UnboundedCycleError
 
 EXACT_PASSES = 256
-"""Up to this many passes in all, path lengths are counted exactly; beyond, the product (passes + 1) x longest path is taken."""
+"""Up to this many passes in all, path lengths are counted exactly; beyond, the product (passes + 1) x longest path is
+taken."""
 
 
 class Certificate(BaseModel):
@@ -95,7 +96,9 @@ def verify(graph: Any, loops: Sequence[Loop] = ()) -> Certificate:
             left[edge.source].add(edge.target)
     inner = {node: verify(child) for node, child in subgraphs(builder).items()}
     cycles = [*unbounded_cycles(left)]
-    cycles += [(f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles]
+    cycles += [
+        (f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles
+    ]
     if cycles:
         found = tuple(tuple(cycle) for cycle in cycles)
         return Certificate(bounded=False, unbounded_cycles=found, assumptions=tuple(_assumptions(builder, topology)))
@@ -245,8 +248,8 @@ def _count(
             depth[node] = 1 + max((depth[source] for source in before[node]), default=0)
     longest = max((depth[node] for node in topology.nodes), default=0)
     if deferred or passes > EXACT_PASSES:
-        # A deferred node waits until nothing else is left, so a path may begin anew behind each of its runs; between two
-        # granted passes that happens at most once for each deferred node, and once for what was waiting before.
+        # A deferred node waits until nothing else is left, so a path may begin anew behind each of its runs; between
+        # two granted passes that happens at most once for each deferred node, and once for what was waiting before.
         segments = (passes + 1) * (len(deferred) + 2 if deferred else 1)
         supersteps = segments * longest
         return dict.fromkeys(topology.nodes, supersteps), supersteps
@@ -278,8 +281,12 @@ def _exact(
 
 def _fanned_out(builder: Builder, topology: Topology) -> set[str]:
     """Nodes that a `Send` can reach, and everything behind them that runs once per task: their error handlers."""
-    senders = {source for source, branches in builder.branches.items() if any(may_send(b.path) for b in branches.values())}
-    senders |= {node for node, spec in builder.nodes.items() if spec.ends and node[:5] != "loop." and may_send(spec.runnable)}
+    senders = {
+        source for source, branches in builder.branches.items() if any(may_send(b.path) for b in branches.values())
+    }
+    senders |= {
+        node for node, spec in builder.nodes.items() if spec.ends and node[:5] != "loop." and may_send(spec.runnable)
+    }
     kinds = ("conditional", "command", "assumed")
     reached = {edge.target for edge in topology.edges if edge.source in senders and edge.kind in kinds}
     return reached | {edge.target for edge in topology.edges if edge.kind == "handler" and edge.source in reached}
@@ -300,9 +307,7 @@ def _total_runs(by_node: Mapping[str, int | None], inner: Mapping[str, Certifica
     return total
 
 
-def _total(
-    builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str
-) -> Any:
+def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str) -> Any:
     """The sum over nodes of runs times what one run costs at most; None as soon as one is unknown."""
     total: float = 0
     for node, runs in by_node.items():

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import skimage.data
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
@@ -71,9 +70,7 @@ def test_psnr_is_that_of_scikit_image(name):
 def test_ssim_is_that_of_scikit_image(name):
     image, reference = PAIRS[name]
     grey = [np.rint(a @ np.array([0.299, 0.587, 0.114])) for a in (image, reference)]
-    theirs = structural_similarity(
-        *grey, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255
-    )
+    theirs = structural_similarity(*grey, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255)
     assert ssim(image, reference) == pytest.approx(theirs, abs=2e-5)
 
 

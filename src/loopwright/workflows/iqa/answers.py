@@ -76,7 +76,9 @@ def reasoning(facts: Facts, *first: str) -> str:
     evidence = facts.evidence
     parts = [*first, _scope_sentence(facts), *_tool_sentences(facts)]
     parts += [_finding_sentence(scope, item.explanation) for scope, item in facts.present[:3]]
-    if not facts.present and facts.covers(()):
+    if facts.unanalysed:
+        parts.append(f"Detected, without analysis: {', '.join(facts.unanalysed)}.")
+    elif not facts.present and facts.covers(()):
         parts.append("No distortion was found.")
     elif not facts.present:
         parts += [_finding_sentence(scope, item.explanation) for scope, item in facts.analysed[:3]]
@@ -130,7 +132,9 @@ def _explanation(query: str, facts: Facts) -> str:
     if _HOW_STRONG.search(query) and topic:
         severity = facts.severity(topic)
         where = _where(facts)
-        return f"{UNABLE}: nothing was measured about it." if severity is None else f"{_named(topic, severity)} {where}."
+        if severity is None:
+            return f"{UNABLE}: nothing was measured about it."
+        return f"{_named(topic, severity)} {where}."
     claim = read_question(query) if asks_yes_no(query) else None
     if claim is not None:
         return _yes_no(claim, facts)
@@ -142,10 +146,10 @@ def _explanation(query: str, facts: Facts) -> str:
 def _what_is_wrong(facts: Facts) -> str:
     where = _where(facts)
     if facts.present:
-        listed = "; ".join(
-            f"{item.severity.value} {item.type}{_headline(item.measured)}" for _, item in facts.present
-        )
+        listed = "; ".join(f"{item.severity.value} {item.type}{_headline(item.measured)}" for _, item in facts.present)
         return f"Found {where}, strongest first: {listed}."
+    if facts.unanalysed:
+        return f"Found {where}, strongest first: {'; '.join(facts.unanalysed)}. How strong was not analysed."
     if facts.covers(()):
         return f"No distortion found {where}."
     named = {item.type for _, item in facts.analysed}
@@ -167,6 +171,8 @@ def _yes_no(claim: Claim, facts: Facts) -> str:
         if found:
             shown = ", ".join(f"{item.severity.value} {item.type}" for _, item in found[:3])
             return f"{word}: {shown} {where}."
+        if facts.unanalysed:
+            return f"{word}: {', '.join(facts.unanalysed)} {where}."
         return f"{word}: no {' or '.join(claim.names) or 'distortion'} found {where}."
     return f"{word}."
 
@@ -237,9 +243,9 @@ def _tool_sentences(facts: Facts) -> list[str]:
         sentences.append(f"The other tools alone: {', '.join(others)}.")
     opposed = contradicting(evidence)
     if opposed:
+        verb = "contradicts" if len(opposed) == 1 else "contradict"
         sentences.append(
-            f"{' and '.join(opposed)} {'contradicts' if len(opposed) == 1 else 'contradict'} {evidence.primary_tool} by "
-            "more than their calibration errors."
+            f"{' and '.join(opposed)} {verb} {evidence.primary_tool} by more than their calibration errors."
         )
     return sentences
 

@@ -38,8 +38,8 @@ class Choice:
 def choose(stem: str, options: dict[str, str], facts: Facts) -> Choice:
     """Choose the option that the evidence bears out best.
 
-    An option whose words are not understood, or that two options share equally, is never guessed at: then the option that
-    says "cannot tell" is chosen if there is one, else none.
+    Where no option is borne out, or two are borne out alike, nothing is guessed: the option that says "cannot tell" is
+    chosen if there is one, else none.
 
     Args:
         stem: The question without its options.

@@ -60,5 +60,6 @@ class IQAConfig(EngineConfig):
     """How the three stages run."""
     iqa: IQASection = IQASection()
     """What the workflow itself is told."""
-    models: dict[str, Any] = {}
-    """Stage ("planner", "summarizer", "default") -> the chat model's name or settings; None or missing needs no model."""
+    models: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Stage ("planner", "summarizer", "default") -> the chat model's name or settings; None or missing needs no
+    model."""

@@ -1,7 +1,7 @@
 """The vocabulary: kinds of distortion, their sub-types, and severities, with the words that people use for them.
 
-Everything that names a distortion goes through `parse_distortion`, so that "blurry", "Blur" and "blurs" are one thing and
-a word that nobody knows is an error that lists the known ones.
+Everything that names a distortion goes through `parse_distortion`, so that "blurry", "Blur" and "blurs" are one thing
+and a word that nobody knows is an error that lists the known ones.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from langgraph.graph import END, StateGraph
@@ -56,7 +57,7 @@ def replan_loop(config: IQAConfig, stall: Stall | None = PLAN_STALL) -> Loop:
         messages=LoopMessages(
             granted=("Replanning triggered: {reason}", "Iteration {spent}/{limit}, decision: {target}"),
             exhausted=EXHAUSTED,
-            stalled="Replanning stopped after {spent} of {limit}: the new plan asks for the same work. Wanted: {reason}",
+            stalled="Replanning stopped after {spent}/{limit}: the new plan asks for the same work. Reason: {reason}",
             evicted="replan_history is full: its oldest entry was dropped. This much replanning is excessive.",
         ),
     )
@@ -96,7 +97,7 @@ def build_graph(
         function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
         add_node(builder, stage, function, policies[stage])
     builder.set_entry_point("planner")
-    for source, target in zip(stages, stages[1:], strict=False):
+    for source, target in pairwise(stages):
         builder.add_edge(source, target)
     if stages[-1] == "summarizer":
         builder.add_conditional_edges("summarizer", wants_replan, {"planner": "planner", "__end__": END})
@@ -117,8 +118,8 @@ def build_graph(
 def node_policies(config: IQAConfig, stages: Sequence[str] = STAGES) -> dict[str, NodePolicy]:
     """How each stage is run, and how the run goes on when a stage failed for good.
 
-    A first plan that fails is an error. A replan that fails ends the run with what it has, and an executor that fails on a
-    replan leaves the word to the summarizer, whether or not errors are graceful.
+    A first plan that fails is an error. A replan that fails ends the run with what it has, and an executor that fails
+    on a replan leaves the word to the summarizer, whether or not errors are graceful.
     """
     graceful = config.langgraph.graceful_errors
 

@@ -182,14 +182,13 @@ class _Session:
         for key in ("query", "image_path", "reference_path", "region"):
             if kept and kept.get(key) != self._given.get(key):
                 raise CheckpointError(
-                    f"the checkpoint of sample {sample!r} belongs to {key} {kept.get(key)!r}, not {self._given.get(key)!r}. "
+                    f"the checkpoint of sample {sample!r} belongs to {key} {kept.get(key)!r}, "
+                    f"not {self._given.get(key)!r}. "
                     "Give another sample_id, or run without resume."
                 )
 
 
-def _initial_state(
-    config: IQAConfig, query: str, image_path: str | Path, options: PipelineOptions
-) -> AgenticIQAInput:
+def _initial_state(config: IQAConfig, query: str, image_path: str | Path, options: PipelineOptions) -> AgenticIQAInput:
     asked = options.get("max_replan_iterations")
     ceiling = config.langgraph.max_iterations
     limit = config.iqa.max_replan_iterations if asked is None else asked
@@ -197,9 +196,15 @@ def _initial_state(
         logger.warning("max_replan_iterations=%d is above langgraph.max_iterations=%d, which counts", limit, ceiling)
     reference, region = options.get("reference_path"), options.get("region")
     state = AgenticIQAInput(
-        query=query, image_path=str(image_path), reference_path=str(reference) if reference else None,
-        region=cast("Box", list(region)) if region else None, iteration_count=0, max_replan_iterations=limit, replan_history=[],
-    )  # fmt: skip
+        query=query,
+        image_path=str(image_path),
+        reference_path=str(reference) if reference else None,
+        # A list, as every checkpointer gives it back.
+        region=cast("Box", list(region)) if region else None,
+        iteration_count=0,
+        max_replan_iterations=limit,
+        replan_history=[],
+    )
     state["sample_id"] = options.get("sample_id") or sample_id_of(state, config)
     return state
 

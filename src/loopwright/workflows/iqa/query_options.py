@@ -10,7 +10,7 @@ from loopwright.errors import PlannerError
 _MARK = re.compile(
     r"(?<!\w)\(\s?([A-Za-z])\s?\)"  # (A) blur
     r"|(?<![\w(.'’-])([A-Za-z])\)"  # A) blur
-    r"|(?<![\w(.'’-])([A-Z])\.(?!\w\.)"  # A. blur, but not A.B. Smith
+    r"|(?<![\w(.'’-])(?<![A-Z]\.\s)([A-Z])\.(?!\w\.)"  # A. blur, but not A.B. Smith or R. A. Smith
     r"|(?:(?<=\n)|(?<=option )|(?<=Option )|\A)([A-Z]):"  # A: blur, at the start of a line
 )
 _END_OF_LAST = re.compile(r"\n\s*\n|\n\s*(?=[A-Z])|(?<=[.?!])\s+(?=[A-Z])")

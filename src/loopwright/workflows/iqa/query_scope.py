@@ -33,46 +33,49 @@ _VERBS = _set("is are was were does do did has have")
 _QUESTION_STARTS = _set("and or but why how where so if whether ? . , ; :")
 
 _IMAGE = _set(
-    "image images picture pictures photo photos photograph photographs photography pic pics shot shots snapshot frame "
-    "frames file files video scan screenshot scene jpeg jpg png tiff webp raw version copy original reference render "
-    "image's picture's photo's photograph's"
+    "image images picture pictures photo photos photograph photographs photography pic pics shot shots snapshot "
+    "frame frames file files video scan screenshot scene jpeg jpg png tiff webp raw version copy original reference "
+    "render image's picture's photo's photograph's"
 )
 _GENERAL = _set(
-    "whole overall entire most main major biggest worst best dominant general total same other others following given "
-    "attached above rest first second third last next low high higher lower visual perceptual perceived technical real "
-    "actual amount degree level levels extent severity type types kind kinds sort form cause causes reason reasons source "
-    "effect effects result results difference differences way term terms case fact score scores rating ratings scale "
-    "answer answers option options choice question list number value values metric metrics tool tools method model "
-    "quality sharpness clarity detail details resolution focus light lighting composition appearance look impression "
-    "problem problems issue issues defect defects flaw flaws fault faults artifact artifacts artefact artefacts "
-    "distortion distortions degradation degradations damage imperfections texture textures tone tones color colors colour "
-    "colours presence lack loss opinion region regions area box crop roi rectangle codec codecs encoder thing things everything "
-    "camera lens sensor photographer viewer web print printing phone screen display glance use website dataset "
-    "publication professional standard standards average comparison particular addition order short total all one two "
-    "three four five ten hundred percent moment time day"
+    "whole overall entire most main major biggest worst best dominant general total same other others following "
+    "given attached above rest first second third last next low high higher lower visual perceptual perceived "
+    "technical real actual amount degree level levels extent severity type types kind kinds sort form cause causes "
+    "reason reasons source effect effects result results difference differences way term terms case fact score "
+    "scores rating ratings scale answer answers option options choice question list number value values metric "
+    "metrics tool tools method model quality sharpness clarity detail details resolution focus light lighting "
+    "composition appearance look impression problem problems issue issues defect defects flaw flaws fault faults "
+    "artifact artifacts artefact artefacts distortion distortions degradation degradations damage imperfections "
+    "texture textures tone tones color colors colour colours presence lack loss opinion region regions area box crop "
+    "roi rectangle codec codecs encoder thing things everything camera lens sensor photographer viewer web print "
+    "printing phone screen display glance use website dataset publication professional standard standards average "
+    "comparison particular addition order short all one two three four five ten hundred percent bit moment time day"
 )
 _POSITIONS = _set("side sides left right middle center centre top bottom half")
 _QUALITY = _set(
-    "good bad better worse poor great fine ok okay excellent fair acceptable usable clear unclear clean crisp soft hazy "
-    "foggy visible noticeable natural unnatural real wrong off right bright light low high sharper blurrier noisier focus "
-    "legible readable smooth rough strong weak severe slight mild moderate extreme present absent enough free full sharp "
-    "washed blown lossy lossless"
+    "good bad better worse poor great fine ok okay excellent fair acceptable usable clear unclear clean crisp soft "
+    "hazy foggy visible noticeable natural unnatural real wrong off right bright light low high sharper blurrier "
+    "noisier focus legible readable smooth rough strong weak severe slight mild moderate extreme present absent "
+    "enough free full sharp washed blown lossy lossless"
 ) | {word for name in (*ALIASES, *known_distortions()) for word in name.split() if word not in ("of", "out", "and")}
 _STOPS = (
     _set(
-        "is are was were be been being am do does did has have had can could will would shall should may might must and or "
-        "but nor not no so very too quite rather really more most less least than as at by for from into onto with without "
-        "to of in on around near behind under above inside across off out up down over between against per what which who "
-        "whom whose when where why how if whether because since while that this these those the a an my our your his her "
-        "its their it he she they them you i we me us there here anything something everything nothing any some each every "
-        "both either look looks looked looking appear appears seem seems suffer suffers show shows contain contains get "
-        "gets need needs make makes give gives like please also just only even still now then again about due affected "
-        "caused rate score tell compared compare versus vs if"
+        "is are was were be been being am do does did has have had can could will would shall should may might must "
+        "and or but nor not no so very too quite rather really more most less least than as at by for from into onto "
+        "with without to of in on around near behind under above inside across off out up down over between against "
+        "per what which who whom whose when where why how if whether because since while that this these those the a "
+        "an my our your his her its their it he she they them you i we me us there here anything something "
+        "everything nothing any some each every both either look looks looked looking appear appears seem seems "
+        "suffer suffers show shows contain contains get gets need needs make makes give gives like please also just "
+        "only even still now then again about due affected caused hurt hurts harm harms affect affects reduce "
+        "reduces improve change changes rate score tell compared compare versus vs"
     )
     | _QUALITY
 )
 _PARTS = _set("area areas region regions part parts zone zones corner corners tone tones spot spots background clothes")
-_NOUN_ENDINGS = _set("building ceiling ring wing king painting clothing string spring railing wedding bed shed seed weed red")
+_NOUN_ENDINGS = _set(
+    "building ceiling ring wing king painting clothing string spring railing wedding bed shed seed weed red"
+)
 _NOUN_ABLE = _set("table cable vegetable")
 _TOKEN = re.compile(r"[^\W\d_][\w']*|\d+|[^\w\s]")
 
@@ -91,15 +94,17 @@ def query_scope(stem: str) -> list[str] | Literal["Global"]:
     found: list[str] = []
     position = 0
     while position < len(tokens):
+        if position and tokens[position - 1] in _IMAGE and tokens[position] in ("of", "showing", "with"):
+            # "the photo of the dog" is about the photo.
+            position = _skip_phrase(tokens, position + 1)
+            continue
         start = _phrase_start(tokens, position)
         if start is None:
             position += 1
             continue
         phrase, end = _phrase(tokens, start)
         if any(word in _IMAGE for word in phrase):
-            # "the photo of the dog" is about the photo.
-            position = end + 1 if end < len(tokens) and tokens[end] in ("of", "showing", "with") else end
-            position = _skip_determined(tokens, position) if position > end else max(end, position + 1)
+            position = max(end, position + 1)
             continue
         name = _object_name(phrase, names)
         asked = tokens[position] not in _VERBS or (end < len(tokens) and tokens[end] in _QUALITY | {"in", "too", "so"})
@@ -192,7 +197,7 @@ def _more(tokens: list[str], end: int, tools: set[str], found: list[str]) -> int
     return end
 
 
-def _skip_determined(tokens: list[str], position: int) -> int:
+def _skip_phrase(tokens: list[str], position: int) -> int:
     while position < len(tokens) and tokens[position] in _DETERMINERS | _ARTICLES:
         position += 1
     return _phrase(tokens, position)[1] if position < len(tokens) else position

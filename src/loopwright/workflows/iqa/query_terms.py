@@ -45,10 +45,14 @@ _BARE_FORMAT = re.compile(
 )
 
 _NAMES = sorted({*ALIASES, *known_distortions(), *IN_FOCUS}, key=len, reverse=True)
-_NAMED = re.compile(
-    r"\b(?:" + "|".join(f"({re.escape(name)}){'' if name[-1] == 's' else 's?'}{_GUARDS.get(name, '')}" for name in _NAMES)
-    + r")\b"
-)  # fmt: skip
+
+
+def _pattern(name: str) -> str:
+    plural = "" if name.endswith("s") else "s?"
+    return f"({re.escape(name)}){plural}{_GUARDS.get(name, '')}"
+
+
+_NAMED = re.compile(rf"\b(?:{'|'.join(map(_pattern, _NAMES))})\b")
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+][A-Za-z0-9]+)*")
 _REQUEST = re.compile(r"\b(?:use|using|run|running|apply|compute|calculate)\s+(?:the\s+|an?\s+)?([A-Za-z][\w-]*)", re.I)

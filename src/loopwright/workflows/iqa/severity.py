@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, parse_distortion
 from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.features.model import finite
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
+F = TypeVar("F", ImageFeatures, PairFeatures)
 Bounds = tuple[float, float, float, float]
 """Where slight, moderate, severe and extreme begin; falling bounds mean that a smaller number is worse."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge[F]:
+class Gauge(Generic[F]):
     """The number that stands for the strength of one distortion."""
 
     label: str

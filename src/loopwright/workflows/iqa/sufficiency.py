@@ -198,9 +198,7 @@ def _of_mode(tools: Iterable[Tool], plan: PlannerOutput) -> list[Tool]:
     return [tool for tool in tools if tool.reference is plan.reference_mode]
 
 
-def _untried(
-    plan: PlannerOutput, logs: Iterable[ToolLog], history: Sequence[str], tools: Sequence[Tool]
-) -> str | None:
+def _untried(plan: PlannerOutput, logs: Iterable[ToolLog], history: Sequence[str], tools: Sequence[Tool]) -> str | None:
     """The best tool of the plan's reference mode that neither ran now nor failed before."""
     tried = {log.tool for log in logs}
     for entry in history:

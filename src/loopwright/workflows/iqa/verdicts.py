@@ -31,6 +31,9 @@ IMPAIRMENT_LEVEL: dict[Severity, int] = {
 }
 """Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
 
+SAME_THING = 0.9
+"""Closeness from which a finding stands for what was asked."""
+
 _FROM_THE_SAME_MEASUREMENT = frozenset({"gaussian blur", "lens blur"})
 
 
@@ -57,6 +60,13 @@ class Facts:
         return [pair for pair in self.analysed if pair[1].severity is not Severity.NONE]
 
     @property
+    def unanalysed(self) -> list[str]:
+        """What was detected while the plan had the analysis off, strongest first: present, of unknown severity."""
+        if self.analysed or not self.plan.plan.distortion_detection:
+            return []
+        return list(dict.fromkeys(name for names in self.evidence.distortion_set.values() for name in names))
+
+    @property
     def abstained(self) -> bool:
         """Whether the detector could neither state a distortion nor call the image clean."""
         return any(note.startswith(ABSTAINED) for note in self.evidence.notes)
@@ -78,9 +88,7 @@ class Facts:
         Args:
             names: Canonical names; none stands for every distortion.
         """
-        pairs = [
-            (max((closeness(name, item.type) for name in names), default=1.0), item) for _, item in self.present
-        ]
+        pairs = [(max((closeness(name, item.type) for name in names), default=1.0), item) for _, item in self.present]
         return sorted((p for p in pairs if p[0] > 0), key=lambda pair: -pair[0] * strength(pair[1]))
 
     def severity(self, names: tuple[str, ...]) -> Severity | None:
@@ -88,7 +96,8 @@ class Facts:
         found = self.matching(names)
         if found:
             return max((item.severity for _, item in found), key=lambda severity: severity.rank)
-        return Severity.NONE if self.covers(names) else None
+        unknown = any(closeness(name, other) > 0 for other in self.unanalysed for name in names)
+        return Severity.NONE if self.covers(names) and not unknown else None
 
 
 def strength(finding: DistortionFinding) -> float:
@@ -155,7 +164,7 @@ def compare(facts: Facts) -> str | None:
     """
     if facts.plan.reference_mode is not ReferenceMode.FULL:
         return None
-    if facts.present:
+    if facts.present or facts.unanalysed:
         return "worse"
     if facts.score is not None:
         return "same" if level_of(facts.score.tool_score) == 5 else "worse"
@@ -164,6 +173,10 @@ def compare(facts: Facts) -> str | None:
 
 def _distortion(claim: DistortionClaim, facts: Facts) -> float | None:
     found = facts.matching(claim.names)
+    for position, other in enumerate(facts.unanalysed):
+        near = max((closeness(name, other) for name in claim.names), default=1.0)
+        if near > 0 and claim.severity is None:
+            return near / (1 + position) if claim.present else 0.0
     if not found:
         known = facts.covers(claim.names)
         return (float(not claim.present)) if known else None

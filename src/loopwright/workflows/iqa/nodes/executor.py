@@ -6,11 +6,10 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.detection import Detection, detect
-from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.schemas import (
@@ -28,16 +27,18 @@ from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.sufficiency import REGION_PREFIX
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
-from loopwright.workflows.iqa.verdicts import ABSTAINED, closeness
+from loopwright.workflows.iqa.verdicts import ABSTAINED, SAME_THING, closeness, strength
 
 logger = logging.getLogger("loopwright.iqa")
+
+T = TypeVar("T")
 
 
 def executor_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:
     """Carry out the plan: detection, analysis, tool selection, tool execution, each only if the plan says so.
 
-    A subtask that fails leaves a note, and the others still run. Objects cannot be located, for want of a chat model that
-    sees the image: without a region, the whole image is measured, and a note says so for each object.
+    A subtask that fails leaves a note, and the others still run. Objects cannot be located, for want of a chat model
+    that sees the image: without a region, the whole image is measured, and a note says so for each object.
 
     Args:
         state: Needs ``plan`` and ``image_path``; reads ``reference_path`` and ``region``.
@@ -47,7 +48,7 @@ def executor_node(state: AgenticIQAState, services: Services | None = None) -> d
         ``executor_evidence``, and ``error``: None, or why the executor as a whole failed.
 
     Raises:
-        InputError: If an image or the region cannot be used, or a required tool is unknown: the user's to mend.
+        InputError: If an image or the region cannot be used, or the plan wants a reference and there is none.
     """
     services = services or Services()
     plan = state.get("plan")
@@ -167,7 +168,7 @@ class _Execution:
         evidence.notes = list(dict.fromkeys(self.notes))
         return evidence
 
-    def _attempt[T](self, subtask: str, work: Callable[[], T]) -> T | None:
+    def _attempt(self, subtask: str, work: Callable[[], T]) -> T | None:
         """Run one subtask; where it fails, note why and let the others go on."""
         try:
             return work()
@@ -186,16 +187,17 @@ class _Execution:
         return [finding.type for finding in self.detection.findings]
 
     def _analyse(self, names: list[str]) -> list[DistortionFinding]:
-        """The severity of each distortion that was found or named, those that turned out absent too, strongest first."""
+        """The severity of each distortion that was found or named, the absent ones too, strongest first."""
         detected = {finding.type: finding for finding in self.detection.findings}
         findings = [detected.get(name) or self._assess(name) for name in names]
-        return sorted((item for item in findings if item), key=lambda item: -item.severity.rank * item.confidence)
+        different = {item.type: item for item in findings if item}
+        return sorted(different.values(), key=strength, reverse=True)
 
     def _assess(self, name: str) -> DistortionFinding | None:
-        """What is measured of a distortion that the detector does not state; None where nothing can be."""
-        close = [item for item in self.detection.findings if closeness(name, item.type) > 0]
-        if close:
-            return close[0].model_copy(update={"type": name})
+        """What is measured of a named distortion that the detector does not state; None where nothing can be."""
+        stated = next((item for item in self.detection.findings if closeness(name, item.type) >= SAME_THING), None)
+        if stated:
+            return stated
         finding = assess(name, self.features, self.pair)
         if not finding.measured:
             self.notes.append(finding.explanation)
@@ -204,9 +206,12 @@ class _Execution:
 
     @staticmethod
     def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:
-        """The names in the order of the findings; what was analysed and is absent is left out."""
-        absent = {item.type for item in findings if item.severity is Severity.NONE}
-        return [name for name in dict.fromkeys([*(item.type for item in findings), *names]) if name not in absent]
+        """The names in the order of the findings that speak about them."""
+
+        def rank(name: str) -> float:
+            return max((closeness(name, item.type) * strength(item) for item in findings), default=0.0)
+
+        return sorted(names, key=rank, reverse=True)
 
     def _select(self, names: list[str]) -> list[Tool]:
         """The required tools; beside them, where selection is on, those that suit, the primary one first."""

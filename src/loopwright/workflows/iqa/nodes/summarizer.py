@@ -1,0 +1,193 @@
+"""The summarizer: answers the question from the evidence, by rules or with a chat model."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Annotated, Any
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import AfterValidator, BaseModel, Field, create_model, model_validator
+
+from loopwright.errors import UnknownNameError
+from loopwright.models import PromptLibrary, ask
+from loopwright.workflows.iqa.answers import UNABLE, answer, reasoning, used_evidence
+from loopwright.workflows.iqa.choices import parse_choice
+from loopwright.workflows.iqa.fusion import LEVEL_NAMES, quality_score
+from loopwright.workflows.iqa.query_options import parse_options
+from loopwright.workflows.iqa.schemas import (
+    AnswerMode,
+    ExecutorOutput,
+    NonEmpty,
+    PlannerOutput,
+    QueryType,
+    SummarizerOutput,
+)
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.state import AgenticIQAState
+from loopwright.workflows.iqa.sufficiency import missing_evidence
+from loopwright.workflows.iqa.verdicts import Facts
+
+logger = logging.getLogger("loopwright.iqa")
+
+
+def summarizer_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:
+    """Answer the question, and say whether another plan is needed.
+
+    Without a chat model, by rules. With one, it gets the evidence in words; the image itself is not sent in this
+    version. The counter and the history of replans belong to the gate and are not touched.
+
+    Args:
+        state: Reads ``query``, ``plan``, ``executor_evidence`` and ``replan_history``; without a plan or evidence the
+            answer is "Unable to determine".
+        services: The configuration and the chat model.
+
+    Returns:
+        ``summarizer_result``, and ``error``: why the executor as a whole failed, or None.
+
+    Raises:
+        StructuredReplyError: If the chat model's reply still breaks the schema after the repairs, for example with a
+            letter that is no option.
+        PlannerError: If a multiple-choice question gives one letter to two options.
+    """
+    services = services or Services()
+    plan, evidence = state.get("plan"), state.get("executor_evidence")
+    if plan is None or evidence is None:
+        missing = "There is no plan." if plan is None else "Nothing was measured: the executor has not run."
+        error = state.get("error")
+        said = f"{missing} {error}" if error else missing
+        return {"summarizer_result": SummarizerOutput(final_answer=UNABLE, quality_reasoning=said), "error": error}
+    chat = services.chat("summarizer")
+    if chat is None or plan.query_type is QueryType.OTHER or evidence.error:
+        result = _by_rules(state["query"], plan, evidence, state.get("replan_history") or [])
+    else:
+        result = _by_model(chat, state["query"], plan, evidence, state.get("replan_history") or [], services)
+    return {"summarizer_result": result, "error": evidence.error}
+
+
+def _by_rules(query: str, plan: PlannerOutput, evidence: ExecutorOutput, history: list[str]) -> SummarizerOutput:
+    result = answer(query, plan, evidence)
+    reason = missing_evidence(plan, evidence, query, history)
+    return result.model_copy(update={"need_replan": reason is not None, "replan_reason": reason})
+
+
+class LevelProbabilities(BaseModel):
+    """How likely each quality level is; together 1."""
+
+    bad: float = Field(ge=0, le=1)
+    """Level 1."""
+    poor: float = Field(ge=0, le=1)
+    """Level 2."""
+    fair: float = Field(ge=0, le=1)
+    """Level 3."""
+    good: float = Field(ge=0, le=1)
+    """Level 4."""
+    excellent: float = Field(ge=0, le=1)
+    """Level 5."""
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> LevelProbabilities:
+        total = sum(self.by_level().values())
+        if not 0.95 <= total <= 1.05:
+            raise ValueError(f"the five probabilities sum to {total:g}; they should sum to 1")
+        return self
+
+    def by_level(self) -> dict[int, float]:
+        """Level 1..5 -> probability."""
+        return {level: getattr(self, name.lower()) for level, name in LEVEL_NAMES.items()}
+
+
+class ModelAnswer(BaseModel):
+    """What a chat model is asked for: the answer, its reasons, and its own uncertainty."""
+
+    final_answer: NonEmpty
+    """The answer in the form that the question wants."""
+    quality_reasoning: NonEmpty
+    """Why, from the evidence."""
+    level_probabilities: LevelProbabilities | None = None
+    """The model's probability of each quality level, if it has an opinion."""
+    need_replan: bool = False
+    """Whether another plan could measure what is missing."""
+    replan_reason: str | None = None
+    """What is missing."""
+
+
+@cache
+def _prompts() -> PromptLibrary:
+    return PromptLibrary.of_package("loopwright.workflows.iqa")
+
+
+def _by_model(
+    chat: BaseChatModel,
+    query: str,
+    plan: PlannerOutput,
+    evidence: ExecutorOutput,
+    history: list[str],
+    services: Services,
+) -> SummarizerOutput:
+    settings = services.config.iqa
+    options = parse_options(query) if plan.answer_mode is AnswerMode.MCQ else {}
+    facts = Facts(plan, evidence, quality_score(evidence))
+    prompt = _prompts().get("summarizer")
+    text = prompt.render(
+        answer_form=_answer_form(plan.answer_mode, options),
+        question=query,
+        plan=plan.model_dump_json(exclude={"rationale"}, exclude_none=True),
+        history="; ".join(history) or "none",
+        evidence=reasoning(facts),
+    )
+    reply = ask(chat, text, _schema(plan.answer_mode, options), repairs=settings.repairs, node="summarizer")
+    opinion = reply.level_probabilities.by_level() if reply.level_probabilities else None
+    scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
+    final, said, value = reply.final_answer, reply.quality_reasoning, None
+    if plan.answer_mode is AnswerMode.SCORING and scored.score is not None:
+        # The level and the number are one answer; how sure a model is of another level, its probabilities say.
+        value = round(scored.score.value, 4)
+        if final != scored.score.level:
+            said = f"{said} The score of {value:.2f} makes it {scored.score.level}."
+        final = scored.score.level
+    return SummarizerOutput(
+        final_answer=final,
+        quality_reasoning=said,
+        need_replan=reply.need_replan,
+        replan_reason=reply.replan_reason if reply.need_replan else None,
+        used_evidence={**used_evidence(scored), "model_answer": reply.final_answer, "prompt": prompt.digest},
+        quality_score=value,
+    )
+
+
+def _answer_form(mode: AnswerMode, options: dict[str, str]) -> str:
+    if mode is AnswerMode.MCQ and options:
+        return f'one letter of {", ".join(options)}, or "{UNABLE}" if the evidence bears none of them out.'
+    if mode is AnswerMode.SCORING:
+        return f'one of {", ".join(reversed(LEVEL_NAMES.values()))}, or "{UNABLE}".'
+    return "one or two sentences that answer the question."
+
+
+def _schema(mode: AnswerMode, options: dict[str, str]) -> type[ModelAnswer]:
+    """The reply's schema; its final answer must be an option's letter or a level's name where that is asked for."""
+    if mode is AnswerMode.MCQ and options:
+
+        def check(text: str) -> str:
+            try:
+                return parse_choice(text, options)
+            except UnknownNameError as error:
+                raise ValueError(str(error)) from error
+
+    elif mode is AnswerMode.SCORING:
+
+        def check(text: str) -> str:
+            return _level(text)
+
+    else:
+        return ModelAnswer
+    checked = Annotated[NonEmpty, AfterValidator(check)]
+    return create_model("ModelAnswer", __base__=ModelAnswer, final_answer=(checked, ...))
+
+
+def _level(text: str) -> str:
+    words = text.strip(" .\"'").casefold()
+    for name in (*LEVEL_NAMES.values(), UNABLE):
+        if words == name.casefold():
+            return name
+    raise ValueError(f"{text!r} is no quality level; known: {', '.join(LEVEL_NAMES.values())}, {UNABLE}")

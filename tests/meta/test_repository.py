@@ -1,0 +1,78 @@
+"""What must hold for the repository as a whole."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import loopwright
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUIREMENTS = ROOT.parent / "shared" / "requirements"
+DOCUMENTS = ("langgraph-setup.md", "replanning-logic.md", "summarizer-state-models.md")
+
+
+def scenarios_tested() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "tests/acceptance").glob("test_*.py"):
+        tree = ast.parse(path.read_text())
+        (document,) = (
+            node.value.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "DOCUMENT"
+        )
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+        found[document] = {ast.get_docstring(node).splitlines()[0] for node in functions}
+    return found
+
+
+@pytest.mark.skipif(not REQUIREMENTS.is_dir(), reason="the requirement documents are not beside the repository")
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_scenario_has_a_test_named_after_it(document):
+    wanted = set(re.findall(r"^#### Scenario: (.+)$", (REQUIREMENTS / document).read_text(), re.MULTILINE))
+    assert scenarios_tested()[document] == wanted
+
+
+def test_public_names_are_sorted_and_importable():
+    assert list(loopwright.__all__) == sorted(loopwright.__all__)
+    for name in loopwright.__all__:
+        assert getattr(loopwright, name) is not None
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = loopwright.nothing_like_it
+
+
+def test_every_configuration_key_is_documented_with_its_default():
+    from loopwright.workflows.iqa import IQAConfig
+
+    text = (ROOT / "configs/pipeline.yaml").read_text()
+    assert yaml.safe_load(text) == IQAConfig().model_dump(mode="json")
+    for line in text.splitlines():
+        key = line.split("#")[0].strip()
+        assert not key or key.endswith(":") or "#" in line or key.split(":")[0] in (
+            "initial_wait", "factor", "max_wait", "planner", "executor", "summarizer", "log_dir", "models",
+        ), f"{key!r} has no comment"  # fmt: skip
+
+
+def test_help_does_not_import_langgraph():
+    code = "import sys, loopwright.cli; sys.exit(any(name.split('.')[0] == 'langgraph' for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_no_addresses_or_machine_paths_in_the_pins():
+    assert "://" not in (ROOT / "requirements.lock").read_text()
+
+
+def test_every_loopwright_error_is_in_the_tree_that_errors_py_draws():
+    import loopwright.errors as errors
+
+    drawn = set(re.findall(r"[├└]── (\w+)", errors.__doc__))
+    defined = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.LoopwrightError) and value is not errors.LoopwrightError
+    }
+    assert drawn == defined

@@ -1,0 +1,116 @@
+"""Which tools there are and which are chosen."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from loopwright.errors import ImageError, InputError, UnknownNameError
+from loopwright.workflows.iqa.distortions import known_distortions
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, select_tools
+
+FULL, NONE = ReferenceMode.FULL, ReferenceMode.NONE
+NAMES = [tool.name for tool in all_tools()]
+
+
+def names(tools):
+    return [tool.name for tool in tools]
+
+
+def test_the_tools():
+    assert {"PSNR", "SSIM", "GMSD", "MDSI", "NIQE"} <= set(NAMES)
+    assert len(NAMES) == len(set(NAMES))
+    for mode in ReferenceMode:
+        assert sum(tool.primary for tool in all_tools() if tool.reference is mode) == 1
+    for tool in all_tools():
+        assert tool.cost_ms > 0
+        assert tool.source
+
+
+@pytest.mark.parametrize("text", ["MDSI", "mdsi", " Mdsi ", "M-D-S-I", "m_d.s i"])
+def test_names_do_not_depend_on_case_or_punctuation(text):
+    assert get_tool(text).name == "MDSI"
+
+
+def test_an_unknown_tool_is_named_with_the_known_ones():
+    with pytest.raises(UnknownNameError, match="NIQA") as caught:
+        get_tool("NIQA")
+    assert set(caught.value.known) == set(NAMES)
+    assert "Did you mean 'NIQE'?" in str(caught.value)
+
+
+def test_primary_first():
+    assert names(select_tools([], FULL))[0] == "MDSI"
+    assert names(select_tools([], NONE))[0] == "NIQE"
+    assert names(select_tools(["noise"], FULL))[0] == "MDSI"
+
+
+def test_then_by_strength():
+    # SSIM ranks noisy images less well than GMSD and PSNR do; it equals them on compression.
+    assert names(select_tools(["noise"], FULL)) == ["MDSI", "GMSD", "PSNR"]
+    assert names(select_tools(["jpeg"], FULL)) == ["MDSI", "GMSD", "SSIM"]
+
+
+def test_naming_a_kind_twice_counts_once():
+    twice = select_tools(["noise", "Noisy", "gaussian noise", "jpeg"], FULL, limit=9)
+    assert twice == select_tools(["noise", "jpeg"], FULL, limit=9)
+
+
+def test_excluded_tools_are_not_chosen():
+    assert "MDSI" not in names(select_tools(["blur"], FULL, exclude=["mdsi"], limit=9))
+    assert select_tools([], NONE, exclude=["NIQE"]) == []
+    with pytest.raises(UnknownNameError):
+        select_tools([], FULL, exclude=["nonsense"])
+
+
+def test_unknown_distortion():
+    with pytest.raises(UnknownNameError):
+        select_tools(["wobbliness"], FULL)
+
+
+def test_budget_passes_over_what_does_not_fit():
+    mdsi, psnr = get_tool("MDSI"), get_tool("PSNR")
+    assert names(select_tools([], FULL, budget_ms=mdsi.cost_ms + psnr.cost_ms)) == ["MDSI", "PSNR"]
+    assert names(select_tools([], FULL, budget_ms=psnr.cost_ms)) == ["PSNR"]
+    assert select_tools([], FULL, budget_ms=0) == []
+    # The same budget buys less for a larger image.
+    assert names(select_tools([], FULL, budget_ms=mdsi.cost_ms, pixels=512 * 384 * 2))[0] != "MDSI"
+
+
+@given(
+    st.lists(st.sampled_from(known_distortions())),
+    st.sampled_from(ReferenceMode),
+    st.lists(st.sampled_from(NAMES)),
+    st.none() | st.floats(0, 100),
+    st.integers(0, 9),
+)
+def test_selection_keeps_its_promises(distortions, mode, exclude, budget, limit):
+    chosen = select_tools(distortions, mode, exclude=exclude, budget_ms=budget, limit=limit)
+    assert len(chosen) <= limit
+    assert len(set(names(chosen))) == len(chosen)
+    assert all(tool.reference is mode for tool in chosen)
+    assert not set(names(chosen)) & set(exclude)
+    assert budget is None or sum(tool.cost_ms for tool in chosen) <= budget
+    assert not any(tool.primary for tool in chosen[1:])
+
+
+def test_measure(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (200, 200, 3)).astype(np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    Image.fromarray(pixels[:, :180]).save(tmp_path / "b.png")
+    image, other = load_image(tmp_path / "a.png"), load_image(tmp_path / "b.png")
+    assert get_tool("GMSD").measure(image, image) == 0
+    assert get_tool("NIQE").measure(image) == get_tool("NIQE").measure(image, other) > 0
+    with pytest.raises(InputError, match="GMSD compares with a reference"):
+        get_tool("GMSD").measure(image)
+    with pytest.raises(ImageError, match="200 x 200"):
+        get_tool("GMSD").measure(image, other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_direction_is_that_of_the_calibration(name):
+    assert get_tool(name).higher_is_better == get_calibration(name).higher_is_better

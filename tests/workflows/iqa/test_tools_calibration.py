@@ -1,0 +1,151 @@
+"""The curves from raw values to 1..5 are monotone, spread out, and agree with people on images that were scored."""
+
+import csv
+import importlib.util
+import json
+import math
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from pydantic import ValidationError
+from skimage import data as samples
+
+from loopwright.errors import InputError, UnknownNameError
+from loopwright.workflows.iqa.tools.calibration import Calibration, calibrations, get_calibration
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+
+NAMES = [tool.name for tool in all_tools()]
+TID = Path(__file__).resolve().parents[3].parent / "shared/data/iqa/tid_rebuilt"
+
+
+def test_every_tool_has_a_calibration_with_its_provenance():
+    assert set(calibrations()) == set(NAMES)
+    for curve in calibrations().values():
+        assert "TID2013" in curve.dataset
+        assert curve.rows > 700
+        assert date.fromisoformat(curve.fitted_on)
+        assert 0 < curve.error < 0.8
+    assert "BIQ2021" in get_calibration("NIQE").dataset
+    # The primary tool is the one to trust most.
+    assert get_calibration("MDSI").error == min(curve.error for curve in calibrations().values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_are_strictly_monotone_and_span_the_scale(name):
+    curve = get_calibration(name)
+    raws = np.linspace(curve.knots[0][0], curve.knots[-1][0], 2001)
+    scores = np.array([curve.score(float(raw)) for raw in raws])
+    steps = np.diff(scores)
+    assert (steps > 0).all() or (steps < 0).all()
+    assert scores.min() == pytest.approx(1)
+    assert scores.max() == pytest.approx(5)
+    assert len(set(np.round(scores, 3))) > 500
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_of_real_images_are_not_squashed(name):
+    """From hardly to badly distorted, the same photograph must move by more than a step of the scale."""
+    tool, curve, reference = get_tool(name), get_calibration(name), samples.chelsea()
+    scores = []
+    for amplitude in (2, 20, 60, 120):
+        noise = np.random.RandomState(0).randint(-amplitude, amplitude + 1, reference.shape)
+        image = np.clip(reference.astype(int) + noise, 0, 255).astype(np.uint8)
+        raw = tool.compute(image) if name == "NIQE" else tool.compute(image, reference)
+        scores.append(curve.score(raw))
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] - scores[-1] > 1.2
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "NIQE"])
+def test_identical_images_score_five(name):
+    reference = samples.chelsea()
+    assert get_calibration(name).score(get_tool(name).compute(reference, reference)) == pytest.approx(5, abs=1e-3)
+
+
+@given(st.sampled_from(NAMES), st.floats(allow_nan=False), st.floats(allow_nan=False))
+def test_any_number_has_a_score_in_order(name, first, second):
+    curve = get_calibration(name)
+    low, high = sorted((first, second))
+    at_low, at_high = curve.score(low), curve.score(high)
+    assert 1 <= at_low <= 5
+    assert 1 <= at_high <= 5
+    assert at_low <= at_high if curve.higher_is_better else at_low >= at_high
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_infinities_and_nan(name):
+    curve = get_calibration(name)
+    assert {curve.score(math.inf), curve.score(-math.inf)} == {1.0, 5.0}
+    assert (curve.score(math.inf) == 5) == curve.higher_is_better
+    with pytest.raises(InputError, match=f"{name} gave no number"):
+        curve.score(math.nan)
+
+
+def test_unknown_name():
+    with pytest.raises(UnknownNameError, match="MDSI"):
+        get_calibration("MDSJ")
+
+
+@pytest.mark.parametrize(
+    ("knots", "problem"),
+    [
+        ([(0, 1), (1, 3), (2, 3)], "all rise or all fall"),
+        ([(0, 1), (1, 3), (2, 2)], "all rise or all fall"),
+        ([(0, 1), (0, 3)], "raw values must rise"),
+        ([(0, 0.5), (1, 3)], "between 1 and 5"),
+        ([(0, 1), (math.inf, 3)], "finite"),
+        ([(0, 1)], "at least 2"),
+    ],
+)
+def test_a_curve_that_is_not_strictly_monotone_is_refused(knots, problem):
+    with pytest.raises(ValidationError, match=problem):
+        Calibration(tool="X", knots=knots, error=0.3, dataset="d", rows=9, fitted_on="2026-01-01")
+
+
+@pytest.mark.skipif(not TID.exists(), reason="the TID2013 rebuild is not on this disk")
+@pytest.mark.parametrize(("name", "worst"), [("MDSI", 0.45), ("SSIM", 0.65), ("PSNR", 0.65), ("GMSD", 0.55)])
+def test_scores_are_near_peoples_on_jpeg_images(name, worst):
+    """Sixty JPEG images, remade here, against the published opinions, mapped from 0..9 to 1..5."""
+    from io import BytesIO
+
+    tool, curve, errors = get_tool(name), get_calibration(name), []
+    for row in csv.DictReader((TID / "labels.csv").open()):
+        if row["type_name"] != "jpeg" or row["usable"] != "True":
+            continue
+        with Image.open(TID / "refs" / f"{row['ref']}.png") as file:
+            reference = file.convert("RGB")
+        buffer = BytesIO()
+        reference.save(buffer, "JPEG", quality=(80, 60, 23, 8, 4)[int(row["level"]) - 1], subsampling=2)
+        raw = tool.compute(np.array(Image.open(buffer)), np.array(reference))
+        errors.append(curve.score(raw) - (1 + 4 * float(row["mos"]) / 9))
+    assert len(errors) > 40
+    assert math.sqrt(np.mean(np.square(errors))) < worst
+
+
+def test_the_fit_finds_a_known_curve():
+    """On invented scores that fall in a straight line, the fitted knots lie on that line."""
+    path = Path(__file__).resolve().parents[3] / "scripts" / "fit_calibration.py"
+    spec = importlib.util.spec_from_file_location("fit_calibration", path)
+    script = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules["fit_calibration"] = script
+    spec.loader.exec_module(script)
+    raw = np.linspace(0.001, 0.45, 400)
+    score = 5 - 8 * raw + np.random.default_rng(0).normal(0, 0.05, 400)
+    knots = script.fit(get_tool("MDSI"), raw, score, np.ones(400), 0.5)
+    assert knots[0] == (0.0, 5.0)
+    assert knots[-1] == (0.5, 1.0)
+    assert all(abs(level - (5 - 8 * at)) < 0.08 for at, level in knots)
+
+
+def test_the_shipped_file_is_what_the_script_writes():
+    path = Path(__file__).resolve().parents[3] / "src/loopwright/workflows/iqa/data/calibration.json"
+    shipped = json.loads(path.read_text())
+    assert [entry["tool"] for entry in shipped["calibrations"]] == NAMES
+    assert "do not edit" in shipped["note"]

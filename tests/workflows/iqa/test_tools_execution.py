@@ -1,0 +1,236 @@
+"""One tool that fails, hangs or is named twice spoils nothing for the others."""
+
+import dataclasses
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.tools.execution import ResultCache, run_tools
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pair")
+    reference = np.kron(np.random.default_rng(0).integers(0, 256, (50, 60, 3)), np.ones((4, 4, 1))).astype(np.uint8)
+    noisy = np.clip(reference + np.random.default_rng(1).normal(0, 12, reference.shape), 0, 255).astype(np.uint8)
+    Image.fromarray(reference).save(folder / "reference.png")
+    Image.fromarray(noisy).save(folder / "image.png")
+    return load_image(folder / "image.png"), load_image(folder / "reference.png")
+
+
+@pytest.fixture
+def cache():
+    return ResultCache()
+
+
+def broken(name, error):
+    def compute(*arrays):
+        raise error
+
+    return dataclasses.replace(get_tool(name), compute=compute)
+
+
+def giving(name, value):
+    return dataclasses.replace(get_tool(name), compute=lambda *arrays: value)
+
+
+def slow(name, seconds):
+    tool = get_tool(name)
+
+    def compute(*arrays):
+        time.sleep(seconds)
+        return tool.compute(*arrays)
+
+    return dataclasses.replace(tool, compute=compute)
+
+
+def test_every_tool_gives_its_value_and_score(pair, cache):
+    image, reference = pair
+    logs = run_tools(all_tools(), image, reference, region="car", cache=cache)
+    assert [log.tool for log in logs] == [tool.name for tool in all_tools()]
+    for log, tool in zip(logs, all_tools(), strict=True):
+        assert log.error is None
+        assert log.raw == pytest.approx(tool.measure(image, reference))
+        assert 1 <= log.score <= 5
+        assert log.region == "car"
+        assert log.seconds > 0
+        assert log.fallback_for is None
+
+
+def test_the_order_is_that_of_the_request_and_twice_is_once(pair, cache):
+    tools = [get_tool(name) for name in ("PSNR", "MDSI", "PSNR", "SSIM", "MDSI")]
+    assert [log.tool for log in run_tools(tools, *pair, cache=cache)] == ["PSNR", "MDSI", "SSIM"]
+
+
+def test_no_tools_no_logs(pair, cache):
+    assert run_tools([], *pair, cache=cache) == []
+
+
+def test_a_failing_tool_is_logged_and_replaced(pair, cache):
+    tools = [broken("MDSI", ValueError("it broke\nbadly")), get_tool("SSIM")]
+    logs = run_tools(tools, *pair, cache=cache)
+    assert [log.tool for log in logs] == ["MDSI", "SSIM", "GMSD"]
+    assert logs[0].error == "ValueError: it broke badly"
+    assert logs[0].raw is None
+    assert logs[0].score is None
+    assert logs[1].error is None
+    assert logs[2].fallback_for == "MDSI"
+    assert logs[2].score is not None
+
+
+def test_a_failing_stand_in_is_replaced_too(pair, cache):
+    spare = [broken("GMSD", RuntimeError("no")), get_tool("NIQE"), get_tool("PSNR")]
+    logs = run_tools([broken("MDSI", RuntimeError("no"))], *pair, alternatives=spare, cache=cache)
+    assert [(log.tool, log.fallback_for, log.error is None) for log in logs] == [
+        ("MDSI", None, False),
+        ("GMSD", "MDSI", False),
+        ("PSNR", "MDSI", True),
+    ]
+
+
+def test_two_failures_get_two_different_stand_ins(pair, cache):
+    tools = [broken("MDSI", RuntimeError("no")), broken("GMSD", RuntimeError("no"))]
+    logs = run_tools(tools, *pair, cache=cache)
+    assert sorted((log.tool, log.fallback_for) for log in logs[2:]) in (
+        [("PSNR", "GMSD"), ("SSIM", "MDSI")],
+        [("PSNR", "MDSI"), ("SSIM", "GMSD")],
+    )
+
+
+def test_without_an_alternative_the_failure_stands(pair, cache):
+    logs = run_tools([broken("NIQE", ImageError("flat"))], pair[0], None, cache=cache)
+    assert [(log.tool, log.error) for log in logs] == [("NIQE", "flat")]
+
+
+def test_a_hanging_tool_is_given_up_and_the_others_finish(pair, cache):
+    started = time.perf_counter()
+    logs = run_tools([slow("MDSI", 3), get_tool("SSIM")], *pair, timeout_s=0.3, workers=1, cache=cache)
+    assert time.perf_counter() - started < 2
+    assert "no result within 0.3 s" in logs[0].error
+    assert 0.25 < logs[0].seconds < 1
+    assert [(log.tool, log.fallback_for) for log in logs[1:]] == [("SSIM", None), ("GMSD", "MDSI")]
+    assert all(log.score for log in logs[1:])
+
+
+def test_each_timeout_counts_from_its_own_start(pair, cache):
+    """Three runs of 0.25 s, one after another, each within 0.6 s though together they take longer."""
+    tools = [slow(name, 0.25) for name in ("MDSI", "SSIM", "GMSD")]
+    logs = run_tools(tools, *pair, timeout_s=0.6, workers=1, cache=cache)
+    assert [log.error for log in logs] == [None] * 3
+
+
+def test_no_more_than_the_given_number_run_at_once(pair, cache):
+    lock, running, most = threading.Lock(), 0, 0
+
+    def counting(tool):
+        def compute(*arrays):
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            time.sleep(0.05)
+            with lock:
+                running -= 1
+            return tool.compute(*arrays)
+
+        return dataclasses.replace(tool, compute=compute)
+
+    logs = run_tools([counting(tool) for tool in all_tools()], *pair, workers=2, cache=cache)
+    assert all(log.error is None for log in logs)
+    assert most == 2
+
+
+def test_a_missing_reference_is_an_error_of_the_tools_that_need_it(pair, cache):
+    logs = run_tools([get_tool("MDSI"), get_tool("NIQE")], pair[0], None, cache=cache)
+    assert [log.tool for log in logs] == ["MDSI", "NIQE"]
+    assert "there is none" in logs[0].error
+    assert logs[1].score is not None
+
+
+def test_a_reference_of_another_size_calls_for_no_stand_in(pair, cache):
+    image, reference = pair
+    logs = run_tools([get_tool("MDSI")], image, reference.crop((0, 0, 100, 100)), cache=cache)
+    assert [log.tool for log in logs] == ["MDSI"]
+    assert "240 x 200" in logs[0].error
+
+
+def test_nan_is_an_error_and_infinity_a_score_that_json_can_hold(pair, cache):
+    logs = run_tools([giving("SSIM", math.nan), giving("PSNR", math.inf)], *pair, alternatives=[], cache=cache)
+    assert "NaN" in logs[0].error
+    assert (logs[1].raw, logs[1].score, logs[1].error) == (None, 5.0, None)
+    assert "NaN" not in logs[1].model_dump_json()
+
+
+def test_a_tool_without_calibration_is_an_error(pair, cache):
+    unknown = dataclasses.replace(get_tool("SSIM"), name="MYSIM")
+    logs = run_tools([unknown], *pair, alternatives=[], cache=cache)
+    assert "MYSIM" in logs[0].error
+
+
+def test_results_are_remembered_by_content(pair, cache):
+    image, reference = pair
+    calls = []
+
+    def compute(*arrays):
+        calls.append(1)
+        return 0.5
+
+    tool = dataclasses.replace(get_tool("SSIM"), compute=compute)
+    first = run_tools([tool], image, reference, cache=cache)
+    again = run_tools(
+        [tool], dataclasses.replace(image, path=image.path.with_name("moved.png")), reference, cache=cache
+    )
+    assert len(calls) == 1
+    assert first[0].score == again[0].score
+    run_tools([tool], image.crop((0, 0, 100, 100)), reference.crop((0, 0, 100, 100)), cache=cache)
+    run_tools([tool], image, image, cache=cache)
+    assert len(calls) == 3
+
+
+def test_failures_are_not_remembered(pair, cache):
+    run_tools([broken("SSIM", RuntimeError("no"))], *pair, alternatives=[], cache=cache)
+    assert len(cache) == 0
+
+
+def test_a_tool_that_needs_no_reference_is_remembered_without_it(pair, cache):
+    image, reference = pair
+    run_tools([get_tool("NIQE")], image, reference, cache=cache)
+    assert cache.get(get_tool("NIQE"), image, None) is not None
+
+
+def test_the_cache_forgets_the_least_recently_used(pair):
+    image, reference = pair
+    cache = ResultCache(2)
+    ssim, gmsd, psnr = (get_tool(name) for name in ("SSIM", "GMSD", "PSNR"))
+    cache.put(ssim, image, reference, 1.0)
+    cache.put(gmsd, image, reference, 2.0)
+    assert cache.get(ssim, image, reference) == 1.0
+    cache.put(psnr, image, reference, 3.0)
+    assert cache.get(gmsd, image, reference) is None
+    assert cache.get(ssim, image, reference) == 1.0
+    cache.clear()
+    assert len(cache) == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from([t.name for t in all_tools()]), st.booleans()), max_size=8), st.integers(0, 4)
+)
+def test_whatever_fails_there_is_one_log_per_tool_and_no_exception(pair, wanted, workers):
+    tools = [broken(name, RuntimeError("no")) if fails else get_tool(name) for name, fails in wanted]
+    logs = run_tools(tools, *pair, workers=workers, cache=ResultCache())
+    names = [log.tool for log in logs]
+    assert len(names) == len(set(names))
+    assert names[: len(dict(wanted))] == list(dict(wanted))
+    for log in logs:
+        assert (log.error is None) == (log.score is not None)
+        assert log.fallback_for is None or log.fallback_for in dict(wanted)
