@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.errors import GraphError, unknown_name_message
+
+T = TypeVar("T")
 
 
 def load_graphs(target: str) -> dict[str, Any]:
@@ -67,16 +71,17 @@ def _from_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.parent))
-    return _imported(lambda: spec.loader.exec_module(module) if spec.loader else None, module, str(path))
+    _import(partial(spec.loader.exec_module, module), str(path))
+    return module
 
 
 def _from_name(name: str) -> ModuleType:
     sys.path.insert(0, str(Path.cwd()))
-    return _imported(lambda: importlib.import_module(name), None, name)
+    return _import(partial(importlib.import_module, name), name)
 
 
-def _imported(load: Any, module: ModuleType | None, name: str) -> ModuleType:
+def _import(load: Callable[[], T], name: str) -> T:
     try:
-        return load() or module
+        return load()
     except Exception as error:
         raise GraphError(f"cannot import {name}: {type(error).__name__}: {error}") from error

@@ -1,7 +1,7 @@
 """Puts gates into a graph that we did not write, and leaves the original untouched.
 
 Only a copy of the builder changes: the loop's edges go to the gate instead of the target, and the gate goes on. No
-private part of LangGraph is used.
+private part of LangGraph is used, but for a builder's node defaults, which have no public reader.
 """
 
 from __future__ import annotations
@@ -106,11 +106,12 @@ def _settle_defaults(bound: BoundBuilder) -> None:
 
     Gates must neither be cached nor timed out nor have their errors handled.
     """
-    fresh = vars(StateGraph(dict)).get("_node_defaults")
+    fresh = vars(StateGraph(bound.state_schema)).get("_node_defaults")
     if vars(bound).get("_node_defaults", fresh) == fresh:
         return
     if not any(spec.is_error_handler and name.startswith("__") for name, spec in bound.nodes.items()):
         bound.compile()
+        bound.compiled = False
     vars(bound)["_node_defaults"] = fresh
 
 

@@ -7,7 +7,7 @@ own section by subclassing `EngineConfig`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, cast, get_args
 
@@ -116,17 +116,20 @@ class EngineConfig(Section):
         data: dict[str, Any] = {}
         file = Path(path) if path else DEFAULT_FILE if DEFAULT_FILE.is_file() else None
         origin = str(file or "the configuration")
-        for layer, source in (
-            (_read_yaml(file) if file else {}, origin),
-            (_from_environment(os.environ if environment is None else environment), "the environment"),
-            (_nested(overrides or {}), "the arguments"),
-        ):
+        layers = {
+            origin: _read_yaml(file) if file else {},
+            "the environment": _from_environment(os.environ if environment is None else environment),
+            "the arguments": _nested(overrides or {}),
+        }
+        for source, layer in layers.items():
             _refuse_unknown(cls, layer, source)
             data = _merged(data, layer)
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise ConfigError(f"{origin}: {first_problem(error)}") from error
+            key = error.errors()[0]["loc"]
+            culprit = next((source for source in reversed(layers) if _holds(layers[source], key)), origin)
+            raise ConfigError(f"{culprit}: {first_problem(error)}") from error
 
 
 def first_problem(error: ValidationError) -> str:
@@ -155,21 +158,22 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name, text in environment.items():
         if name.startswith(ENVIRONMENT_PREFIX) and "__" in name:
             key = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
-            dotted[key] = yaml.safe_load(text) if text.strip() else None
+            try:
+                dotted[key] = yaml.safe_load(text) if text.strip() else None
+            except (yaml.YAMLError, ValueError) as error:
+                raise ConfigError(
+                    f"the environment: {name} is not valid YAML: {' '.join(str(error).split())}"
+                ) from error
     return _nested(dotted)
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections out of dotted keys; where two keys set the same value, the later one counts."""
     nested: dict[str, Any] = {}
     for key, value in values.items():
-        *sections, last = key.split(".")
-        place = nested
-        for section in sections:
-            place = place.setdefault(section, {})
-        if isinstance(value, Mapping) and isinstance(place.get(last), dict):
-            place[last] = _merged(place[last], cast("dict[str, Any]", value))
-        else:
-            place[last] = value
+        for section in reversed(key.split(".")):
+            value = {section: value}
+        nested = _merged(nested, value)
     return nested
 
 
@@ -179,6 +183,10 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
         merged[key] = _merged(merged[key], cast("dict[str, Any]", value)) if both else value
     return merged
+
+
+def _holds(data: Any, key: Sequence[int | str]) -> bool:
+    return not key or (isinstance(data, Mapping) and key[0] in data and _holds(data[key[0]], key[1:]))
 
 
 def _refuse_unknown(model: type[BaseModel], data: Mapping[str, Any], source: str, prefix: str = "") -> None:

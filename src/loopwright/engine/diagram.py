@@ -158,6 +158,9 @@ def _passages(topology: Topology, source: str) -> Iterator[list[Edge]]:
 def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[LoopEdge, ...]) -> Arrow:
     """Merge the ways between two nodes; where one has a label, the others get a word, so that none is overlooked."""
     ways = sorted(ways, key=lambda way: any(edge.kind == "exhausted" for edge in way))
+    if {edge.kind for way in ways for edge in way} == {"static", "handler"}:
+        # Control goes there in any case, after an error too.
+        ways = [way for way in ways if way[0].kind == "static"]
     gates = {loop.gate: loop for loop in loops}
     said = [_label(way, gates) for way in ways]
     labels: list[str] = []

@@ -42,7 +42,7 @@ ENGINE_NODES = "loop."
 """How the names of all nodes begin that the engine adds to a graph."""
 
 NEW_RUN_NODE = "loop..start"
-"""The hidden node beside the entry that starts new ledgers; no gate has this name, as no loop's name begins with a dot."""
+"""The hidden node beside the entry that starts new ledgers; no gate has this name: no loop's name begins with a dot."""
 
 
 class StopReason(TypedDict):

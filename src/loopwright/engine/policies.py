@@ -8,6 +8,7 @@ log.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import logging
 import queue
@@ -140,7 +141,9 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
     spec = builder.nodes[name]
     spec.runnable = cast("Any", Guarded(cast("Runnable[Any, Any]", spec.runnable), name, policy))
     if policy.give_up and spec.error_handler_node:
-        builder.nodes[spec.error_handler_node].ends = (policy.give_up.goto,)
+        handler = builder.nodes[spec.error_handler_node]
+        handler.ends = (policy.give_up.goto,)
+        handler.metadata = {"loopwright_max_seconds": 0, "loopwright_max_model_calls": 0}
 
 
 def error_text(error: NodeFailed) -> str:
@@ -154,8 +157,13 @@ def error_text(error: NodeFailed) -> str:
 def _handler(give_up: GiveUp) -> Callable[..., Command[Any]]:
     def handle(state: Any, error: NodeError) -> Command[Any]:
         failure = error.error
-        if not isinstance(failure, NodeFailed) or not give_up.when(state):
-            raise failure
+        if not isinstance(failure, NodeFailed):
+            # The run is resumed: LangGraph calls the handler again, with what it stored of the error, and would never
+            # run the node again.
+            logger.info("trying node %r again, which failed before the run was resumed", error.node)
+            return Command(goto=error.node)
+        if not give_up.when(state):
+            raise _again(failure) from failure.__cause__
         message = error_text(failure)
         logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
         cause = failure.__cause__ or failure
@@ -164,6 +172,16 @@ def _handler(give_up: GiveUp) -> Callable[..., Command[Any]]:
         return Command(goto=give_up.goto, update=give_up.update(state, message))
 
     return handle
+
+
+def _again(failure: NodeFailed) -> NodeFailed:
+    """The same failure as another object: LangGraph takes a handler that raises its own error for one that handled it,
+    and a resumed run would be at its end.
+    """
+    again = type(failure).__new__(type(failure), *failure.args)
+    again.args = failure.args
+    vars(again).update(vars(failure))
+    return again
 
 
 class Guarded(Runnable[Any, Any]):
@@ -207,12 +225,15 @@ class Guarded(Runnable[Any, Any]):
         """
         started = time.perf_counter()
         self._enter(input)
+        deadline = asyncio.timeout(self.policy.timeout)
         try:
-            async with asyncio.timeout(self.policy.timeout):
-                result = await self.bound.ainvoke(input, config, **kwargs)
+            async with deadline:
+                if self.policy.timeout is not None and _is_sync(self.bound):
+                    result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
+                else:
+                    result = await self.bound.ainvoke(input, config, **kwargs)
         except TimeoutError as error:
-            ours = self.policy.timeout is not None and time.perf_counter() - started >= self.policy.timeout
-            problem = OutOfTime() if ours else error
+            problem = OutOfTime() if deadline.expired() else error
             raise self._failed(problem, input, started) from _cause(problem)
         except Exception as error:
             raise self._failed(error, input, started) from _cause(error)
@@ -261,6 +282,12 @@ class Guarded(Runnable[Any, Any]):
         return failure
 
 
+def _is_sync(node: Any) -> bool:
+    """Whether LangGraph would run the node in asyncio's pool, whose threads ``asyncio.run`` waits for at its end."""
+    function = getattr(node, "func", None)
+    return function is not None and getattr(getattr(node, "afunc", None), "__wrapped__", None) is function
+
+
 class OutOfTime(Exception):
     """The deadline passed; never leaves this module."""
 
@@ -272,25 +299,51 @@ def _cause(error: Exception) -> BaseException | None:
 def in_thread(call: Callable[[], Any], seconds: float) -> Any:
     """Call a function in a thread of its own and wait for it so long.
 
-    A daemon thread, unlike one of a pool, does not hold up the end of the process when it is abandoned.
-
     Raises:
         OutOfTime: If there is no result in time; the thread goes on and its result is dropped.
     """
-    results: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
+    results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+    _start(call, lambda value, error: results.put((value, error)))
+    try:
+        value, error = results.get(timeout=seconds)
+    except queue.Empty:
+        raise OutOfTime from None
+    if error is not None:
+        raise error
+    return value
+
+
+async def from_thread(call: Callable[[], Any]) -> Any:
+    """Call a function in a thread of its own; if this is cancelled, the thread goes on and its result is dropped."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+    def deliver(value: Any, error: BaseException | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+            loop.call_soon_threadsafe(settle, value, error)
+
+    _start(call, deliver)
+    return await future
+
+
+def _start(call: Callable[[], Any], deliver: Callable[[Any, BaseException | None], None]) -> None:
+    """Start a thread; a daemon, unlike one of a pool, does not hold up the end of the process when it is abandoned."""
     context = contextvars.copy_context()
 
     def work() -> None:
         try:
-            results.put((True, context.run(call)))
+            value = context.run(call)
         except BaseException as error:
-            results.put((False, error))
+            deliver(None, error)
+        else:
+            deliver(value, None)
 
     threading.Thread(target=work, daemon=True, name="loopwright-node").start()
-    try:
-        succeeded, value = results.get(timeout=seconds)
-    except queue.Empty:
-        raise OutOfTime from None
-    if succeeded:
-        return value
-    raise value

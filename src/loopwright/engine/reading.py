@@ -9,6 +9,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, cast
 
 from langgraph.graph import END, START, StateGraph
@@ -52,7 +53,11 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
     builder = builder_of(graph)
     loops = builder.loops if isinstance(builder, BoundBuilder) else ()
     gates = {loop.gate: loop for loop in loops}
-    hidden = {node for node, spec in builder.nodes.items() if node == NEW_RUN_NODE or isinstance(spec.runnable, Asker)}
+    hidden = {
+        node
+        for node, spec in builder.nodes.items()
+        if node == NEW_RUN_NODE or isinstance(spec.runnable, Asker) or spec.is_error_handler
+    }
     edges = {
         Edge(edge.source, edge.target, "request", edge.label)
         if edge.target in gates and edge.source not in gates
@@ -91,7 +96,8 @@ def _edges(builder: Builder) -> Iterator[Edge]:
     for sources, target in builder.waiting_edges:
         for source in sources:
             yield Edge(source, target, "join")
-    anywhere = (*(node for node in builder.nodes if not node.startswith(ENGINE_NODES)), END)
+    anywhere = [node for node, spec in builder.nodes.items() if not spec.is_error_handler]
+    anywhere = (*(node for node in anywhere if not node.startswith(ENGINE_NODES)), END)
     for source, branches in builder.branches.items():
         for branch in branches.values():
             for label, target in (branch.ends or dict.fromkeys(anywhere)).items():
@@ -99,15 +105,19 @@ def _edges(builder: Builder) -> Iterator[Edge]:
                     yield Edge(source, str(label), "assumed")
                 else:
                     yield Edge(source, str(target), "conditional", None if label == target else str(label))
+    handled: dict[str, list[str]] = {}
     for node, spec in builder.nodes.items():
-        ends = spec.ends or ()
-        for target in ends:
-            label = ends[target] if isinstance(ends, dict) else None
-            yield Edge(node, target, "command", label)
-        if not ends and (_may_jump(spec.runnable) or _jumps_out(spec.runnable)):
-            yield from (Edge(node, target, "assumed") for target in anywhere)
         if spec.error_handler_node:
-            yield Edge(node, spec.error_handler_node, "handler")
+            handled.setdefault(spec.error_handler_node, []).append(node)
+    for node, spec in builder.nodes.items():
+        # A handler runs in the superstep of the node that failed, so its jumps are that node's.
+        kind = "handler" if spec.is_error_handler else "command"
+        sources = handled.get(node, []) if spec.is_error_handler else [node]
+        ends = spec.ends or ()
+        for source, target in product(sources, ends):
+            yield Edge(source, target, kind, ends[target] if isinstance(ends, dict) else None)
+        if not ends and (_may_jump(spec.runnable) or _jumps_out(spec.runnable)):
+            yield from (Edge(source, target, "assumed") for source, target in product(sources, anywhere))
 
 
 def _may_jump(runnable: Any) -> bool:

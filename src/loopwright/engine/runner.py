@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
 
 from loopwright.engine.bounding import BoundedGraph
 from loopwright.engine.events import (
@@ -62,34 +63,34 @@ def run(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **opti
     Returns:
         The final state and the events.
     """
-    watched = _Watch(graph, input, thread_id)
-    events = [watched.start, *_watch(graph, input, watched, options)]
+    watched = _Watch(graph, input, thread_id, options)
+    events = [watched.start, *_watch(graph, input, watched)]
     return RunResult(watched.values, tuple(events))
 
 
 async def arun(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> RunResult:
     """Run a graph to its end; see `run`."""
-    watched = _Watch(graph, input, thread_id)
+    watched = _Watch(graph, input, thread_id, options)
     events: list[RunEvent] = [watched.start]
-    async for event in _awatch(graph, input, watched, options):
+    async for event in _awatch(graph, input, watched):
         events.append(event)
     return RunResult(watched.values, tuple(events))
 
 
 def stream(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> Iterator[RunEvent]:
     """Run a graph and yield its events as they happen; see `run` for the arguments."""
-    watched = _Watch(graph, input, thread_id)
+    watched = _Watch(graph, input, thread_id, options)
     yield watched.start
-    yield from _watch(graph, input, watched, options)
+    yield from _watch(graph, input, watched)
 
 
 async def astream(
     graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any
 ) -> AsyncIterator[RunEvent]:
     """Run a graph and yield its events as they happen; see `run` for the arguments."""
-    watched = _Watch(graph, input, thread_id)
+    watched = _Watch(graph, input, thread_id, options)
     yield watched.start
-    async for event in _awatch(graph, input, watched, options):
+    async for event in _awatch(graph, input, watched):
         yield event
 
 
@@ -107,21 +108,23 @@ def resume(graph: BoundedGraph, *, thread_id: str, **options: Any) -> RunResult:
     Raises:
         CheckpointError: If the thread has no checkpoint.
     """
-    state = graph.get_state(_config(graph, thread_id))
+    state = graph.get_state(_config(graph, thread_id, options.get("config")))
     if not state.values and not state.next:
         raise CheckpointError(f"thread {thread_id!r} has no checkpoint to resume from; run it with an input first")
     return run(graph, None, thread_id=thread_id, **options)
 
 
-def _config(graph: BoundedGraph, thread_id: str | None) -> RunnableConfig:
-    if graph.checkpointer and thread_id is None:
+def _config(graph: BoundedGraph, thread_id: str | None, given: RunnableConfig | None = None) -> RunnableConfig:
+    config = merge_configs(given, {"configurable": {"thread_id": thread_id}} if thread_id else None)
+    named = merge_configs(graph.config, config).get("configurable", {}).get("thread_id")
+    if graph.checkpointer and named is None:
         raise CheckpointError(f"graph {graph.name!r} has a checkpointer: give a thread_id under which to keep the run")
-    return {"configurable": {"thread_id": thread_id}} if thread_id else {}
+    return config
 
 
-def _watch(graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, Any]) -> Iterator[RunEvent]:
+def _watch(graph: BoundedGraph, input: Any, watched: _Watch) -> Iterator[RunEvent]:
     try:
-        for mode, payload in graph.stream(input, watched.config, stream_mode=MODES, **watched.options(options)):
+        for mode, payload in graph.stream(input, watched.config, stream_mode=MODES, **watched.options):
             yield from watched.events(mode, payload)
     except Exception as error:
         yield watched.failed(error)
@@ -129,9 +132,9 @@ def _watch(graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, 
     yield watched.finished()
 
 
-async def _awatch(graph: BoundedGraph, input: Any, watched: _Watch, options: dict[str, Any]) -> AsyncIterator[RunEvent]:
+async def _awatch(graph: BoundedGraph, input: Any, watched: _Watch) -> AsyncIterator[RunEvent]:
     try:
-        async for mode, payload in graph.astream(input, watched.config, stream_mode=MODES, **watched.options(options)):
+        async for mode, payload in graph.astream(input, watched.config, stream_mode=MODES, **watched.options):
             for event in watched.events(mode, payload):
                 yield event
     except Exception as error:
@@ -143,21 +146,17 @@ async def _awatch(graph: BoundedGraph, input: Any, watched: _Watch, options: dic
 class _Watch:
     """Turns LangGraph's stream into events, and keeps the last values."""
 
-    def __init__(self, graph: BoundedGraph, input: Any, thread_id: str | None) -> None:
-        self.config = _config(graph, thread_id)
+    def __init__(self, graph: BoundedGraph, input: Any, thread_id: str | None, given: dict[str, Any]) -> None:
+        self.config = _config(graph, thread_id, given.get("config"))
+        self.options = {key: value for key, value in given.items() if key != "config"}
+        if graph.checkpointer:
+            self.options.setdefault("durability", "sync")
         self.values: dict[str, Any] = {}
         self.start = RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
-        self._saves = bool(graph.checkpointer)
         self._began = time.perf_counter()
         self._interrupted = False
         self._visits: Counter[str] = Counter()
         self._running: dict[str, tuple[int, float]] = {}
-
-    def options(self, given: dict[str, Any]) -> dict[str, Any]:
-        if given.get("config"):
-            self.config = cast("RunnableConfig", {**given["config"], **self.config})
-        rest = {key: value for key, value in given.items() if key != "config"}
-        return {"durability": "sync", **rest} if self._saves else rest
 
     def events(self, mode: str, payload: Any) -> Iterator[RunEvent]:
         if mode == "values":

@@ -18,7 +18,8 @@ from langgraph.graph import END, START
 from langgraph.pregel import Pregel
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.engine.binding import BoundBuilder, Builder, bind, may_send
+from loopwright.engine.binding import BoundBuilder, Builder, bind, copy_builder, may_send
+from loopwright.engine.gate import ENGINE_NODES, Asker, Gate, NewRun
 from loopwright.engine.loops import RUN, Loop
 from loopwright.engine.reading import builder_of, called_graphs, read_topology, subgraphs
 from loopwright.engine.topology import Edge, Topology
@@ -61,7 +62,10 @@ class Certificate(BaseModel):
         """
         if not self.bounded:
             first = self.unbounded_cycles[0]
+            gates = [node.removeprefix(ENGINE_NODES) for node in first if node.startswith(ENGINE_NODES)]
             fix = f"Declare a Loop, for example {suggested_loop(first)}"
+            if gates:
+                fix = f"The exhausted route of loop {min(gates, key=len)!r} leads back into it; let it lead out, to END in the end"
             raise UnboundedCycleError(self.unbounded_cycles, fix)
         return self
 
@@ -88,6 +92,8 @@ def verify(graph: Any, loops: Sequence[Loop] = ()) -> Certificate:
     builder = builder_of(graph)
     if loops:
         builder = bind(builder, loops)
+    elif not isinstance(builder, BoundBuilder):
+        builder = copy_builder(builder)
     topology = read_topology(builder, getattr(graph, "name", None))
     check_shape(topology)
     left: dict[str, set[str]] = {node: set() for node in (START, *topology.nodes, END)}
@@ -119,8 +125,7 @@ def check_shape(topology: Topology) -> None:
         fresh = follow.get(queue.pop(), set()) - reached
         reached |= fresh
         queue += fresh
-    handlers = {edge.target for edge in topology.edges if edge.kind == "handler"}
-    lost = [node for node in topology.nodes if node not in reached and node not in handlers]
+    lost = [node for node in topology.nodes if node not in reached | topology.hidden]
     if lost:
         raise GraphError(
             f"graph {topology.name!r}: no path from the start reaches {', '.join(map(repr, lost))}. "
@@ -217,9 +222,10 @@ def _certificate(
     passes = sum(passes_in_a_run(loops).values())
     deferred = [node for node, spec in builder.nodes.items() if spec.defer]
     runs, supersteps = _count(topology, left, passes, deferred)
-    for edge in topology.edges:
-        if edge.kind == "handler":  # a handler runs in the superstep of the node that failed
-            runs[edge.target] = max(runs[edge.target], runs[edge.source])
+    handled = {node: spec.error_handler_node for node, spec in builder.nodes.items() if spec.error_handler_node}
+    for handler in set(handled.values()):
+        # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
+        runs[handler] = sum(runs[node] for node, its in handled.items() if its == handler)
     fanned = _fanned_out(builder, topology)
     by_node: dict[str, int | None] = {node: None if node in fanned else runs[node] for node in topology.nodes}
     return Certificate(
@@ -279,17 +285,21 @@ def _exact(
     return runs, max(0, supersteps)
 
 
+def _written(builder: Builder) -> dict[str, Any]:
+    """The nodes that the engine did not add, with their specs."""
+    return {name: spec for name, spec in builder.nodes.items() if not isinstance(spec.runnable, Gate | Asker | NewRun)}
+
+
 def _fanned_out(builder: Builder, topology: Topology) -> set[str]:
     """Nodes that a `Send` can reach, and everything behind them that runs once per task: their error handlers."""
     senders = {
         source for source, branches in builder.branches.items() if any(may_send(b.path) for b in branches.values())
     }
-    senders |= {
-        node for node, spec in builder.nodes.items() if spec.ends and node[:5] != "loop." and may_send(spec.runnable)
-    }
+    senders |= {node for node, spec in _written(builder).items() if spec.ends and may_send(spec.runnable)}
     kinds = ("conditional", "command", "assumed")
-    reached = {edge.target for edge in topology.edges if edge.source in senders and edge.kind in kinds}
-    return reached | {edge.target for edge in topology.edges if edge.kind == "handler" and edge.source in reached}
+    reached = {edge.target for edge in topology.edges if edge.source in senders and edge.kind in kinds} - {END}
+    handlers = {spec.error_handler_node for node, spec in builder.nodes.items() if node in reached}
+    return reached | {handler for handler in handlers if handler}
 
 
 def _total_runs(by_node: Mapping[str, int | None], inner: Mapping[str, Certificate]) -> int | None:
@@ -310,10 +320,11 @@ def _total_runs(by_node: Mapping[str, int | None], inner: Mapping[str, Certifica
 def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str) -> Any:
     """The sum over nodes of runs times what one run costs at most; None as soon as one is unknown."""
     total: float = 0
+    written = _written(builder)
     for node, runs in by_node.items():
         if node in inner:
             cost = getattr(inner[node], f"max_{what}")
-        elif node.startswith("loop."):
+        elif node not in written:
             cost = 0
         else:
             cost = (builder.nodes[node].metadata or {}).get(f"loopwright_max_{what}")
@@ -324,8 +335,12 @@ def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[s
 
 
 def _assumptions(builder: Builder, topology: Topology) -> list[str]:
-    nodes = [node for node in topology.nodes if not node.startswith("loop.")]
-    found = ["a node's own code ends: a loop inside a node is not seen"]
+    nodes = [*_written(builder)]
+    found = [
+        "a node's own code ends: a loop inside a node is not seen",
+        "a Send or Command goes to the declared destinations only",
+        "a router or node whose source shows no Send makes none",
+    ]
     if any(not builder.nodes[node].ends for node in nodes):
         found.append("a node that declares no destinations returns no Command with a goto, unless its source shows one")
     assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
@@ -346,20 +361,26 @@ def _assumptions(builder: Builder, topology: Topology) -> list[str]:
 def step_limit(certificate: Certificate, builder: Builder) -> int | None:
     """The ``recursion_limit`` that follows from a certificate; None where LangGraph's own default should stay.
 
-    LangGraph needs one step more than it runs. Graphs inside nodes inherit the limit, so it leaves them room; where a
-    node calls a graph of unknown length, nothing is derived.
+    LangGraph needs one step more than it runs. Graphs inside nodes, and those inside them, inherit the limit, so it
+    leaves them room; where a node calls a graph of unknown length, or one that calls itself, nothing is derived.
     """
-    if certificate.max_supersteps is None:
+    steps = _longest(certificate, builder, ())
+    return None if steps is None else steps + 1
+
+
+def _longest(certificate: Certificate, builder: Builder, around: tuple[Builder, ...]) -> int | None:
+    """The supersteps of the longest graph among this one and those that run inside it."""
+    longest = certificate.max_supersteps
+    if longest is None or any(builder is outer for outer in around):
         return None
-    room = [certificate.max_supersteps]
     children: list[Pregel[Any, Any, Any, Any]] = [*subgraphs(builder).values()]
     children += [graph for graphs in called_graphs(builder).values() for graph in graphs]
     for child in children:
         try:
-            inside = verify(child).max_supersteps
-        except (GraphError, AttributeError):
+            inside = _longest(verify(child), builder_of(child), (*around, builder))
+        except GraphError:
             inside = None
         if inside is None:
             return None
-        room.append(inside)
-    return max(room) + 1
+        longest = max(longest, inside)
+    return longest

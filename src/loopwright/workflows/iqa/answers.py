@@ -14,13 +14,14 @@ from loopwright.workflows.iqa.claims import (
     asks_yes_no,
     read_question,
 )
-from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.distortions import Distortion, Severity
 from loopwright.workflows.iqa.fusion import quality_score
 from loopwright.workflows.iqa.query_options import split_options
 from loopwright.workflows.iqa.query_terms import named_distortions
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
+    DistortionFinding,
     ExecutorOutput,
     PlannerOutput,
     QueryType,
@@ -33,6 +34,13 @@ from loopwright.workflows.iqa.verdicts import Facts, compare, judge
 
 OTHER_ANSWER = "I answer questions about image quality only."
 """The answer to a question about anything else."""
+
+SPOKEN: dict[str, str] = {
+    Distortion.BLURS: "blur",
+    "jpeg": "JPEG compression",
+    "jpeg2000": "JPEG 2000 compression",
+}
+"""Canonical name -> how it is put into a sentence, where that differs."""
 
 _HOW_STRONG = re.compile(r"\bhow (severe|strong|bad|much|noisy|blurry|blurred)\b", re.IGNORECASE)
 _HOW_GOOD = re.compile(r"\b(how good|overall|rate|rating|score|quality)\b", re.IGNORECASE)
@@ -111,7 +119,7 @@ def _result(final: str, facts: Facts, *first: str) -> SummarizerOutput:
 
 def _scoring(facts: Facts) -> SummarizerOutput:
     if facts.score is None:
-        return _result(UNABLE, facts, _no_score(facts))
+        return _result(UNABLE, facts)
     result = _result(facts.score.level, facts)
     return result.model_copy(update={"quality_score": round(facts.score.value, 4)})
 
@@ -134,7 +142,9 @@ def _explanation(query: str, facts: Facts) -> str:
         where = _where(facts)
         if severity is None:
             return f"{UNABLE}: nothing was measured about it."
-        return f"{_named(topic, severity)} {where}."
+        if severity is Severity.NONE:
+            return f"No {_spoken(topic)} {where}."
+        return _capital(f"{_shown(facts.matching(topic))} {where}.")
     claim = read_question(query) if asks_yes_no(query) else None
     if claim is not None:
         return _yes_no(claim, facts)
@@ -146,15 +156,16 @@ def _explanation(query: str, facts: Facts) -> str:
 def _what_is_wrong(facts: Facts) -> str:
     where = _where(facts)
     if facts.present:
-        listed = "; ".join(f"{item.severity.value} {item.type}{_headline(item.measured)}" for _, item in facts.present)
+        listed = "; ".join(f"{_strength_of(item)}{_headline(item.measured)}" for _, item in facts.present)
         return f"Found {where}, strongest first: {listed}."
     if facts.unanalysed:
-        return f"Found {where}, strongest first: {'; '.join(facts.unanalysed)}. How strong was not analysed."
+        listed = "; ".join(SPOKEN.get(name, name) for name in facts.unanalysed)
+        return f"Found {where}, strongest first: {listed}. How strong was not analysed."
     if facts.covers(()):
         return f"No distortion found {where}."
     named = {item.type for _, item in facts.analysed}
     if named:
-        return f"No {' or '.join(sorted(named))} found {where}; nothing else was looked for."
+        return f"No {_spoken(tuple(sorted(named)))} found {where}; nothing else was looked for."
     return f"{UNABLE}: no distortion was looked for, or none could be told apart."
 
 
@@ -169,11 +180,10 @@ def _yes_no(claim: Claim, facts: Facts) -> str:
     if isinstance(claim, DistortionClaim):
         found = facts.matching(claim.names)
         if found:
-            shown = ", ".join(f"{item.severity.value} {item.type}" for _, item in found[:3])
-            return f"{word}: {shown} {where}."
+            return f"{word}: {_shown(found)} {where}."
         if facts.unanalysed:
             return f"{word}: {', '.join(facts.unanalysed)} {where}."
-        return f"{word}: no {' or '.join(claim.names) or 'distortion'} found {where}."
+        return f"{word}: no {_spoken(claim.names)} found {where}."
     return f"{word}."
 
 
@@ -186,16 +196,25 @@ def _comparison(query: str, facts: Facts) -> str:
     claim = read_question(query) if asks_yes_no(query) else None
     word = "" if claim is None else ("Yes: " if (judge(claim, facts) or 0) > 0 else "No: ")
     if relation == "same":
-        return f"{word}the image and its reference look the same; no difference that the tools would see."
-    shown = ", ".join(f"{item.severity.value} {item.type}" for _, item in facts.present[:3])
-    because = f" It has {shown}." if shown else ""
-    text = f"{word}the reference is better, taken as pristine; the image is worse than it.{because}"
-    return text[0].upper() + text[1:]
+        return _capital(f"{word}the image and its reference look the same; no difference that the tools would see.")
+    because = f" It has {_shown(facts.matching(()))}." if facts.present else ""
+    return _capital(f"{word}the reference is better, taken as pristine; the image is worse than it.{because}")
 
 
-def _named(topic: tuple[str, ...], severity: Severity) -> str:
-    names = " or ".join(topic)
-    return f"No {names}" if severity is Severity.NONE else f"{severity.value.capitalize()} {names}"
+def _spoken(names: tuple[str, ...]) -> str:
+    return " or ".join(SPOKEN.get(name, name) for name in names) or "distortion"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _shown(found: list[tuple[float, DistortionFinding]]) -> str:
+    return ", ".join(_strength_of(item) for _, item in found[:3])
+
+
+def _strength_of(item: DistortionFinding) -> str:
+    return f"{item.severity.value} {SPOKEN.get(item.type, item.type)}"
 
 
 def _headline(measured: dict[str, float]) -> str:

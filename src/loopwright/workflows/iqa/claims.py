@@ -146,7 +146,8 @@ def read_question(question: str) -> Claim | None:
     Returns:
         The claim, or None if its words are not understood.
     """
-    text = question.lower()
+    # "Isn't it sharp?" asks whether it is sharp.
+    text = re.sub(r"^(\W*(?:is|are|was|were|does|do|has|have))n't\b", r"\1", question.lower())
     if asks_comparison(text):
         return _comparison(text, question=True)
     claim = _distortion(text)

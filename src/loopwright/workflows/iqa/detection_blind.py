@@ -17,22 +17,34 @@ WHITE = 1.2
 """Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
 NOISE_MIN = 2.5
 """Noise below which nobody sees it, grey levels."""
-EVEN = 0.6
+EVEN = 0.7
 """Density of specks in calm areas over the mean from which they are no texture."""
-TWO_SIDED = 0.15
-"""Share of the rarer colour among specks from which they are no stars, and no dust."""
+TWO_SIDED = 0.3
+"""Share of the rarer colour among specks from which they are no stars, no dust and no sharpened texture."""
 SPECKS_OVER_NOISE = 2.0
 """How far the root mean square of the specks must exceed the noise between them; the tails of Gaussian noise do not."""
 DIRECTED = 0.75
 """Directional loss from which motion is possible; sharp photographs reach 0.55."""
-BLURRED = 1.0
-"""Blur of the sharpest tiles from which the whole image may be blurred, pixels; sharp photographs reach 0.6."""
-NO_FINE_DETAIL = 0.8
-"""Share of the textured area without the finest detail that comes with blur; bokeh stays below as long as a part is sharp."""
-WIPED = 0.95
+MOTION_EDGE = 1.2
+"""Blur of the sharpest tiles up to which a directional loss is motion, pixels: motion leaves the edges along it sharp, while
+strong round blur leaves so little fine detail that its direction is chance."""
+BLURRED = 0.9
+"""Median blur of the strongest edges from which the whole image may be blurred, pixels; sharp photographs stay below 0.85,
+also with bokeh, since what is in focus has the strongest edges."""
+NO_SHARP_TILE = 0.4
+"""Blur that even the sharpest tiles have in a blurred image, pixels."""
+NO_FINE_DETAIL = 0.7
+"""Share of the textured area without the finest detail that comes with blur; sharp photographs stay below 0.65."""
+WIPED = 0.97
 """Weak edges' blur over that of strong ones from which a wavelet coder is likelier than blur, which widens strong ones more."""
-SHARPENED = 2.75
-"""Gradient ratio at edges from which an image is sharpened; a perfect step gives at most 3."""
+SHARPENED = 2.9
+"""Gradient ratio at edges from which an image is sharpened; a perfect step gives at most 3, sharp photographs up to 2.75."""
+VISIBLE_QUALITY = 72.0
+"""JPEG quality from which nobody sees the coder; other signs are then looked for."""
+TINTED = 26.0
+"""Tint that highlights and mean share from which a cast is likely, CIELAB units; single scenes without one reach 25."""
+CLIPPED = 0.15
+"""Share of clipped pixels from which a bright image is overexposed rather than bright."""
 
 
 class Sign(NamedTuple):
@@ -54,11 +66,12 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     """
     if features.pixel_size > REPEATED:
         return [Sign("pixelation", 0.92, "columns and rows repeat exactly")]
-    found = _specks(features) or _noise(features)
+    coded = _jpeg(features)
+    if coded:
+        return [*coded, *_blur(features, coded=True), *_tone(features, clean=False)]
+    found = _banding(features) or _specks(features) or _noise(features)
     if not found:
-        found = [*_banding(features), *_jpeg(features)]
-    if not found:
-        found = [*_blur(features), *_sharpened(features)]
+        found = [*_blur(features, coded=False), *_sharpened(features)]
     return [*found, *_tone(features, clean=not found)]
 
 
@@ -105,27 +118,33 @@ def _banding(features: ImageFeatures) -> list[Sign]:
 
 
 def _jpeg(features: ImageFeatures) -> list[Sign]:
-    if features.jpeg_evidence < JPEG_EVIDENCE:
+    if features.jpeg_evidence < JPEG_EVIDENCE or features.jpeg_quality > VISIBLE_QUALITY:
         return []
     why = f"{features.jpeg_evidence:.0%} of the inspected DCT coefficients lie on multiples of a step"
     return [Sign("jpeg", min(0.98, 0.6 + 0.4 * features.jpeg_evidence), why)]
 
 
-def _blur(features: ImageFeatures) -> list[Sign]:
-    if features.motion_anisotropy > DIRECTED:
-        confidence = min(0.9, 0.45 + 0.6 * (features.motion_anisotropy - DIRECTED))
-        return [Sign("motion blur", confidence, f"along {features.motion_direction:.0f} degrees")]
-    if not (features.edge_sigma_typical > 0.8 and features.fine_detail_gap > NO_FINE_DETAIL):
-        return []
+def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
+    """Motion blur, round blur, or what a wavelet coder leaves; after a JPEG coder only round blur can be told."""
     spread = features.edge_sigma_weak / max(features.edge_sigma_strong, 0.1)
-    if spread > WIPED:
-        why = f"weak edges are {spread:.2f} times as wide as strong ones, as a wavelet coder leaves them"
-        return [Sign("jpeg2000", min(0.8, 0.4 + 0.6 * (spread - WIPED)), why)]
-    if not features.edge_sigma > BLURRED:
+    if features.motion_anisotropy > DIRECTED and not coded and spread < WIPED:
+        confidence = 0.5 + 0.6 * (features.motion_anisotropy - DIRECTED)
+        if features.edge_sigma > MOTION_EDGE:
+            confidence -= 0.35 * (features.edge_sigma - MOTION_EDGE)
+        if confidence > 0.4:
+            return [Sign("motion blur", min(0.9, confidence), f"along {features.motion_direction:.0f} degrees")]
+    if features.fine_detail_gap < NO_FINE_DETAIL:
         return []
-    confidence = min(0.95, 0.5 + 0.3 * (features.edge_sigma - BLURRED) + 0.5 * (WIPED - spread))
+    if spread > WIPED:
+        if coded or features.edge_sigma_typical < 0.6:
+            return []
+        why = f"weak edges are {spread:.2f} times as wide as strong ones, as a wavelet coder leaves them"
+        return [Sign("jpeg2000", min(0.8, 0.45 + 0.5 * (spread - WIPED)), why)]
+    if not (features.edge_sigma > NO_SHARP_TILE and features.edge_sigma_strong > BLURRED):
+        return []
+    confidence = 0.4 + 0.4 * (features.edge_sigma_strong - BLURRED) + 0.6 * (WIPED - spread)
     why = f"no tile is sharp, and {features.fine_detail_gap:.0%} of the textured area has lost its finest detail"
-    return [Sign("gaussian blur", confidence, why)]
+    return [Sign("gaussian blur", min(0.95, confidence), why)]
 
 
 def _sharpened(features: ImageFeatures) -> list[Sign]:
@@ -140,7 +159,8 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
     found: list[Sign] = []
     clipped = features.overexposed_fraction + features.partly_clipped_fraction
     # White paper clips all three channels; too much light clips one or two first where the scene has colour.
-    if clean and features.mean_luma > 110 and features.bright_point >= 253 and features.partly_clipped_fraction > 0.04:
+    bright = features.mean_luma > 110 and features.bright_point >= 253 and clipped > CLIPPED
+    if clean and bright and features.partly_clipped_fraction > 0.04:
         confidence = min(0.8, 0.4 + clipped)
         found.append(Sign("overexposure", confidence, "coloured areas are clipped in some channels, unlike white paper"))
     dark = features.bright_point < 140 and features.dark_point < 20
@@ -150,8 +170,8 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
     elif features.contrast_range < 100:
         confidence = min(0.85, 0.5 + 0.008 * (80 - features.contrast_range))
         found.append(Sign("low contrast", max(0.35, confidence), "neither dark nor bright parts"))
-    if features.cast > 18:
-        confidence = min(0.75, 0.4 + 0.015 * (features.cast - 18))
+    if features.cast > TINTED:
+        confidence = min(0.75, 0.45 + 0.015 * (features.cast - TINTED))
         found.append(Sign("color cast", confidence, "coloured light looks the same"))
     if 1 <= features.chroma < 3.5:
         found.append(Sign("saturation change", 0.4, "a grey scene looks the same"))

@@ -25,8 +25,12 @@ SHARPEN_SHARE = 0.35
 """Filter share that sharpening needs; clipping at black and white keeps it far below 1."""
 NOISE_FLATNESS = 0.6
 """Residual energy in flat areas over its mean from which it is noise; coding stays below 0.55 except at its weakest."""
-NOISE_FILTER_SHARE = 0.05
-"""Filter share below which the residual owes nothing to a filter, as noise."""
+NOISE_FILTER_SHARE = 0.08
+"""Filter share below which an even residual is noise."""
+NO_FILTER_SHARE = 0.03
+"""Filter share below which any residual is noise: every coder takes away some fine detail, which a filter explains."""
+CONSTANT = 0.97
+"""Shift of the mean over the root mean square error from which it is the same shift everywhere, no exposure."""
 PROPORTIONAL = 0.55
 """Log-log slope of the residual over luma from which the noise is multiplicative."""
 SPECK_SHARE = 0.25
@@ -107,7 +111,7 @@ def _point(pair: PairFeatures) -> list[Candidate]:
 
 def _brightness(pair: PairFeatures) -> str:
     """A shift by a constant, or an exposure, which stretches or squeezes the range as well."""
-    if 0.92 <= pair.contrast_gain <= 1.08:
+    if abs(pair.mean_shift) > CONSTANT * pair.rms_error:
         return "mean shift"
     return "overexposure" if pair.mean_shift > 0 else "underexposure"
 
@@ -145,7 +149,7 @@ def _structure(pair: PairFeatures) -> list[Candidate]:
     if pair.filter_share > BLUR_SHARE:
         return [_blur(pair, pair.filter_rms, 0.7 + 2 * (pair.filter_share - BLUR_SHARE))]
     noisy = pair.residual_flatness > NOISE_FLATNESS
-    if noisy and pair.filter_share < NOISE_FILTER_SHARE:
+    if pair.filter_share < (NOISE_FILTER_SHARE if noisy else NO_FILTER_SHARE):
         return [_noise(pair, 0.97)]
     if noisy and pair.residual_flatness > 0.8:
         return [_blur(pair, pair.filter_rms, 0.7), _noise(pair, 0.75)]

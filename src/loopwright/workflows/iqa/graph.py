@@ -105,7 +105,8 @@ def build_graph(
     else:
         builder.add_edge(stages[-1], END)
         loops = []
-    graph = bounded(builder, loops, **{"name": NAME, **compile_options})
+    compile_options.setdefault("name", NAME)
+    graph = bounded(builder, loops, **compile_options)
     if config.langgraph.recursion_limit:
         graph = graph.limited_to(config.langgraph.recursion_limit)
     if config.langgraph.debug_mode:

@@ -84,16 +84,19 @@ _ABOUT_QUALITY = re.compile(
 )
 _ABOUT_IT = re.compile(r"\b(?:it|its|this|that|these|those|here|images?|photos?|photographs?|pictures?|pics?|shots?)\b")
 _KNOWLEDGE = re.compile(
-    r"^(?:who|whom|whose|when|where|how (?:many|much|old|far|tall|long|big)|"
-    r"what (?:is|are|was|were|does|do|did|year|time|day|country|city|language)|what's|which (?:country|city|language|year)|is there life)\b"
+    r"^(?:who|whom|whose|when|where|how (?:many|much|old|far|tall|long|big)"
+    r"|what (?:is|are|was|were|does|did|year|time|day|country|city|language)"
+    r"|what's|which (?:country|city|language|year)|is there life)\b"
 )
 _CONTENT = re.compile(
     r"^(?:how many|how old|who (?:is|are|took|made|shot)|whose|where (?:was|is) (?:this|the|it)"
     r"|when was|what (?:time|breed|species|year|city|country|language|brand)|what colou?r (?:is|are))\b"
 )
 _TASK = re.compile(
-    r"^(?:please )?(?:(?:can|could) you )?(?:write|translate|calculate \d|compute \d|solve|sing|"
-    r"tell me a (?:joke|story)|book|order|remind|send|buy|cook|hello|hi|hey|thanks|thank you|good (?:morning|evening|night))\b|^[\d\s+*/=().^-]+\??$"
+    r"^(?:please )?(?:(?:can|could) you )?(?:write|translate|calculate \d|compute \d|solve|sing"
+    r"|tell me a (?:joke|story)|book|order|remind|send|buy|cook|hello|hi|hey|thanks|thank you"
+    r"|good (?:morning|evening|night))\b"
+    r"|^[\d\s+*/=().^-]+\??$"
 )
 
 _REGION = re.compile(

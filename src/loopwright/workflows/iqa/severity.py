@@ -148,8 +148,8 @@ CHANNEL_SHIFT: Gauge[PairFeatures] = Gauge(
 )
 
 _BLUR: Gauge[ImageFeatures] = Gauge(
-    "the standard deviation of the edges in the sharpest tiles", "pixels", lambda f: f.edge_sigma,
-    (1.0, 1.4, 2.0, 3.2), ("edge_sigma_typical", "fine_detail_gap"),
+    "the standard deviation of the strongest edges", "pixels", lambda f: f.edge_sigma_strong,
+    (0.9, 1.3, 2.0, 3.4), ("edge_sigma", "edge_sigma_typical", "edge_sigma_weak", "fine_detail_gap"),
 )  # fmt: skip
 _NOISE: Gauge[ImageFeatures] = Gauge(
     "the standard deviation of the noise in flat areas", "grey levels", lambda f: f.noise_sigma,
@@ -157,7 +157,7 @@ _NOISE: Gauge[ImageFeatures] = Gauge(
 )  # fmt: skip
 _EXPOSURE: Gauge[ImageFeatures] = Gauge(
     "the share of clipped bright pixels", "", lambda f: f.overexposed_fraction + f.partly_clipped_fraction,
-    (0.08, 0.15, 0.3, 0.5), ("mean_luma", "bright_point"),
+    (0.08, 0.2, 0.3, 0.5), ("mean_luma", "bright_point"),
 )  # fmt: skip
 _SQUARES: Gauge[ImageFeatures] = Gauge(
     "the side of repeated pixels", "pixels", lambda f: f.pixel_size, (1.6, 3.0, 4.5, 9.0), ()
@@ -176,7 +176,7 @@ BLIND: dict[str, Gauge[ImageFeatures]] = {
     ),
     "jpeg2000": Gauge(
         "the standard deviation of the typical edges", "pixels", lambda f: f.edge_sigma_typical,
-        (0.9, 1.2, 1.8, 3.0), ("edge_sigma_strong", "edge_sigma_weak", "fine_detail_gap"),
+        (0.6, 1.1, 1.8, 3.2), ("edge_sigma_strong", "edge_sigma_weak", "fine_detail_gap"),
     ),
     "gaussian noise": _NOISE,
     "multiplicative noise": _NOISE,
@@ -185,7 +185,7 @@ BLIND: dict[str, Gauge[ImageFeatures]] = {
         ("impulse_balance", "impulse_evenness"),
     ),
     "color cast": Gauge(
-        "the tint that highlights and mean share", "CIELAB units", lambda f: f.cast, (12, 18, 26, 36),
+        "the tint that highlights and mean share", "CIELAB units", lambda f: f.cast, (15, 20, 27, 36),
         ("cast_a", "cast_b"),
     ),
     "saturation change": Gauge("the mean chroma", "CIELAB units", lambda f: f.chroma, (6, 4, 2, 0.8), ()),
@@ -194,7 +194,7 @@ BLIND: dict[str, Gauge[ImageFeatures]] = {
         "the 99th percentile of luma", "grey levels", lambda f: f.bright_point, (140, 110, 75, 45), ("mean_luma",)
     ),
     "oversharpening": Gauge(
-        "the ratio of fine to coarse gradients at edges", "", lambda f: f.edge_ratio, (2.75, 3.0, 3.4, 4.2),
+        "the ratio of fine to coarse gradients at edges", "", lambda f: f.edge_ratio, (2.9, 3.05, 3.4, 4.0),
         ("halo", "edge_sigma"),
     ),
     "low contrast": Gauge(
@@ -210,7 +210,7 @@ BLIND: dict[str, Gauge[ImageFeatures]] = {
 """Sub-type -> the gauge that needs no reference."""
 
 _PAIR_BLUR: Gauge[PairFeatures] = Gauge(
-    "the standard deviation of the blur", "pixels", lambda p: p.blur_sigma, (0.5, 1.1, 1.9, 3.6),
+    "the standard deviation of the blur", "pixels", lambda p: p.blur_sigma, (0.35, 1.1, 1.9, 3.6),
     ("blur_sigma_minor", "detail_gain", "filter_share"),
 )  # fmt: skip
 _PAIR_NOISE: Gauge[PairFeatures] = Gauge(
@@ -233,7 +233,7 @@ PAIRED: dict[str, Gauge[PairFeatures]] = {
         ("blur_direction", "blur_sigma_minor"),
     ),
     "jpeg": Gauge(
-        "the coder's quality setting", "of 100", lambda p: p.jpeg_quality, (72, 46, 26, 9),
+        "the coder's quality setting", "of 100", lambda p: p.jpeg_quality, (88, 46, 26, 9),
         ("jpeg_evidence", "blockiness_gain", "rms_error"),
     ),
     "jpeg2000": Gauge(

@@ -1,7 +1,6 @@
 """The state that flows through the graph."""
 
-from __future__ import annotations
-
+# No "from __future__ import annotations" here: with it, Python 3.11 does not see NotRequired.
 from typing import Any, NotRequired, TypedDict
 
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, PlannerOutput, SummarizerOutput

@@ -77,8 +77,13 @@ def missing_evidence(
         failed_tool(plan, evidence, history, known),
         contradiction(plan, evidence, history, known, error_of),
     )
-    past = {re.sub(r"^\[Iteration \d+\] ", "", entry) for entry in history}
+    past = set(map(without_iteration, history))
     return next((reason for reason in reasons if reason and reason not in past), None)
+
+
+def without_iteration(entry: str) -> str:
+    """The reason in an entry of the state's `replan_history`."""
+    return re.sub(r"^\[Iteration \d+\] ", "", entry)
 
 
 def failed_executor(evidence: ExecutorOutput) -> str | None:

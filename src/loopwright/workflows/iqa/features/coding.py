@@ -119,11 +119,12 @@ def _quality(plane: Plane) -> tuple[float, float]:
     picked = np.stack([coefficients[:, row, column] for row, column in LUMA_TABLE], axis=1)
     steps = quantisation_steps(picked)
     scales = (steps / np.array(list(LUMA_TABLE.values())))[steps > 0]
-    if len(scales) == 0:
-        return 100.0, 0.0
+    evidence = len(scales) / len(LUMA_TABLE)
+    if evidence < 0.5:
+        return 100.0, evidence
     scale = float(np.median(scales))
     quality = 50 / scale if scale > 1 else 100 - 50 * scale
-    return min(99.0, max(1.0, quality)), len(scales) / len(LUMA_TABLE)
+    return min(99.0, max(1.0, quality)), evidence
 
 
 def level_use(rgb: Rgb) -> float:

@@ -46,6 +46,10 @@ class ImageFeatures:
     """Standard deviation of the green channel's noise in the flattest areas, specks left out, grey levels."""
     noise_whiteness: float
     """Noise in those areas over the noise after halving the size: 2 for white noise, near or below 1 for texture."""
+    coarse_noise_sigma: float
+    """Standard deviation of the noise that is left at half size, grey levels: grain wider than a pixel stays."""
+    coarse_noise_whiteness: float
+    """`noise_whiteness` at half size."""
     impulse_fraction: float
     """Share of samples that are isolated black or white specks, 0..1."""
     impulse_balance: float
@@ -126,7 +130,7 @@ class PairFeatures:
     saturation_rms: float
     """What that slope changes, grey levels."""
     color_shift: float
-    """Distance between the mean CIELAB a, b of the two images, CIELAB units."""
+    """Distance between the mean CIELAB a, b of the two images, beyond what the saturation changes, CIELAB units."""
     color_shift_rms: float
     """What the mean shift of the colour differences changes, grey levels."""
     level_use_ratio: float

@@ -80,10 +80,10 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     shift_energy = max(0.0, left_energy - float(((clean - shifted) ** 2).mean())) if shifts > 0.15 else 0.0
     filter_energy = linear.share * max(0.0, left_energy - shift_energy)
     rest = clean - shifted if shift_energy > 0.5 * left_energy else left
-    color_a, color_b = (lab(rgb)[..., 1:] - lab(reference)[..., 1:]).mean(axis=(0, 1))
-    chroma_shift = (clean - image_luma[..., None]).mean(axis=(0, 1)) - (origin - _luma(origin)[..., None]).mean(
-        axis=(0, 1)
-    )
+    # A change of saturation moves the mean colour as well; what is left of the move is the cast.
+    color_a, color_b = (lab(rgb)[..., 1:] - point.saturation * lab(reference)[..., 1:]).mean(axis=(0, 1))
+    differences = [(stack - _luma(stack)[..., None]).mean(axis=(0, 1)) for stack in (clean, origin)]
+    chroma_shift = differences[0] - point.saturation * differences[1]
     flatness, slope = _spread(rest, _luma(origin))
     jpeg = jpeg_trace(luma(rgb))
     return PairFeatures(
@@ -150,6 +150,8 @@ def _point_operation(image: Stack, origin: Stack) -> PointOperation:
     mixed = np.clip(origin @ matrix[:3] + matrix[3], 0, 255)
     left = [(float(((image - stack) ** 2).mean()), stack) for stack in (curves, mixed, origin)]
     best_energy, best = min(left, key=lambda pair: pair[0])
+    if not _holds_for_means(best, low_image, low_origin):
+        best, best_energy = origin, energy
     return PointOperation(
         predicted=best,
         share=1 - best_energy / max(energy, 1e-9),
@@ -158,6 +160,18 @@ def _point_operation(image: Stack, origin: Stack) -> PointOperation:
         saturation=saturation,
         saturation_rms=abs(saturation - 1) * math.sqrt(variance),
     )
+
+
+def _holds_for_means(predicted: Stack, low_image: Stack, low_origin: Stack) -> bool:
+    """Whether the prediction also explains what the means over 16 x 16 blocks changed.
+
+    Blur lowers the contrast of a fine texture, which looks like a tone curve pixel by pixel, but not in the means.
+    """
+    size = (max(1, predicted.shape[1] // 16), max(1, predicted.shape[0] // 16))
+    image, origin, explained = (
+        cv2.resize(stack, size, interpolation=cv2.INTER_AREA) for stack in (low_image, low_origin, predicted)
+    )
+    return float(((image - explained) ** 2).mean()) < 0.15 * float(((image - origin) ** 2).mean())
 
 
 def _tone_curve(image: Plane, origin: Plane) -> Plane:

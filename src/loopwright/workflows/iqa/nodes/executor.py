@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from loopwright.errors import InputError
+from loopwright.errors import InputError, LoopwrightError
+from loopwright.workflows.iqa.analysis import analyse
 from loopwright.workflows.iqa.detection import Detection, detect
 from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
@@ -22,12 +23,11 @@ from loopwright.workflows.iqa.schemas import (
     ToolLog,
 )
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.severity import assess
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.sufficiency import REGION_PREFIX
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
-from loopwright.workflows.iqa.verdicts import ABSTAINED, SAME_THING, closeness, strength
+from loopwright.workflows.iqa.verdicts import ABSTAINED, closeness, strength
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -173,7 +173,8 @@ class _Execution:
         try:
             return work()
         except Exception as error:
-            logger.warning("the executor's %s failed", subtask, exc_info=True)
+            expected = isinstance(error, LoopwrightError)
+            logger.warning("the executor's %s failed: %s", subtask, error, exc_info=not expected)
             self.notes.append(f"The {subtask} failed: {type(error).__name__}: {error}")
             return None
 
@@ -187,22 +188,11 @@ class _Execution:
         return [finding.type for finding in self.detection.findings]
 
     def _analyse(self, names: list[str]) -> list[DistortionFinding]:
-        """The severity of each distortion that was found or named, the absent ones too, strongest first."""
-        detected = {finding.type: finding for finding in self.detection.findings}
-        findings = [detected.get(name) or self._assess(name) for name in names]
-        different = {item.type: item for item in findings if item}
-        return sorted(different.values(), key=strength, reverse=True)
-
-    def _assess(self, name: str) -> DistortionFinding | None:
-        """What is measured of a named distortion that the detector does not state; None where nothing can be."""
-        stated = next((item for item in self.detection.findings if closeness(name, item.type) >= SAME_THING), None)
-        if stated:
-            return stated
-        finding = assess(name, self.features, self.pair)
-        if not finding.measured:
-            self.notes.append(finding.explanation)
-            return None
-        return finding
+        findings, notes = analyse(names, self.detection, self.features, self.pair)
+        self.notes.extend(notes)
+        if self.detection.abstained:
+            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        return findings
 
     @staticmethod
     def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:

@@ -25,7 +25,7 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.sufficiency import missing_evidence
+from loopwright.workflows.iqa.sufficiency import missing_evidence, without_iteration
 from loopwright.workflows.iqa.verdicts import Facts
 
 logger = logging.getLogger("loopwright.iqa")
@@ -68,7 +68,12 @@ def summarizer_node(state: AgenticIQAState, services: Services | None = None) ->
 def _by_rules(query: str, plan: PlannerOutput, evidence: ExecutorOutput, history: list[str]) -> SummarizerOutput:
     result = answer(query, plan, evidence)
     reason = missing_evidence(plan, evidence, query, history)
-    return result.model_copy(update={"need_replan": reason is not None, "replan_reason": reason})
+    # The plan that looks at the whole image instead no longer names the object.
+    unlocated = [entry for entry in map(without_iteration, history) if "could not be located" in entry]
+    said = " ".join([result.quality_reasoning, *(f"{entry}." for entry in unlocated)])
+    return result.model_copy(
+        update={"quality_reasoning": said, "need_replan": reason is not None, "replan_reason": reason}
+    )
 
 
 class LevelProbabilities(BaseModel):

@@ -88,8 +88,8 @@ def niqe(image: NDArray[np.uint8]) -> float:
     luma = cv2.cvtColor(image[:rows, :columns], cv2.COLOR_RGB2GRAY).astype(np.float32)
     half = cv2.sepFilter2D(luma, cv2.CV_32F, _HALVING, _HALVING, anchor=(3, 3), borderType=cv2.BORDER_REFLECT)
     half = np.ascontiguousarray(half[::2, ::2], np.float32)
-    fine = _features(_blocks(_normalised(luma), BLOCK, stride))
-    coarse = _features(_blocks(_normalised(half), BLOCK // 2, stride // 2))
+    fine = _features(_normalised(luma), BLOCK, stride)
+    coarse = _features(_normalised(half), BLOCK // 2, stride // 2)
     return _distance(np.hstack([fine, coarse]))
 
 
@@ -120,14 +120,14 @@ def _window(values: Map) -> Map:
     return np.asarray(cv2.GaussianBlur(values, (7, 7), 7 / 6, borderType=cv2.BORDER_REPLICATE), np.float32)
 
 
-def _blocks(values: Map, side: int, stride: int) -> Map:
-    """All blocks, n x side x side."""
-    view = np.lib.stride_tricks.sliding_window_view(values, (side, side))[::stride, ::stride]
-    return np.ascontiguousarray(view).reshape(-1, side, side)
-
-
-def _features(blocks: Map) -> Floats:
+def _features(values: Map, side: int, stride: int) -> Floats:
     """The 18 numbers of one scale for each block, n x 18; NaN where a block has no structure."""
+    blocks = np.lib.stride_tricks.sliding_window_view(values, (side, side))[::stride, ::stride]
+    # Row by row, so that the copies stay small whatever the image's size.
+    return np.vstack([_row_features(np.ascontiguousarray(row)) for row in blocks])
+
+
+def _row_features(blocks: Map) -> Floats:
     alpha, left, right = _fit(blocks)
     columns = [alpha, (left + right) / 2]
     for shift in _SHIFTS:

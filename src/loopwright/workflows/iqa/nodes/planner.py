@@ -1,0 +1,225 @@
+"""The planner: reads the query and decides what shall be measured, by rules or with a chat model."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema, create_model
+
+from loopwright.errors import InputError, PlannerError
+from loopwright.models import PromptLibrary, ask
+from loopwright.models.validation import problem_lines
+from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
+from loopwright.workflows.iqa.planning import enforce, make_plan, require_reference
+from loopwright.workflows.iqa.query import read_query
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    ExecutorOutput,
+    NonEmpty,
+    PlannerInput,
+    PlannerOutput,
+    ReferenceMode,
+    SummarizerOutput,
+)
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.state import AgenticIQAState
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+
+logger = logging.getLogger("loopwright.iqa")
+
+_LONGEST_TEXT = 200
+"""So many characters of a note or an error are shown to a chat model."""
+
+
+def planner_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:
+    """Make the first plan, or a new one after a replan.
+
+    Args:
+        state: Needs ``query`` and ``image_path``; reads ``reference_path`` and ``region``, and on a replan
+            ``replan_history``, ``plan``, ``executor_evidence`` and the ``replan_reason`` of ``summarizer_result``.
+        services: The configuration and the chat model, if any; by default rules alone.
+
+    Returns:
+        ``plan`` and ``error`` (None); also ``region``, if the query gives one in numbers and the state has none.
+
+    Raises:
+        PlannerError: If the query or the image's path is missing, or no valid plan exists for it.
+        UnknownNameError: If the query asks for a tool that nobody knows.
+        StructuredReplyError: If the chat model's reply still breaks the schema after the repairs. Rules do not step in:
+            the caller asked for this model.
+    """
+    services = services or Services()
+    task = _task(state)
+    previous = state.get("plan") if task.feedback else None
+    evidence = state.get("executor_evidence") if task.feedback else None
+    model = services.chat("planner")
+    if model is None:
+        plan = make_plan(task, previous=previous, evidence=evidence)
+    else:
+        plan = ask_for_plan(model, task, previous=previous, evidence=evidence, repairs=services.config.iqa.repairs)
+    logger.info("plan: %s", plan.rationale)
+    update: dict[str, Any] = {"plan": plan, "error": None}
+    region = read_query(task.query).region
+    if region and not state.get("region"):
+        update["region"] = region
+    return update
+
+
+def ask_for_plan(
+    model: BaseChatModel,
+    task: PlannerInput,
+    *,
+    previous: PlannerOutput | None = None,
+    evidence: ExecutorOutput | None = None,
+    repairs: int = 2,
+) -> PlannerOutput:
+    """Let a chat model plan; what it may not decide is decided by `loopwright.workflows.iqa.planning.enforce`.
+
+    Args:
+        model: The chat model.
+        task: The query, whether there is a reference, and why earlier plans were not enough.
+        previous: The plan before this one.
+        evidence: What it found.
+        repairs: How often the model may correct a reply that breaks the schema.
+
+    Returns:
+        The plan.
+
+    Raises:
+        PlannerError: If no valid plan exists; the model is then not asked.
+        UnknownNameError: If the query asks for a tool that nobody knows; the model is then not asked.
+        StructuredReplyError: If the reply still breaks the schema after the repairs.
+    """
+    reading = read_query(task.query)
+    require_reference(reading.tools, task.reference_path)
+    usable = tuple(tool.name for tool in all_tools() if task.reference_path or tool.reference is ReferenceMode.NONE)
+    prompt = _prompts().get("planner").render(tools=", ".join(usable), distortions=", ".join(known_distortions()))
+    facts: dict[str, Any] = {"query": task.query, "has_reference": bool(task.reference_path)}
+    if task.region:
+        facts["region"] = list(task.region)
+    if task.feedback:
+        facts["replan"] = {
+            "reasons": task.feedback,
+            "previous_plan": previous.model_dump(mode="json") if previous else None,
+            "evidence": evidence_in_short(evidence) if evidence else None,
+        }
+    messages = [SystemMessage(prompt), HumanMessage(json.dumps(facts, ensure_ascii=False))]
+    reply = ask(model, messages, reply_schema(usable), repairs=repairs, node="planner")
+    return enforce(PlannerOutput.model_validate(reply.model_dump()), reading, reference_path=task.reference_path)
+
+
+def evidence_in_short(evidence: ExecutorOutput) -> dict[str, Any]:
+    """What a chat model needs to know of the last evidence.
+
+    Args:
+        evidence: What was measured.
+
+    Returns:
+        JSON values: what was found and how severe, each tool's score, which tools failed and why, the notes.
+    """
+    short: dict[str, Any] = {
+        "found": evidence.distortion_set,
+        "severity": {
+            scope: {finding.type: finding.severity.value for finding in findings}
+            for scope, findings in evidence.distortion_analysis.items()
+        },
+        "scores": {name: round(score, 2) for name, score in evidence.quality_scores.items()},
+        "failed_tools": {log.tool: log.error[:_LONGEST_TEXT] for log in evidence.tool_logs if log.error},
+        "notes": [note[:_LONGEST_TEXT] for note in evidence.notes[:5]],
+        "error": evidence.error and evidence.error[:_LONGEST_TEXT],
+    }
+    return {name: value for name, value in short.items() if value}
+
+
+@cache
+def reply_schema(tools: tuple[str, ...]) -> type[PlannerOutput]:
+    """`PlannerOutput` with closed lists of names, so that a wrong name is repaired instead of raised.
+
+    Args:
+        tools: The names of the tools that can run.
+
+    Returns:
+        A subclass, still called ``PlannerOutput`` in messages.
+    """
+    distortion = Annotated[
+        str, AfterValidator(_known_distortion), WithJsonSchema({"type": "string", "enum": list(known_distortions())})
+    ]
+    tool = Annotated[
+        str, AfterValidator(lambda name: _known_tool(name, tools)), WithJsonSchema({"type": "string", "enum": [*tools]})
+    ]
+    scope = Annotated[list[NonEmpty] | Literal["Global"], BeforeValidator(_one_scope)]
+    fields: dict[str, Any] = {
+        "query_scope": (scope, GLOBAL),
+        "distortions": (dict[str, list[distortion]] | None, None),
+        "required_tools": (list[tool] | None, None),
+    }
+    return create_model("PlannerOutput", __base__=PlannerOutput, **fields)
+
+
+def _known_distortion(name: str) -> str:
+    try:
+        return parse_distortion(name)
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+def _known_tool(name: str, usable: tuple[str, ...]) -> str:
+    try:
+        tool = get_tool(name).name
+    except InputError as error:
+        raise ValueError(str(error)) from error
+    if tool not in usable:
+        raise ValueError(f"{tool} needs a reference image, and there is none; tools that can run: {', '.join(usable)}")
+    return tool
+
+
+def _one_scope(value: Any) -> Any:
+    """Accept the ways in which models write the whole image, or a single object."""
+    if isinstance(value, str):
+        return GLOBAL if value.strip().lower() == GLOBAL.lower() else [value]
+    if isinstance(value, list):
+        names = cast("list[Any]", value)
+        whole = not names or any(isinstance(name, str) and name.strip().lower() == GLOBAL.lower() for name in names)
+        return GLOBAL if whole else names
+    return value
+
+
+@cache
+def _prompts() -> PromptLibrary:
+    return PromptLibrary.of_package("loopwright.workflows.iqa")
+
+
+def _task(state: Mapping[str, Any]) -> PlannerInput:
+    for key in ("query", "image_path"):
+        value = state.get(key)
+        if not isinstance(value, str) or not value.strip():
+            raise PlannerError(f"the state has no {key!r}: give the planner a query and the path of an image")
+    try:
+        return PlannerInput(
+            query=state["query"],
+            image_path=state["image_path"],
+            reference_path=state.get("reference_path") or None,
+            region=state.get("region"),
+            feedback=_feedback(state),
+        )
+    except ValidationError as error:
+        raise PlannerError(f"the planner cannot use the state: {'; '.join(problem_lines(error))}") from error
+
+
+def _feedback(state: Mapping[str, Any]) -> list[str]:
+    """Why earlier plans were not enough, oldest first, without the numbers of the passes."""
+    history: list[str] = state.get("replan_history") or []
+    reasons = [re.sub(r"^\[Iteration \d+\] ", "", entry) for entry in history]
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    if result is None or not result.need_replan or not result.replan_reason:
+        return reasons
+    if not reasons and state.get("iteration_count") == 0:
+        return []  # A new question on an old thread: the answer in the state is that of the question before.
+    return reasons if reasons[-1:] == [result.replan_reason] else [*reasons, result.replan_reason]

@@ -1,0 +1,508 @@
+"""What a gate does in a running graph."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import operator
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from loopwright.engine.bounding import BoundedGraph, bounded
+from loopwright.engine.events import LoopDecided, run_event
+from loopwright.engine.gate import NO_STOP, StopReason, merge_ledger, merge_requests, merge_stop_reason
+from loopwright.engine.loops import Backoff, Loop, LoopMessages, Spend, Stall, StateLimit
+from loopwright.errors import LoopDeclarationError
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    want: int
+    count: int
+    past: list[str]
+    most: Any
+    plan: str
+
+
+def note(name: str, **update: Any) -> Callable[[State], dict[str, Any]]:
+    def node(_state: State) -> dict[str, Any]:
+        return {"log": [name], **update}
+
+    return node
+
+
+def loop(**fields: Any) -> Loop:
+    return Loop(**{"name": "again", "target": "work", "sources": ("check",), "limit": 2, **fields})
+
+
+def graph(check: Callable[..., Any] | None = None, want: int = 99, **extra: Callable[..., Any]) -> StateGraph[Any]:
+    """``work -> check``, and back while fewer than `want` checks were made."""
+    builder = StateGraph(State)
+    builder.add_node("work", note("work"))
+    builder.add_node("check", check or note("check"))
+    for name, node in extra.items():
+        builder.add_node(name, node)
+    builder.add_edge(START, "work")
+    builder.add_edge("work", "check")
+    builder.add_conditional_edges(
+        "check",
+        lambda state: "again" if state["log"].count("check") <= want else "done",
+        {"again": "work", "done": END},
+    )
+    return builder
+
+
+def passes(state: dict[str, Any]) -> int:
+    return state["log"].count("work") - 1
+
+
+# Counting
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 5])
+def test_a_limit_grants_exactly_so_many_passes(limit: int) -> None:
+    final = bounded(graph(), [loop(limit=limit)]).invoke({"log": []})
+    assert passes(final) == limit
+    assert (final["stop_reason"]["spent"], final["stop_reason"]["limit"]) == (limit, limit)
+
+
+@pytest.mark.parametrize("want", [0, 1, 2])
+def test_a_run_that_needs_no_more_than_its_limit_has_no_stop_reason(want: int) -> None:
+    final = bounded(graph(want=want), [loop(limit=2)]).invoke({"log": []})
+    assert passes(final) == want
+    assert final["stop_reason"] is None
+
+
+async def test_async_runs_count_alike() -> None:
+    final = await bounded(graph(), [loop(limit=3)]).ainvoke({"log": []})
+    assert passes(final) == 3
+    assert final["stop_reason"]["loop"] == "again"
+
+
+def test_a_refused_pass_is_neither_counted_nor_written_to_the_history() -> None:
+    final = bounded(graph(), [loop(limit=1, counter="count", history="past", reason=lambda _: "poor")]).invoke(
+        {"log": []}
+    )
+    assert final["count"] == 1
+    assert final["past"] == ["[Iteration 1] poor"]
+
+
+def test_the_history_is_first_in_first_out_with_a_warning_for_each_dropped_entry(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    declared = loop(limit=5, history="past", history_limit=3, history_entry="{loop} {spent}/{limit} {target}")
+    with caplog.at_level(logging.WARNING, "loopwright.loops"):
+        final = bounded(graph(), [declared]).invoke({"log": []})
+    assert final["past"] == ["again 3/5 work", "again 4/5 work", "again 5/5 work"]
+    assert [record.getMessage() for record in caplog.records].count(
+        "Loop again: history is full, its oldest entry was dropped"
+    ) == 2
+
+
+def test_a_counter_of_the_node_is_left_alone() -> None:
+    def check(state: State) -> dict[str, Any]:
+        return {"log": ["check"], "count": state.get("count", 0) + 10}
+
+    final = bounded(graph(check), [loop(limit=2, counter="count", counter_by="node")]).invoke({"log": [], "count": 5})
+    assert final["count"] == 35
+    assert passes(final) == 2
+
+
+@pytest.mark.parametrize("garbage", [0, -7, 10**9, None, "three"])
+def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_word_is_the_gate_s(garbage: Any) -> None:
+    final = bounded(graph(note("check", count=garbage)), [loop(limit=3, counter="count")]).invoke({"log": []})
+    assert passes(final) == 3
+    assert final["count"] == 3
+
+
+@pytest.mark.parametrize("vandal", ["aaa", "zzz"])
+def test_a_counter_survives_a_node_that_resets_it_in_the_gate_s_own_superstep(vandal: str) -> None:
+    """The vandal runs beside the gate: both write the counter at once, and LangGraph orders writes by the node's name."""
+    builder = graph(**{vandal: note(vandal, count=0)})
+    builder.add_edge("check", vandal)
+    final = bounded(builder, [loop(limit=3, counter="count")]).invoke({"log": []})
+    assert final["log"].count(vandal) == 4
+    assert passes(final) == 3
+    assert final["stop_reason"]["spent"] == 3
+
+
+def test_parallel_requests_of_one_superstep_are_one_pass() -> None:
+    builder = StateGraph(State)
+    for name in ("work", "a", "b", "c"):
+        builder.add_node(name, note(name))
+    builder.add_edge(START, "work")
+    for name in ("a", "b", "c"):
+        builder.add_edge("work", name)
+        builder.add_conditional_edges(name, lambda _: "again", {"again": "work", "done": END})
+    final = bounded(builder, [loop(sources=("a", "b", "c"), limit=2)]).invoke({"log": []})
+    assert passes(final) == 2
+    assert final["log"].count("a") == 3
+
+
+# Limits in the state
+
+
+@pytest.mark.parametrize(("most", "granted"), [(None, 2), (0, 0), (1, 1), (99, 4), (-5, 0)])
+def test_a_limit_from_the_state_stays_under_its_ceiling(most: int | None, granted: int) -> None:
+    app = bounded(graph(), [loop(limit=StateLimit(key="most", default=2, ceiling=4))])
+    assert passes(app.invoke({"log": [], "most": most})) == granted
+
+
+def test_a_missing_limit_takes_the_default() -> None:
+    assert passes(bounded(graph(), [loop(limit=StateLimit(key="most", default=2, ceiling=4))]).invoke({"log": []})) == 2
+
+
+def test_a_limit_that_is_no_number_is_refused_by_name() -> None:
+    app = bounded(graph(), [loop(limit=StateLimit(key="most", default=2, ceiling=4))])
+    with pytest.raises(LoopDeclarationError, match="'again'.*'most' must be a whole number, not 'many'"):
+        app.invoke({"log": [], "most": "many"})
+
+
+def test_a_node_that_raises_the_limit_before_the_first_request_is_heard_and_after_it_is_not() -> None:
+    declared = loop(limit=StateLimit(key="most", default=1, ceiling=9))
+    before, after = bounded(_raising_at(1), [declared]), bounded(_raising_at(2), [declared])
+    assert passes(before.invoke({"log": [], "most": 1})) == 5
+    assert passes(after.invoke({"log": [], "most": 1})) == 1
+
+
+def _raising_at(visit: int) -> StateGraph[Any]:
+    def check(state: State) -> dict[str, Any]:
+        visits = state["log"].count("check") + 1
+        return {"log": ["check"], **({"most": 5} if visits >= visit else {})}
+
+    return graph(check)
+
+
+# Routes
+
+
+def test_a_spent_bound_takes_its_route_and_the_run_still_answers() -> None:
+    builder = graph(answer=note("answer"))
+    builder.add_edge("answer", END)
+    final = bounded(builder, [loop(limit=1, exhausted="answer")]).invoke({"log": []})
+    assert final["log"] == ["work", "check", "work", "check", "answer"]
+
+
+def two_sources() -> StateGraph[Any]:
+    """``work`` goes to the nodes that ``plan`` names; each wants another pass."""
+    builder = StateGraph(State)
+    for name in ("work", "a", "b", "after_a", "after_b"):
+        builder.add_node(name, note(name))
+    builder.add_edge(START, "work")
+    builder.add_conditional_edges("work", lambda state: list(state["plan"]), ["a", "b"])
+    for name in ("a", "b"):
+        builder.add_conditional_edges(name, lambda _: "again", {"again": "work", "done": END})
+    return builder
+
+
+BY_SOURCE = {"a": "after_a", "b": "after_b"}
+
+
+@pytest.mark.parametrize("source", ["a", "b"])
+def test_every_source_has_its_own_route_when_the_bound_is_spent(source: str) -> None:
+    app = bounded(two_sources(), [loop(sources=("a", "b"), limit=1, exhausted=BY_SOURCE)])
+    assert app.invoke({"log": [], "plan": source})["log"] == ["work", source, "work", source, f"after_{source}"]
+
+
+def test_two_sources_refused_in_one_superstep_take_both_routes_once() -> None:
+    app = bounded(two_sources(), [loop(sources=("a", "b"), limit=1, exhausted=BY_SOURCE)])
+    final = app.invoke({"log": [], "plan": "ab"})
+    assert passes(final) == 1
+    assert sorted(final["log"][-2:]) == ["after_a", "after_b"]
+    assert [final["log"].count(name) for name in ("after_a", "after_b")] == [1, 1]
+
+
+def test_requests_of_an_abandoned_run_do_not_steer_the_next_one() -> None:
+    """The first run stops between the note of who asked and the gate; the second asks from elsewhere."""
+    declared = loop(sources=("a", "b"), limit=0, exhausted=BY_SOURCE)
+    app = bounded(two_sources(), [declared], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    app.invoke({"log": [], "plan": "a"}, config, interrupt_before=["loop.again"])
+    assert app.get_state(config).next == ("loop.again",)
+    assert app.invoke({"log": [], "plan": "b"}, config)["log"][-2:] == ["b", "after_b"]
+
+
+def two_loops() -> StateGraph[Any]:
+    builder = StateGraph(State)
+    for name in ("left", "right"):
+        builder.add_node(name, note(name))
+        builder.add_edge(START, name)
+        builder.add_conditional_edges(name, lambda _, name=name: name, [name, END])
+    return builder
+
+
+def test_two_loops_that_stop_in_one_superstep_are_both_named() -> None:
+    loops = [Loop(name=name, target=name, sources=(name,), limit=2) for name in ("left", "right")]
+    stops = bounded(two_loops(), loops).invoke({"log": []})["stop_reason"]
+    assert isinstance(stops, list)
+    assert sorted(stop["loop"] for stop in stops) == ["left", "right"]
+    assert len({stop["step"] for stop in stops}) == 1
+
+
+def test_of_two_loops_that_stop_one_after_the_other_the_later_is_named() -> None:
+    loops = [Loop(name=name, target=name, sources=(name,), limit=n) for n, name in enumerate(("left", "right"))]
+    stop = bounded(two_loops(), loops).invoke({"log": []})["stop_reason"]
+    assert stop["loop"] == "right"
+
+
+def test_a_stalled_loop_takes_its_own_route_or_that_of_a_spent_bound() -> None:
+    for route, last in (("other", "other"), (None, "answer")):
+        builder = graph(answer=note("answer"), other=note("other"))
+        if route is None:
+            builder = graph(answer=note("answer"))
+        declared = loop(limit=9, exhausted="answer", stall=Stall(key=lambda state: state["plan"], route=route))
+        final = bounded(builder, [declared]).invoke({"log": [], "plan": "same"})
+        assert passes(final) == 1
+        assert final["log"][-1] == last
+        assert final["stop_reason"]["outcome"] == "stalled"
+        assert (final["stop_reason"]["spent"], final["stop_reason"]["limit"]) == (1, 9)
+
+
+def test_a_loop_that_makes_progress_does_not_stall() -> None:
+    def check(state: State) -> dict[str, Any]:
+        return {"log": ["check"], "plan": f"plan {len(state['log'])}"}
+
+    final = bounded(graph(check), [loop(limit=3, stall=Stall(key=lambda state: state["plan"]))]).invoke({"log": []})
+    assert passes(final) == 3
+    assert final["stop_reason"]["outcome"] == "exhausted"
+
+
+# Scopes
+
+
+def nested(inner: Loop, outer: Loop) -> BoundedGraph:
+    """``plan -> step``, step asks for itself, then for the plan, for ever."""
+    builder = StateGraph(State)
+    for name in ("plan", "step", "judge", "answer"):
+        builder.add_node(name, note(name))
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "step")
+    builder.add_conditional_edges("step", lambda _: "step", ["step", "judge"])
+    builder.add_conditional_edges("judge", lambda _: "plan", ["plan", "answer"])
+    return bounded(builder, [inner, outer])
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(0, 0), (1, 0), (0, 2), (2, 1), (3, 2)])
+def test_a_scoped_loop_gets_its_limit_in_every_outer_pass(inside: int, outside: int) -> None:
+    app = nested(
+        Loop(name="inner", target="step", sources=("step",), limit=inside, exhausted="judge", scope="outer"),
+        Loop(name="outer", target="plan", sources=("judge",), limit=outside, exhausted="answer"),
+    )
+    log = app.invoke({"log": []})["log"]
+    assert log == (["plan", *["step"] * (inside + 1), "judge"] * (outside + 1)) + ["answer"]
+    runs = app.certificate.max_runs_by_node
+    assert runs["step"] is not None and runs["step"] >= log.count("step")
+    assert app.certificate.max_supersteps is not None
+    assert app.certificate.max_supersteps >= len(log) + (inside + 1) * (outside + 1) + outside + 1
+
+
+def test_an_unscoped_inner_loop_gets_its_limit_once_in_a_run() -> None:
+    app = nested(
+        Loop(name="inner", target="step", sources=("step",), limit=2, exhausted="judge"),
+        Loop(name="outer", target="plan", sources=("judge",), limit=2, exhausted="answer"),
+    )
+    assert app.invoke({"log": []})["log"].count("step") == 5
+
+
+def test_three_levels_of_scopes_grant_exactly_the_certificate_s_product() -> None:
+    """A middle loop's own count starts over; the inner one must still tell its passes apart, or it would never end."""
+    builder = StateGraph(State)
+    for name in ("a", "b", "c", "d", "e"):
+        builder.add_node(name, note(name))
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "b")
+    builder.add_edge("b", "c")
+    for source, target in (("c", "c"), ("d", "b"), ("e", "a")):
+        builder.add_conditional_edges(source, lambda _: "go", {"go": target, "done": END})
+    loops = [
+        Loop(name="inner", target="c", sources=("c",), limit=1, exhausted="d", scope="middle"),
+        Loop(name="middle", target="b", sources=("d",), limit=2, exhausted="e", scope="outer"),
+        Loop(name="outer", target="a", sources=("e",), limit=2),
+    ]
+    app = bounded(builder, loops)
+    log = app.invoke({"log": []})["log"]
+    assert [log.count(name) for name in "abe"] == [3, 3 * 3, 3]
+    # The inner loop has one pass before the first middle pass and one in each of the six.
+    assert log.count("c") == 3 * 3 + 7
+    for name in "abcde":
+        assert app.certificate.max_runs_by_node[name] >= log.count(name)  # type: ignore[operator]
+
+
+# Waiting, messages, events
+
+
+def test_a_sync_backoff_waits_before_each_granted_pass_and_not_before_a_refused_one() -> None:
+    app = bounded(graph(), [loop(limit=2, backoff=Backoff(initial=0.03, factor=2))])
+    started = time.perf_counter()
+    events = [chunk for chunk in app.stream({"log": []}, stream_mode="custom")]
+    assert time.perf_counter() - started >= 0.09
+    assert [event["waited"] for event in events] == [0.03, 0.06, 0.0]
+
+
+async def test_an_async_backoff_leaves_the_event_loop_free() -> None:
+    app = bounded(graph(), [loop(limit=2, backoff=Backoff(initial=0.05, factor=1))])
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.005)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    started = time.perf_counter()
+    await app.ainvoke({"log": []})
+    assert time.perf_counter() - started >= 0.1
+    ticking.cancel()
+    assert ticks >= 5
+
+
+def test_log_lines_follow_the_loop_s_templates(caplog: pytest.LogCaptureFixture) -> None:
+    messages = LoopMessages(
+        granted=("{loop}: {reason} [{spent}/{limit}]", "into {target}"), exhausted="{loop} done after {spent}"
+    )
+    app = bounded(graph(), [loop(limit=1, reason=lambda _: "too {vague}", messages=messages)])
+    with caplog.at_level(logging.INFO, "loopwright.loops"):
+        app.invoke({"log": []})
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("INFO", "again: too {vague} [1/1]"),
+        ("INFO", "into work"),
+        ("WARNING", "again done after 1"),
+    ]
+
+
+def test_a_stall_has_its_own_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "loopwright.loops"):
+        bounded(graph(), [loop(stall=Stall(key=lambda _: 0))]).invoke({"log": []})
+    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
+    assert caplog.records[-1].getMessage().startswith("Loop again: no progress")
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_every_decision_is_an_event_on_the_custom_stream(mode: str) -> None:
+    app = bounded(graph(), [loop(limit=1, reason=lambda state: f"{len(state['log'])} so far")])
+    if mode == "sync":
+        raw = [*app.stream({"log": []}, stream_mode="custom")]
+    else:
+        raw = [chunk async for chunk in app.astream({"log": []}, stream_mode="custom")]
+    events = [run_event.validate_python(chunk) for chunk in raw]
+    assert all(isinstance(event, LoopDecided) for event in events)
+    shown = [event.model_dump(exclude={"at"}) for event in events]
+    same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0}
+    assert shown == [
+        {**same, "decision": "granted", "reason": "2 so far", "goto": ["work"], "step": 3},
+        {**same, "decision": "exhausted", "reason": "4 so far", "goto": [END], "step": 6},
+    ]
+
+
+def test_the_stop_reason_says_what_was_wanted_and_when() -> None:
+    final = bounded(graph(), [loop(limit=1, reason=lambda _: "still poor")]).invoke({"log": []})
+    assert final["stop_reason"] == {
+        "loop": "again", "outcome": "exhausted", "limit": 1, "spent": 1, "reason": "still poor", "step": 6
+    }  # fmt: skip
+
+
+# Threads: new input, resume, interrupt, fork
+
+
+def test_two_turns_on_one_thread_each_get_their_passes_and_the_stop_reason_is_cleared() -> None:
+    app = bounded(
+        graph(lambda state: {"log": ["check"], "want": 0}), [loop(limit=2, counter="count", history="past")],
+        checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    config: Any = {"configurable": {"thread_id": "t"}}
+    first = app.invoke({"log": []}, config)
+    assert (passes(first), first["count"], len(first["past"])) == (2, 2, 2)
+    second = app.invoke({"log": ["turn two"]}, config)
+    turn = second["log"][second["log"].index("turn two") :]
+    assert turn.count("work") == 3
+    assert (second["count"], second["past"]) == (2, ["[Iteration 1] no reason given", "[Iteration 2] no reason given"])
+    third = bounded(graph(want=0), [loop(limit=2)], checkpointer=app.checkpointer).invoke({"log": []}, config)
+    assert third["stop_reason"] is None
+
+
+def test_a_resume_goes_on_with_the_passes_that_are_left() -> None:
+    app = bounded(graph(), [loop(limit=3)], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    app.invoke({"log": []}, config, interrupt_after=["loop.again"])
+    for _ in range(9):
+        if not app.get_state(config).next:
+            break
+        app.invoke(None, config, interrupt_after=["loop.again"])
+    assert passes(app.get_state(config).values) == 3
+
+
+def test_the_answer_to_an_interrupt_does_not_reset_the_count() -> None:
+    def check(_state: State) -> dict[str, Any]:
+        return {"log": ["check", str(interrupt("again?"))]}
+
+    app = bounded(graph(check), [loop(limit=2)], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    state = app.invoke({"log": []}, config)
+    asked = 0
+    while "__interrupt__" in state and asked < 9:
+        asked += 1
+        state = app.invoke(Command(resume="yes"), config)
+    assert asked == 3
+    assert passes(state) == 2
+    assert state["stop_reason"]["spent"] == 2
+
+
+def test_a_fork_goes_on_with_the_ledger_of_its_checkpoint() -> None:
+    app = bounded(graph(), [loop(limit=3)], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    app.invoke({"log": []}, config)
+    history = [*app.get_state_history(config)]
+    # After the second granted pass, before its work.
+    before = next(state for state in history if state.next == ("work",) and state.values["log"].count("work") == 2)
+    forked = app.update_state(before.config, {"log": ["forked"]})
+    final = app.invoke(None, forked)
+    assert "forked" in final["log"]
+    assert passes(final) == 3
+    assert final["stop_reason"]["spent"] == 3
+
+
+# Reducers
+
+
+def test_the_ledger_s_reducer_lets_no_count_fall_unless_a_new_run_starts() -> None:
+    old: dict[str, Spend] = {"x": Spend(spent=2, limit=3, refused=0, pass_of=1)}
+    assert merge_ledger(old, {"x": Spend(spent=1, limit=3, refused=0, pass_of=1)}) == old
+    later = Spend(spent=1, limit=3, refused=0, pass_of=2)
+    assert merge_ledger(old, {"x": later}) == {"x": later}
+    assert merge_ledger(old, {"y": later}) == {**old, "y": later}
+    assert merge_ledger(old, {"": {}}) == {}
+
+
+def test_requests_join_by_loop_and_an_empty_list_clears() -> None:
+    assert merge_requests({"x": ["b"]}, {"x": ["a", "b"], "y": ["c"]}) == {"x": ["a", "b"], "y": ["c"]}
+    assert merge_requests({"x": ["b"], "y": ["c"]}, {"x": []}) == {"x": [], "y": ["c"]}
+
+
+def stop(loop: str, step: int) -> StopReason:
+    return StopReason(loop=loop, outcome="exhausted", limit=1, spent=1, reason="", step=step)
+
+
+def test_stop_reasons_of_one_superstep_become_a_list() -> None:
+    assert merge_stop_reason(None, stop("a", 1)) == stop("a", 1)
+    assert merge_stop_reason(stop("a", 1), stop("b", 1)) == [stop("a", 1), stop("b", 1)]
+    assert merge_stop_reason([stop("a", 1), stop("b", 1)], stop("c", 1)) == [stop("a", 1), stop("b", 1), stop("c", 1)]
+    assert merge_stop_reason([stop("a", 1), stop("b", 1)], stop("c", 2)) == stop("c", 2)
+
+
+def test_a_new_run_clears_the_stop_reason_and_a_subgraph_without_one_does_not() -> None:
+    assert merge_stop_reason(stop("a", 1), NO_STOP) is None
+    assert merge_stop_reason(None, NO_STOP) is None
+    assert merge_stop_reason(stop("a", 1), None) == stop("a", 1)
+
+
+def test_a_stop_reason_that_the_user_s_own_node_wrote_is_replaced() -> None:
+    assert merge_stop_reason("max_tokens", stop("a", 1)) == stop("a", 1)
+    assert merge_stop_reason(stop("a", 1), "max_tokens") == "max_tokens"

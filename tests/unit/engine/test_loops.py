@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from loopwright.engine.loops import END, Backoff, Loop, Spend, Stall, StateLimit, decide, fingerprint
+from loopwright.errors import LoopDeclarationError
+
+
+def loop(**fields: object) -> Loop:
+    return Loop(**{"name": "x", "target": "a", "sources": ("b",), "limit": 2, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"name": ""}, "must not be empty"),
+        ({"name": ".start"}, "begin with a dot"),
+        ({"name": "a:b"}, "':'"),
+        ({"name": "a|b"}, "'|'"),
+        ({"name": "a\nb"}, "line break"),
+        ({"sources": ()}, "at least one source"),
+        ({"limit": -1}, "from 0 up, not -1"),
+        ({"limit": True}, "from 0 up, not True"),
+        ({"limit": StateLimit(key="k", default=1, ceiling=-1)}, "from 0 up"),
+        ({"history_limit": 0}, "history_limit must be at least 1, not 0"),
+        ({"scope": "x"}, "its own scope"),
+        ({"exhausted": {"b": END, "c": END}}, "exactly the sources ['b']"),
+        ({"exhausted": {}}, "exactly the sources ['b']"),
+    ],
+)
+def test_a_contradictory_declaration_is_refused(fields: dict[str, object], says: str) -> None:
+    with pytest.raises(LoopDeclarationError) as caught:
+        loop(**fields)
+    assert says in str(caught.value)
+    assert caught.value.loop == fields.get("name", "x")
+    assert "\n" not in str(caught.value)
+
+
+def test_one_source_may_be_given_without_a_tuple_and_repeated_sources_count_once() -> None:
+    assert loop(sources="b").sources == ("b",)
+    assert loop(sources=["b", "c", "b"]).sources == ("b", "c")
+
+
+def test_fallbacks_lists_every_route_of_a_refused_pass_once() -> None:
+    assert loop().fallbacks == (END,)
+    assert loop(exhausted="f", stall=Stall(key=len)).fallbacks == ("f",)
+    by_source = loop(sources=("b", "c", "d"), exhausted={"b": "f", "c": "g", "d": "f"}, stall=Stall(key=len, route="h"))
+    assert by_source.fallbacks == ("f", "g", "h")
+
+
+def test_ceiling_and_limit_text_of_both_kinds_of_limit() -> None:
+    assert (loop().ceiling, loop().limit_text) == (2, "2")
+    by_state = loop(limit=StateLimit(key="most", default=2, ceiling=7))
+    assert (by_state.ceiling, by_state.limit_text) == (7, "most, at most 7")
+
+
+@pytest.mark.parametrize(
+    ("state", "limit"),
+    [({}, 3), ({"k": None}, 3), ({"k": 0}, 0), ({"k": 4}, 4), ({"k": 99}, 5), ({"k": -3}, 0)],
+)
+def test_a_state_limit_is_read_under_its_ceiling(state: dict[str, object], limit: int) -> None:
+    assert StateLimit(key="k", default=3, ceiling=5).resolve(state) == limit
+
+
+def test_a_default_over_the_ceiling_is_cut_too() -> None:
+    assert StateLimit(key="k", default=9, ceiling=5).resolve({}) == 5
+
+
+@pytest.mark.parametrize("value", ["3", 2.5, True, float("nan"), [3]])
+def test_a_state_limit_that_is_no_whole_number_is_refused_by_the_loop_s_name(value: object) -> None:
+    with pytest.raises(LoopDeclarationError, match="loop 'x'.*'k' must be a whole number"):
+        decide(loop(limit=StateLimit(key="k", default=3, ceiling=5)), {"k": value}, {}, {})
+
+
+def test_backoff_grows_by_its_factor_up_to_its_maximum() -> None:
+    backoff = Backoff(initial=0.5, factor=3, maximum=10)
+    assert [backoff.seconds(spent) for spent in range(5)] == [0.5, 1.5, 4.5, 10, 10]
+
+
+def decisions(declared: Loop, requests: int, state: dict[str, object] | None = None) -> list[str]:
+    ledger: dict[str, Spend] = {}
+    found = []
+    for _ in range(requests):
+        verdict = decide(declared, state or {}, state or {}, ledger)
+        ledger[declared.name] = verdict.spend
+        found.append(verdict.decision)
+    return found
+
+
+@pytest.mark.parametrize(("limit", "requests"), [*itertools.product(range(4), range(6))])
+def test_exactly_limit_requests_are_granted(limit: int, requests: int) -> None:
+    granted = min(limit, requests)
+    assert decisions(loop(limit=limit), requests) == ["granted"] * granted + ["exhausted"] * (requests - granted)
+
+
+def test_a_refusal_changes_nothing_but_the_count_of_refusals() -> None:
+    first = decide(loop(limit=1), {}, {}, {}).spend
+    second = decide(loop(limit=1), {}, {}, {"x": first})
+    assert second.decision == "exhausted"
+    assert second.spend == {**first, "refused": 1}
+
+
+def test_decide_leaves_the_ledger_that_it_reads_alone() -> None:
+    ledger = {"x": decide(loop(), {}, {}, {}).spend}
+    before = json.dumps(ledger)
+    decide(loop(), {}, {}, ledger)
+    assert json.dumps(ledger) == before
+
+
+def test_the_limit_of_the_state_is_frozen_at_the_first_request() -> None:
+    declared = loop(limit=StateLimit(key="k", default=1, ceiling=9))
+    first = decide(declared, {"k": 1}, {}, {})
+    assert first.decision == "granted"
+    assert decide(declared, {"k": 9}, {}, {"x": first.spend}).decision == "exhausted"
+
+
+def test_a_stall_is_an_equal_key_at_two_requests_in_a_row() -> None:
+    declared = loop(limit=9, stall=Stall(key=lambda view: view["plan"]))
+    plans = ["a", "b", "a", "a", "c"]
+    ledger: dict[str, Spend] = {}
+    found = []
+    for plan in plans:
+        verdict = decide(declared, {}, {"plan": [plan]}, ledger)
+        ledger["x"] = verdict.spend
+        found.append(verdict.decision)
+    assert found == ["granted", "granted", "granted", "stalled", "granted"]
+    assert ledger["x"]["spent"] == 4
+
+
+def test_a_spent_bound_is_exhausted_even_where_nothing_moves() -> None:
+    assert decisions(loop(limit=1, stall=Stall(key=lambda _: 0)), 2) == ["granted", "exhausted"]
+
+
+def test_a_scoped_loop_counts_anew_for_every_outer_pass_also_when_the_outer_loop_is_scoped_itself() -> None:
+    """Three levels: the middle loop's own count falls back to 1, so it cannot tell one of its passes from another."""
+    outer = loop(name="outer", limit=2)
+    middle = loop(name="middle", limit=2, scope="outer")
+    inner = loop(name="inner", limit=1, scope="middle")
+    ledger: dict[str, Spend] = {}
+
+    def ask(declared: Loop) -> str:
+        verdict = decide(declared, {}, {}, ledger)
+        ledger[declared.name] = verdict.spend
+        return verdict.decision
+
+    seen: list[str] = []
+    for _ in range(3):
+        for _ in range(3):
+            seen += [ask(inner), ask(inner)]
+            ask(middle)
+        ask(outer)
+    # Scopes of the inner loop: one before the first middle pass and one for each of the six; a refused one opens none.
+    assert seen.count("granted") == 7
+    assert ledger["middle"].get("total") == 6
+    assert [ledger[name]["spent"] for name in ("outer", "middle")] == [2, 2]
+
+
+class Point(BaseModel):
+    x: int
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ([1, 2], [2, 1], False),
+        ({1, 2, 3}, {3, 2, 1}, True),
+        (Point(x=1), Point(x=1), True),
+        (Point(x=1), Point(x=2), False),
+        ({("a", 1): 1}, {("a", 1): 1}, True),
+        ({("a", 1): 1}, {("a", 1): 2}, False),
+        ({1: "a", "b": 2}, {1: "a", "b": 2}, True),
+        (None, "null", False),
+        ("1", 1, False),
+    ],
+)
+def test_fingerprints_compare_content(one: object, other: object, equal: bool) -> None:
+    assert (fingerprint(one) == fingerprint(other)) is equal
+
+
+def test_a_value_that_holds_itself_has_a_fingerprint() -> None:
+    ring: list[object] = []
+    ring.append(ring)
+    assert fingerprint(ring) == fingerprint(ring)

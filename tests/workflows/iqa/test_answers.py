@@ -1,0 +1,329 @@
+"""Answers by rules, from evidence that is written here by hand: which words lead to which answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopwright.errors import UnknownNameError
+from loopwright.workflows.iqa.answers import OTHER_ANSWER, answer
+from loopwright.workflows.iqa.choices import UNABLE, parse_choice
+from loopwright.workflows.iqa.claims import (
+    ComparisonClaim,
+    DistortionClaim,
+    LevelClaim,
+    SeverityClaim,
+    ToolClaim,
+    YesNoClaim,
+    asks_yes_no,
+    read_option,
+    read_question,
+    says_cannot_tell,
+)
+from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
+
+FULL = "Full-Reference"
+
+
+def finding(name, severity, confidence=0.9):
+    return DistortionFinding(
+        type=name,
+        severity=severity,
+        confidence=confidence,
+        explanation=f"{name} is {severity}: 2.5 units.",
+        measured={"value": 2.5},
+    )
+
+
+def evidence(*found, score=3.2, scope="Global", **fields):
+    """What an executor would hand over that looked for everything."""
+    findings = [finding(name, severity) for name, severity in found]
+    log = ToolLog(tool="MDSI", region=scope, raw=0.35, score=score)
+    return ExecutorOutput(
+        **{
+            "distortion_set": {scope: [item.type for item in findings]},
+            "distortion_analysis": {scope: findings},
+            "selected_tools": ["MDSI", "GMSD"],
+            "quality_scores": {} if score is None else {"MDSI": score, "GMSD": 3.0},
+            "tool_logs": [] if score is None else [log, ToolLog(tool="GMSD", region=scope, raw=0.05, score=3.0)],
+            "primary_tool": "MDSI",
+            **fields,
+        }
+    )
+
+
+def asked(query, what, mode="explanation", **fields):
+    return answer(query, PlannerOutput(**{"answer_mode": mode, "reference_mode": FULL, **fields}), what)
+
+
+def chosen(query, what, **fields):
+    return asked(query, what, mode="mcq", **fields).final_answer
+
+
+BLURRED = evidence(("gaussian blur", "severe"), ("noise", "slight"))
+CLEAN = evidence(score=4.8)
+
+
+class TestScoring:
+    def test_level_number_and_reasons(self):
+        result = asked("Rate it", BLURRED, mode="scoring")
+        assert (result.final_answer, result.quality_score) == ("Fair", 3.2)
+        for part in ("MDSI", "0.35", "3.20", "GMSD 3.00", "gaussian blur is severe", "the whole image"):
+            assert part in result.quality_reasoning
+        assert result.used_evidence["tool_scores"] == {"MDSI": 3.2, "GMSD": 3.0}
+        assert result.used_evidence["distortions"][0] == {
+            "scope": "Global",
+            "type": "gaussian blur",
+            "severity": "severe",
+        }
+
+    @pytest.mark.parametrize(
+        ("score", "level"), [(1.2, "Bad"), (2.2, "Poor"), (2.8, "Fair"), (3.8, "Good"), (4.9, "Excellent")]
+    )
+    def test_every_level_can_be_reached(self, score, level):
+        assert asked("Rate it", evidence(score=score), mode="scoring").final_answer == level
+
+    def test_no_score_is_no_guess(self):
+        off = {"plan": {"tool_execution": False, "tool_selection": False}}
+        result = asked("Rate it", evidence(score=None), mode="scoring", **off)
+        assert (result.final_answer, result.quality_score) == (UNABLE, None)
+        assert "The plan ran no quality tool" in result.quality_reasoning
+
+    def test_the_reasons_name_a_failed_tool_an_abstention_and_a_contradiction(self):
+        logs = [
+            ToolLog(tool="MDSI", raw=0.1, score=4.8),
+            ToolLog(tool="GMSD", raw=0.3, score=1.1),
+            ToolLog(tool="SSIM", error="boom"),
+        ]
+        what = evidence(
+            score=4.8, tool_logs=logs, quality_scores={"MDSI": 4.8, "GMSD": 1.1}, notes=["Detection abstained: bokeh."]
+        )
+        said = asked("Rate it", what, mode="scoring").quality_reasoning
+        assert "GMSD contradicts MDSI" in said
+        assert "Tool SSIM failed: boom." in said
+        assert "Detection abstained: bokeh." in said
+        assert "No distortion was found" not in said
+
+
+class TestExplanation:
+    def test_what_is_wrong_lists_the_strongest_first(self):
+        said = asked("What is wrong with it?", evidence(("noise", "slight"), ("jpeg", "extreme"))).final_answer
+        assert said.index("extreme JPEG compression (measured 2.5)") < said.index("slight noise")
+
+    def test_nothing_wrong(self):
+        assert asked("What is wrong with it?", CLEAN).final_answer == "No distortion found in the whole image."
+
+    def test_an_abstention_is_not_a_clean_image(self):
+        said = asked("What is wrong with it?", evidence(notes=["Detection abstained: bokeh."])).final_answer
+        assert said.startswith(UNABLE)
+
+    def test_detection_without_analysis_names_no_strength(self):
+        off = {"plan": {"distortion_analysis": False}}
+        said = asked("What is wrong?", evidence(("noise", "severe"), distortion_analysis={}), **off).final_answer
+        assert said == "Found in the whole image, strongest first: noise. How strong was not analysed."
+
+    @pytest.mark.parametrize(
+        ("query", "start"),
+        [
+            ("Is the car sharp?", "No: severe gaussian blur in the whole image"),
+            ("Is it blurry?", "Yes: severe gaussian blur"),
+            ("Is there any motion blur?", "No"),
+            ("Is it in focus?", "No: severe gaussian blur"),
+            ("Is it free of noise?", "No: slight noise"),
+            ("Does it have noise?", "Yes: slight noise"),
+            ("Is it noisy?", "Yes: slight noise"),
+            ("Are there compression artifacts?", "No: no compression found"),
+            ("Is it overexposed?", "No"),
+            ("Is this image distorted?", "Yes: severe gaussian blur"),
+            ("Is it good?", "No: the quality is fair (3.2 of 5)"),
+            ("Is the quality acceptable?", "Yes: the quality is fair"),
+            ("Is the quality bad?", "No: the quality is fair"),
+        ],
+    )
+    def test_yes_or_no(self, query, start):
+        assert asked(query, BLURRED).final_answer.startswith(start)
+
+    def test_a_sharp_picture_is_sharp(self):
+        result = asked("Is the car sharp?", CLEAN)
+        assert result.final_answer == "Yes: no blur found in the whole image."
+        assert "Measured on the whole image" in result.quality_reasoning
+
+    def test_a_region_is_named(self):
+        assert "in the region 1,2,30,40" in asked("Is it sharp?", evidence(scope="region 1,2,30,40")).final_answer
+
+    def test_no_evidence_is_no_answer(self):
+        off = {"plan": {"distortion_detection": False, "distortion_analysis": False}}
+        nothing = evidence(distortion_set={}, distortion_analysis={})
+        assert asked("Is it sharp?", nothing, **off).final_answer.startswith(UNABLE)
+        assert asked("How severe is the noise?", nothing, **off).final_answer.startswith(UNABLE)
+
+    def test_how_severe(self):
+        assert asked("How severe is the blur?", BLURRED).final_answer == "Severe gaussian blur in the whole image."
+        assert asked("How severe is the blur?", CLEAN).final_answer == "No blur in the whole image."
+
+    def test_how_good(self):
+        assert asked("How good is it?", BLURRED).final_answer.startswith("Fair (3.2 of 5). Found")
+
+    def test_other_questions(self):
+        assert asked("Who won?", ExecutorOutput(), query_type="Other").final_answer == OTHER_ANSWER
+
+
+class TestComparison:
+    @pytest.mark.parametrize(
+        ("query", "start"),
+        [
+            ("Is it worse than the reference?", "Yes: the reference is better"),
+            ("Is it better than the reference?", "No: the reference is better"),
+            ("Is the reference better?", "Yes: the reference is better"),
+            ("Which is better?", "The reference is better"),
+        ],
+    )
+    def test_a_distorted_image(self, query, start):
+        assert asked(query, BLURRED).final_answer.startswith(start)
+
+    def test_an_identical_image(self):
+        assert asked("Is it worse than the reference?", CLEAN).final_answer.startswith(
+            "No: the image and its reference look the same"
+        )
+
+    def test_a_score_alone_tells_worse(self):
+        off = {"plan": {"distortion_detection": False, "distortion_analysis": False}}
+        only_score = evidence(score=3.0, distortion_set={}, distortion_analysis={})
+        assert "is worse" in asked("Which is better?", only_score, **off).final_answer
+
+    def test_without_a_reference_there_is_no_comparison(self):
+        result = asked("Is it worse than the reference?", BLURRED, reference_mode="No-Reference")
+        assert result.final_answer == f"{UNABLE}: there is no reference image to compare with."
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("query", "letter"),
+        [
+            ("Which distortion is strongest?\nA. Noise\nB. Blur\nC. Cannot tell", "B"),
+            ("Which distortion is strongest? A) noise B) gaussian blur C) compression", "B"),
+            ("What is the main distortion? (A) Compression (B) Contrast (C) Blurs", "C"),
+            ("Which distortion is weakest? A. Noise B. Blur", "A"),
+            ("Which distortion is not present? A. Noise B. Blur C. Compression", "C"),
+            ("How severe is the blur? A. slight B. moderate C. severe D. extreme", "C"),
+            ("How severe is the blur? A. mild B. medium C. heavy", "C"),
+            ("How severe is the noise? A. none B. slight C. severe", "B"),
+            ("How severe is the JPEG compression? A. none B. slight C. severe", "A"),
+            ("Is the image blurry? A. Yes B. No", "A"),
+            ("Is the image sharp? A. Yes B. No", "B"),
+            ("Is the image free of compression artifacts? A. Yes B. No C. Cannot tell", "A"),
+            ("What is the overall quality? A. Bad B. Poor C. Fair D. Good E. Excellent", "C"),
+            ("What is the overall quality? A. Excellent B. Good C. Fair D. Poor E. Bad", "C"),
+            ("Rate the quality from 1 to 5. A. 1 B. 2 C. 3 D. 4 E. 5", "C"),
+            ("How is the quality? A. High B. Medium C. Low", "B"),
+            ("How is it compared with the reference? A. Better B. Worse C. The same", "B"),
+            ("Which is better? A. The reference B. The distorted image", "A"),
+            ("Which tool suits best? A. PSNR B. MDSI C. NIQE", "B"),
+            ("What do you see? A. Severe blur B. Slight blur", "A"),
+            ("What do you see? A. No noise B. A blurred image", "B"),
+        ],
+    )
+    def test_the_letter_that_the_evidence_bears_out(self, query, letter):
+        assert chosen(query, BLURRED) == letter
+
+    @pytest.mark.parametrize("words", ["Cannot tell", "None of the above", "Unsure", "Can't tell", "Not sure", "None"])
+    def test_the_way_out_has_the_letter_it_is_listed_with(self, words):
+        assert chosen(f"What is the main distortion? A. Banding B. {words} C. Compression", BLURRED) == "B"
+        assert chosen(f"What is the main distortion? A. {words} B. Blur C. Compression", BLURRED) == "B"
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "What is the main distortion? A. Banding B. Compression",
+            "Where was it taken? A. in Rome B. in Oslo",
+            "Which is it? A. Blur B. Blurred C. Noise",
+            "What is the overall quality? A. Bad B. Excellent",
+        ],
+    )
+    def test_never_a_guess(self, query):
+        assert chosen(query, BLURRED) == UNABLE
+
+    def test_cannot_tell_is_no_option_unless_listed(self):
+        assert chosen("Is it noisy or blurred? I cannot tell. A. noise B. blur", BLURRED) == "B"
+
+    def test_none_is_an_answer_of_its_own_for_a_clean_image(self):
+        assert chosen("Which distortion is there? A. Blur B. Noise C. None", CLEAN) == "C"
+
+    def test_a_plan_that_looked_for_nothing_leaves_the_question_open(self):
+        off = {"plan": {"distortion_detection": False, "distortion_analysis": False}}
+        nothing = evidence(distortion_set={}, distortion_analysis={})
+        assert chosen("Is it blurry? A. Yes B. No", nothing, **off) == UNABLE
+
+    def test_no_options_at_all(self):
+        assert chosen("Which one?", BLURRED) == UNABLE
+
+    def test_the_reasons_name_the_option(self):
+        said = asked("Main distortion? A. Noise B. Blur", BLURRED, mode="mcq").quality_reasoning
+        assert said.startswith("The evidence bears out B (Blur).")
+
+
+class TestReplies:
+    OPTIONS = {"A": "Noise", "B": "Blur", "C": "Cannot tell"}  # noqa: RUF012
+
+    @pytest.mark.parametrize(
+        ("reply", "letter"),
+        [("B", "B"), ("b.", "B"), ("(B) Blur", "B"), ("B) Blur", "B"), ("Option B", "B"), ("Answer: B", "B"), ("Blur", "B"),
+         ("cannot tell", "C"), ("Unable to determine", UNABLE), ("A: Noise", "A")],
+    )  # fmt: skip
+    def test_the_forms_of_a_letter(self, reply, letter):
+        assert parse_choice(reply, self.OPTIONS) == letter
+
+    @pytest.mark.parametrize("reply", ["D", "E.", "(D) Banding", "Compression", "Can you repeat?", "Both", "A cat", ""])
+    def test_what_is_no_option_is_an_error(self, reply):
+        with pytest.raises(UnknownNameError, match="option"):
+            parse_choice(reply, self.OPTIONS)
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("option", "question", "claim"),
+        [
+            ("Yes", "Is it blurry?", YesNoClaim(True)),
+            ("No, it is not", "Is it blurry?", YesNoClaim(False)),
+            ("No noise", "What do you see?", DistortionClaim(("noise",), present=False)),
+            ("Severe motion blur", "What?", DistortionClaim(("motion blur",), severity=Severity.SEVERE)),
+            ("Low contrast", "What?", DistortionClaim(("low contrast",))),
+            ("In focus", "What?", DistortionClaim(("blurs",), present=False)),
+            ("Not sharp", "What?", DistortionClaim(("blurs",), present=True)),
+            ("No distortion", "What?", DistortionClaim((), present=False)),
+            ("Heavy", "How strong is the noise?", SeverityClaim(Severity.SEVERE)),
+            ("Poor quality", "How is it?", LevelClaim(frozenset({2}))),
+            ("4 stars", "Rate it", LevelClaim(frozenset({4}))),
+            ("mdsi", "Which tool?", ToolClaim("MDSI")),
+            ("The original", "Which is worse?", ComparisonClaim("better")),
+            ("a red bus", "What?", None),
+        ],
+    )
+    def test_options(self, option, question, claim):
+        assert read_option(option, question) == claim
+
+    @pytest.mark.parametrize(
+        ("question", "claim"),
+        [
+            ("Is it sharp?", DistortionClaim(("blurs",), present=False)),
+            ("Isn't it sharp?", DistortionClaim(("blurs",), present=False)),
+            ("Is it not sharp?", DistortionClaim(("blurs",), present=True)),
+            ("Is it well exposed?", DistortionClaim(("brightness change",), present=False)),
+            ("Is anything wrong?", DistortionClaim(())),
+            ("Is it usable?", LevelClaim(frozenset({3, 4, 5}))),
+            ("Is it nice?", None),
+        ],
+    )
+    def test_questions(self, question, claim):
+        assert read_question(question) == claim
+
+    def test_yes_no_questions(self):
+        assert asks_yes_no("I took it at night. Is it noisy?")
+        assert not asks_yes_no("Is it noisy or blurred?")
+        assert not asks_yes_no("What is wrong with it?")
+        assert not asks_yes_no("")
+
+    def test_ways_out(self):
+        assert not says_cannot_tell("No noise")
+        assert not says_cannot_tell("Clearly blurred")
+        assert says_cannot_tell("It cannot be determined")

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from loopwright.workflows.iqa.detection import SURE, detect
+from loopwright.workflows.iqa.distort import LEVELS, distort
+from loopwright.workflows.iqa.distortions import Severity, kind_of
+from loopwright.workflows.iqa.features import measure, measure_pair
+
+TID = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "tid_rebuilt"
+TID_TYPES = {
+    "awgn": "noise",
+    "spatially_correlated_noise": "noise",
+    "high_frequency_noise": "noise",
+    "impulse_noise": "impulse noise",
+    "quantization": "banding",
+    "gaussian_blur": "blurs",
+    "jpeg": "jpeg",
+    "jpeg2000": "jpeg2000",
+    "mean_shift": "brightness change",
+    "contrast_change": "contrast",
+    "saturation_change": "saturation change",
+    "multiplicative_noise": "noise",
+    "chromatic_aberration": "color distortions",
+}
+
+
+def is_right(found: str, expected: str) -> bool:
+    if expected == "noise" and found == "impulse noise":
+        return False
+    return found == expected or kind_of(found) == expected
+
+
+def test_main_distortion_with_reference_is_right_for_95_percent(photographs, main_four, by_table, record_property):
+    wrong, total = [], 0
+    for name, rgb in photographs.items():
+        for kind in main_four:
+            for level in (3, 4, 5):
+                made = by_table(rgb, kind, level)
+                main = detect(measure(made), measure_pair(made, rgb)).main
+                total += 1
+                if main is None or main.type != kind:
+                    wrong.append((name, kind, level, main and main.type))
+    assert total == 96
+    record_property("right", total - len(wrong))
+    assert len(wrong) <= 0.05 * total, wrong
+
+
+def test_main_distortion_without_reference_is_right_where_it_is_stated(photographs, main_four, by_table, record_property):
+    right, stated, total, wrong = 0, 0, 0, []
+    for name, rgb in photographs.items():
+        for kind in main_four:
+            for level in (3, 4, 5):
+                result = detect(measure(by_table(rgb, kind, level)))
+                main = result.main
+                total += 1
+                right += main is not None and main.type == kind
+                if main is None or main.confidence < SURE:
+                    # Not to name it is honest only with the doubt said.
+                    assert result.abstained or main is None
+                    continue
+                stated += 1
+                if main.type != kind:
+                    wrong.append((name, kind, level, main.type, main.confidence))
+    record_property("right", f"{right}/{total}")
+    record_property("stated", f"{stated}, wrong {len(wrong)}")
+    assert len(wrong) <= 0.15 * stated, wrong
+    assert right >= 0.8 * total
+
+
+def test_clean_photographs_have_no_finding(photographs):
+    for name, rgb in photographs.items():
+        assert detect(measure(rgb)).findings == [], name
+        same = detect(measure(rgb), measure_pair(rgb, rgb))
+        assert same.findings == []
+        assert same.abstained is None
+
+
+def test_bokeh_low_key_high_key_and_large_are_no_distortions(photograph):
+    rgb = photograph("astronaut")
+    bokeh = cv2.GaussianBlur(rgb, (0, 0), 6)
+    bokeh[150:350, 150:350] = rgb[150:350, 150:350]
+    low_key = np.zeros_like(rgb)
+    low_key[180:330, 180:330] = rgb[180:330, 180:330]
+    high_key = np.full_like(rgb, 255)
+    high_key[100:400, 150:350] = rgb[100:400, 150:350]
+    large = cv2.resize(rgb, (2048, 2048), interpolation=cv2.INTER_LANCZOS4)
+    for name, image in {"bokeh": bokeh, "low-key": low_key, "high-key": high_key, "large": large}.items():
+        stated = [finding for finding in detect(measure(image)).findings if finding.confidence >= SURE]
+        assert stated == [], name
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+def test_every_kind_is_found_with_a_reference(photograph, kind):
+    for name in ("astronaut", "coffee", "chelsea"):
+        rgb = photograph(name)
+        for level in (3, 5):
+            made = distort(rgb, kind, level, seed=1)
+            result = detect(measure(made), measure_pair(made, rgb))
+            assert result.main is not None
+            assert result.main.type == kind, (name, level)
+            assert result.main.confidence >= SURE
+            assert result.main.severity > Severity.NONE
+            assert result.main.measured
+
+
+def test_blur_and_noise_together_are_both_found(photograph):
+    rgb = photograph("astronaut")
+    made = distort(distort(rgb, "gaussian blur", 3), "gaussian noise", 3)
+    found = {finding.type for finding in detect(measure(made), measure_pair(made, rgb)).findings}
+    assert found == {"gaussian blur", "gaussian noise"}
+
+
+def test_brightness_and_noise_together_are_both_found(photograph):
+    rgb = photograph("chelsea")
+    made = distort((rgb.astype(int) + 25).clip(0, 255).astype(np.uint8), "gaussian noise", 4)
+    found = {finding.type for finding in detect(measure(made), measure_pair(made, rgb)).findings}
+    assert found == {"mean shift", "gaussian noise"}
+
+
+def test_findings_are_ordered_and_explained(photograph):
+    rgb = photograph("coffee")
+    for kind in ("jpeg", "impulse noise", "gaussian blur", "underexposure"):
+        made = distort(rgb, kind, 5)
+        findings = detect(measure(made)).findings
+        strengths = [finding.confidence * finding.severity.rank for finding in findings]
+        assert strengths == sorted(strengths, reverse=True)
+        for finding in findings:
+            assert f"{finding.measured['value']:.3g}" in finding.explanation
+
+
+def test_what_the_eye_cannot_tell_is_not_stated(photograph):
+    dark = distort(photograph("rocket"), "underexposure", 1)
+    result = detect(measure(dark))
+    assert not [finding for finding in result.findings if finding.confidence >= SURE]
+    assert result.abstained is not None
+    assert "without a reference" in result.abstained
+    assert "dark scene" in result.abstained
+    grey = detect(measure(photograph("camera")))
+    assert grey.findings == []
+    assert grey.abstained is not None
+    assert "black-and-white photograph" in grey.abstained
+    blank = detect(measure(np.full((200, 200, 3), 120, np.uint8)))
+    assert "sharpness cannot be judged" in str(blank.abstained)
+
+
+def test_a_shift_of_the_mean_is_found_only_beside_the_reference(photograph):
+    rgb = photograph("chelsea")
+    darker = (rgb.astype(int) - 20).clip(0, 255).astype(np.uint8)
+    assert detect(measure(darker), measure_pair(darker, rgb)).main.type == "mean shift"
+    assert all(finding.confidence < SURE for finding in detect(measure(darker)).findings)
+
+
+def test_a_tiny_difference_is_an_abstention_with_its_size(photograph):
+    rgb = photograph("astronaut")
+    made = np.clip(rgb + np.random.default_rng(0).normal(0, 1.4, rgb.shape), 0, 255).round().astype(np.uint8)
+    result = detect(measure(made), measure_pair(made, rgb))
+    assert result.findings == []
+    assert "differs from its reference by 1.4 grey levels" in str(result.abstained)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not TID.exists(), reason="the data set is not beside the repository")
+def test_types_of_tid_2013(tmp_path, record_property):
+    subprocess.run([sys.executable, str(TID / "make_distorted.py"), str(tmp_path)], check=True, capture_output=True)
+    references = {path.stem: np.asarray(Image.open(path).convert("RGB")) for path in (TID / "refs").glob("*.png")}
+    counts: dict[str, Counter[str]] = {"with": Counter(), "without": Counter()}
+    with (TID / "labels.csv").open() as table:
+        for row in csv.DictReader(table):
+            image = np.asarray(Image.open(tmp_path / "images" / f"{row['name']}.png").convert("RGB"))
+            features, expected = measure(image), TID_TYPES[row["type_name"]]
+            for mode, pair in (("with", measure_pair(image, references[row["ref"]])), ("without", None)):
+                main = detect(features, pair).main
+                good = main is not None and is_right(main.type, expected)
+                stated = main is not None and main.confidence >= SURE
+                counts[mode].update(total=1, right=good, stated=stated, stated_right=stated and good)
+                counts[mode].update({f"{row['type_name']} {'right' if good else 'wrong'}": 1})
+    for mode, count in counts.items():
+        record_property(mode, dict(count))
+    assert counts["with"]["right"] / counts["with"]["total"] >= 0.95
+    assert counts["without"]["stated_right"] / counts["without"]["stated"] >= 0.9
+    assert counts["without"]["right"] / counts["without"]["total"] >= 0.45
+    for name, image in references.items():
+        assert not [finding for finding in detect(measure(image)).findings if finding.confidence >= SURE], name

@@ -1,0 +1,382 @@
+"""The rule planner: first plans, the rules that every plan keeps, and what a replan changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loopwright.errors import InputError, PlannerError, UnknownNameError
+from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.planning import enforce, make_plan
+from loopwright.workflows.iqa.query import read_query
+from loopwright.workflows.iqa.replanning import NOTHING_LEFT, TRIED
+from loopwright.workflows.iqa.schemas import (
+    DistortionFinding,
+    ExecutorOutput,
+    PlanControlFlags,
+    PlannerInput,
+    PlannerOutput,
+    ToolLog,
+)
+from loopwright.workflows.iqa.sufficiency import missing_evidence
+from loopwright.workflows.iqa.tools.registry import all_tools
+
+FULL = [tool.name for tool in all_tools() if tool.reference == "Full-Reference"]
+BLIND = [tool.name for tool in all_tools() if tool.reference == "No-Reference"]
+ALL_ON = {"distortion_detection": True, "distortion_analysis": True, "tool_selection": True, "tool_execution": True}
+
+
+def task(query: str, *feedback: str, reference: bool = False) -> PlannerInput:
+    return PlannerInput(
+        query=query, image_path="a.png", reference_path="r.png" if reference else None, feedback=list(feedback)
+    )
+
+
+def log(tool: str, score: float | None = None, *, region: str = "Global", fallback_for: str | None = None) -> ToolLog:
+    return ToolLog(
+        tool=tool, score=score, raw=score, region=region, fallback_for=fallback_for, error=None if score else "broken"
+    )
+
+
+def found(*logs: ToolLog, types: tuple[str, ...] = (), scope: str = "Global", **more) -> ExecutorOutput:
+    findings = [DistortionFinding(type=name, severity=Severity.SLIGHT, confidence=1, explanation="x") for name in types]
+    return ExecutorOutput(
+        distortion_set={scope: list(types)},
+        distortion_analysis={scope: findings},
+        tool_logs=list(logs),
+        quality_scores={entry.tool: entry.score for entry in logs if entry.score is not None},
+        **more,
+    )
+
+
+def test_plain_scoring():
+    plan = make_plan(task("How good is this image?"))
+    assert plan.answer_mode == "scoring"
+    assert plan.reference_mode == "No-Reference"
+    assert (plan.query_scope, plan.distortions, plan.distortion_source) == ("Global", None, "Inferred")
+    assert plan.required_tools is None
+    assert plan.plan.model_dump() == ALL_ON
+
+
+def test_a_reference_makes_it_full_reference():
+    assert make_plan(task("How good is it?", reference=True)).reference_mode == "Full-Reference"
+
+
+def test_a_named_distortion_switches_detection_off():
+    plan = make_plan(task("Is the sky noisy?"))
+    assert (plan.distortion_source, plan.distortions, plan.query_scope) == ("Explicit", {"sky": ["noise"]}, ["sky"])
+    assert plan.plan.model_dump() == {**ALL_ON, "distortion_detection": False}
+
+
+def test_a_named_tool_runs_and_no_other_is_chosen():
+    plan = make_plan(task("rate it with ssim", reference=True))
+    assert plan.required_tools == ["SSIM"]
+    assert plan.plan.model_dump() == {**ALL_ON, "tool_selection": False}
+
+
+@pytest.mark.parametrize("tool", FULL)
+def test_a_tool_that_compares_needs_a_reference(tool):
+    with pytest.raises(PlannerError, match=rf"{tool} compares with a reference.*--reference.*{BLIND[0]}"):
+        make_plan(task(f"rate it with {tool}"))
+
+
+def test_a_tool_that_needs_none_runs_beside_a_reference():
+    assert make_plan(task("rate it with niqe", reference=True)).required_tools == ["NIQE"]
+
+
+def test_unknown_tool():
+    with pytest.raises(UnknownNameError, match=f"unknown tool 'BRISQUE'.*{BLIND[0]}"):
+        make_plan(task("use BRISQUE"))
+
+
+def test_other_switches_everything_off():
+    plan = make_plan(task("what is the capital of France", reference=True))
+    assert plan.query_type == "Other"
+    assert not any(plan.plan.model_dump().values())
+
+
+@pytest.mark.parametrize(
+    "query", ["Which is worse? A) blur B) noise", "Is the blur or the noise worse? A) blur B) noise"]
+)
+def test_options_that_are_distortions_are_looked_for(query):
+    plan = make_plan(task(query))
+    assert (plan.answer_mode, plan.distortion_source, plan.distortions) == ("mcq", "Inferred", None)
+    assert plan.plan.distortion_detection
+
+
+def test_a_choice_about_a_named_distortion_looks_for_that_alone():
+    plan = make_plan(task("How severe is the blur? A) slight B) severe"))
+    assert (plan.answer_mode, plan.distortions) == ("mcq", {"Global": ["blurs"]})
+    assert not plan.plan.distortion_detection
+
+
+@pytest.mark.parametrize("query", ["How good is it?", "Is the car sharp?", "Which? A) blur B) noise", "use niqe"])
+def test_the_first_plan_is_deterministic_and_keeps_its_own_rules(query):
+    plan = make_plan(task(query))
+    assert plan == make_plan(task(query))
+    assert enforce(plan, read_query(query), reference_path=None) == plan
+
+
+# Replans ---------------------------------------------------------------------------------------------------------------
+
+
+def replan(
+    query: str, evidence: ExecutorOutput | None, *reasons: str, previous: PlannerOutput | None = None, reference=True
+):
+    first = previous or make_plan(task(query, reference=reference))
+    return first, make_plan(task(query, *reasons, reference=reference), previous=first, evidence=evidence)
+
+
+def test_a_failed_tool_is_replaced_by_an_untried_one():
+    evidence = found(log("MDSI"), log("GMSD", 3.0), log("SSIM", 3.1), primary_tool="GMSD")
+    first, plan = replan("How good is it?", evidence, "Tool MDSI failed (broken); PSNR is untried")
+    assert plan.required_tools == ["GMSD", "SSIM", "PSNR"]
+    assert plan.plan.model_dump() == {**ALL_ON, "tool_selection": False}
+    assert not plan.same_work(first)
+    assert "Tool MDSI failed, so PSNR is required in its place" in plan.rationale
+
+
+def test_a_tool_that_failed_in_an_earlier_pass_is_not_tried_again():
+    query = "How good is it?"
+    _, second = replan(query, found(log("MDSI")), "Tool MDSI failed (broken); GMSD is untried")
+    assert second.required_tools == ["GMSD"]
+    reasons = ["Tool MDSI failed (broken); GMSD is untried", "Tool GMSD failed (broken); SSIM is untried"]
+    _, third = replan(query, found(log("GMSD")), *reasons, previous=second)
+    assert third.required_tools == ["SSIM"]
+    # The history keeps ten entries, and a chat summarizer words its reasons freely: the rationale remembers.
+    _, again = replan(query, found(log("GMSD")), "The tool broke", previous=second)
+    assert again.required_tools == ["SSIM"]
+    assert f"{TRIED}MDSI, GMSD." in again.rationale
+
+
+def test_a_failed_tool_with_a_stand_in_is_no_lack():
+    evidence = found(log("MDSI"), log("GMSD", 3.0, fallback_for="MDSI"), types=("noise",))
+    first, plan = replan("How good is it?", evidence, "No reason provided")
+    assert plan.same_work(first)
+
+
+def test_a_named_tool_stays_required_when_it_failed():
+    _, plan = replan("rate it with psnr", found(log("PSNR")), "Tool PSNR failed (broken); MDSI is untried")
+    assert plan.required_tools == ["PSNR", "MDSI"]
+    assert plan.plan.tool_execution
+
+
+def test_no_untried_tool_is_invented():
+    first, plan = replan("How good is it?", found(log("NIQE")), "Tool NIQE failed", reference=False)
+    assert plan.same_work(first)
+    assert NOTHING_LEFT in plan.rationale
+
+
+def test_an_object_without_evidence_widens_the_scope():
+    evidence = found(log("NIQE", 3.0), types=("noise",))
+    first, plan = replan("Is the car noisy?", evidence, "Missing tool scores for vehicle region", reference=False)
+    assert first.query_scope == ["car"]
+    assert plan.query_scope == "Global"
+    assert plan.distortions == {"Global": ["noise"]}
+    assert "no evidence for car alone, so the scope is widened to Global" in plan.rationale
+
+
+def test_a_region_counts_as_the_place_of_the_object():
+    scope = "region 1,2,30,40"
+    evidence = found(log("NIQE", 3.0, region=scope), types=("noise",), scope=scope)
+    first, plan = replan("Is the car noisy?", evidence, "The object could not be located", reference=False)
+    assert plan.same_work(first)
+
+
+def test_an_object_with_evidence_keeps_the_scope():
+    evidence = found(log("NIQE", 3.0, region="Car"), types=("noise",), scope="Car")
+    _, plan = replan("Is the car noisy?", evidence, "No reason provided", reference=False)
+    assert plan.query_scope == ["car"]
+
+
+def test_a_distortion_without_a_finding_switches_analysis_on_then_detection():
+    query = "Is the image noisy?"
+    off = PlannerOutput(
+        distortion_source="Explicit",
+        distortions={"Global": ["noise"]},
+        reference_mode="Full-Reference",
+        plan=PlanControlFlags(distortion_analysis=False),
+    )
+    evidence = found(log("MDSI", 3.0))
+    _, second = replan(query, evidence, "No evidence for noise", previous=off)
+    assert second.plan.distortion_analysis
+    assert not second.plan.distortion_detection
+    _, third = replan(query, evidence, "No evidence for noise", previous=second)
+    assert third.plan.distortion_detection
+    assert third.distortion_source == "Inferred"
+    assert third.distortions == {"Global": ["noise"]}
+    _, fourth = replan(query, evidence, "No evidence for noise", previous=third)
+    assert fourth.same_work(third)
+
+
+def test_an_analysed_distortion_is_no_lack():
+    evidence = found(log("MDSI", 3.0), types=("gaussian noise",))
+    first, plan = replan("Is the image noisy?", evidence, "No reason provided")
+    assert plan.same_work(first)
+
+
+def test_contradicting_tools_get_one_more():
+    evidence = found(log("MDSI", 5.0), log("GMSD", 1.0), types=("noise",), primary_tool="MDSI")
+    _, plan = replan("How good is it?", evidence, "No reason provided")
+    assert plan.required_tools == ["MDSI", "GMSD", "SSIM"]
+    assert "contradict each other (MDSI 5.0, GMSD 1.0), so SSIM is required to decide" in plan.rationale
+
+
+def test_agreeing_tools_get_none_unless_the_feedback_says_so():
+    evidence = found(log("MDSI", 3.0), log("GMSD", 3.1), types=("noise",), primary_tool="MDSI")
+    first, plan = replan("How good is it?", evidence, "No reason provided")
+    assert plan.same_work(first)
+    _, plan = replan("How good is it?", evidence, "The scores disagree")
+    assert plan.required_tools == ["MDSI", "GMSD", "SSIM"]
+
+
+def test_a_failed_and_a_contradicting_tool_get_two_more():
+    evidence = found(log("MDSI", 5.0), log("GMSD", 1.0), log("SSIM"), primary_tool="MDSI")
+    _, plan = replan("How good is it?", evidence, "No reason provided")
+    assert plan.required_tools == ["MDSI", "GMSD", "PSNR"]  # the last untried one serves for both
+
+
+def test_no_tool_ran():
+    _, plan = replan("How good is it?", found(types=("noise",)), "Missing tool scores for the whole image")
+    assert plan.required_tools == ["MDSI"]
+
+
+def test_a_failed_executor_is_asked_for_less_each_time():
+    query, failed = "Is the car noisy?", ExecutorOutput(error="out of memory")
+    first, second = replan(query, failed, "The executor failed: out of memory")
+    assert second.plan.model_dump() == {**ALL_ON, "distortion_detection": False, "distortion_analysis": False}
+    _, third = replan(query, failed, "The executor failed: out of memory", previous=second)
+    assert third.plan.tool_execution is False
+    assert third.plan.distortion_analysis
+    _, fourth = replan(query, failed, "The executor failed in the analysis of a region", previous=third)
+    assert fourth.same_work(third)
+    assert not first.same_work(second)
+
+
+def test_the_words_count_where_the_evidence_is_silent():
+    _, plan = replan("Is the car noisy?", None, "Insufficient evidence for the car")
+    assert plan.query_scope == "Global"
+    _, plan = replan("How good is it?", None, "Not enough tool scores")
+    assert plan.required_tools == ["MDSI"]
+    _, plan = replan("Is the image noisy?", None, "The blur was not examined")
+    assert plan.plan.distortion_detection
+
+
+def test_tools_that_were_off_are_switched_on():
+    off = PlannerOutput(
+        reference_mode="Full-Reference", plan=PlanControlFlags(tool_selection=False, tool_execution=False)
+    )
+    evidence = found(types=("noise",))
+    _, plan = replan("How good is it?", evidence, "Missing tool scores", previous=off)
+    assert plan.plan.tool_execution
+    assert plan.plan.tool_selection
+
+
+def test_only_the_last_reason_is_followed():
+    _, plan = replan("How good is it?", None, "Missing tool scores", "The severity is unclear")
+    assert plan.required_tools is None
+
+
+def test_nothing_left_gives_the_same_plan_and_says_so():
+    evidence = found(*(log(name, 3.0) for name in FULL), types=("noise",), primary_tool="MDSI")
+    first, plan = replan("How good is it?", evidence, "More tool scores, please")
+    assert plan.same_work(first)
+    assert NOTHING_LEFT in plan.rationale
+    assert plan.rationale != first.rationale
+
+
+def test_other_stays_other():
+    first, plan = replan("what is the capital of France", None, "Missing tool scores for the region")
+    assert plan.same_work(first)
+
+
+def test_feedback_without_a_previous_plan_changes_the_first_plan():
+    plan = make_plan(task("Is the car noisy?", "Missing evidence for the car"))
+    assert plan.query_scope == "Global"
+
+
+# What the summarizer asks for is what the planner can mend ------------------------------------------------------------
+
+LACKS = [
+    ("Is the car noisy?", found(log("MDSI", 3.0), types=("noise",))),
+    ("How good is it?", found(log("MDSI"), log("GMSD", 3.0))),
+    ("How good is it?", found(log("MDSI", 5.0), log("GMSD", 1.0), primary_tool="MDSI")),
+    ("How good is it?", found(types=("noise",))),
+    ("Is the image noisy?", found(log("MDSI", 3.0))),
+    ("How good is it?", ExecutorOutput(error="out of memory")),
+]
+
+
+@pytest.mark.parametrize(("query", "evidence"), LACKS)
+def test_every_reason_of_the_embedded_summarizer_changes_the_plan(query, evidence):
+    first = make_plan(task(query, reference=True))
+    reason = missing_evidence(first, evidence, query)
+    assert reason
+    plan = make_plan(task(query, reason, reference=True), previous=first, evidence=evidence)
+    assert not plan.same_work(first)
+    assert reason in plan.rationale
+
+
+# Properties ------------------------------------------------------------------------------------------------------------
+
+LOGS = st.builds(
+    ToolLog,
+    tool=st.sampled_from([*FULL, *BLIND, "unregistered"]),
+    region=st.sampled_from(["Global", "car", "region 1,2,30,40"]),
+    score=st.none() | st.floats(1, 5),
+    error=st.none() | st.just("broken"),
+    fallback_for=st.none() | st.sampled_from(FULL),
+)
+EVIDENCE = st.builds(
+    lambda logs, types, error: found(
+        *logs, types=tuple(types), error=error, primary_tool=logs[0].tool if logs else None
+    ),
+    st.lists(LOGS, max_size=5),
+    st.lists(st.sampled_from(["noise", "blurs", "jpeg"]), max_size=2, unique=True),
+    st.none() | st.just("failed"),
+)
+QUERIES = st.sampled_from(
+    [
+        "How good is it?",
+        "Is the car noisy?",
+        "Which? A) blur B) noise",
+        "rate it with niqe",
+        "what is the capital of France",
+    ]
+)
+
+
+@given(st.text(), st.booleans())
+@settings(deadline=None)
+def test_any_query_gives_a_plan_or_an_input_error(query, reference):
+    try:
+        given_task = task(query, reference=reference)
+    except ValueError:
+        assert not query.strip()
+        return
+    try:
+        plan = make_plan(given_task)
+    except InputError:
+        return
+    assert PlannerOutput.model_validate_json(plan.model_dump_json()) == plan
+
+
+@given(
+    QUERIES,
+    EVIDENCE,
+    st.text(min_size=1) | st.sampled_from(["Missing tool scores for the car region", "noise?"]),
+    st.booleans(),
+)
+@settings(deadline=None)
+def test_replans_are_valid_and_end(query, evidence, reason, reference):
+    plan = make_plan(task(query, reference=reference))
+    for _ in range(12):
+        before, plan = plan, make_plan(task(query, reason, reference=reference), previous=plan, evidence=evidence)
+        assert enforce(plan, read_query(query), reference_path="r.png" if reference else None) == plan
+        if plan.same_work(before):
+            break
+    else:
+        raise AssertionError("the same evidence and reason still change the plan after twelve replans")
+    assert reference or not set(plan.required_tools or ()) & set(FULL)
+    assert set(read_query(query).tools) <= set(plan.required_tools or ())

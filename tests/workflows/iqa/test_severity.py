@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopwright.errors import UnknownNameError
+from loopwright.workflows.iqa.distort import LEVELS, distort
+from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
+from loopwright.workflows.iqa.features import measure, measure_pair
+from loopwright.workflows.iqa.severity import BLIND, PAIRED, assess, severity_of
+
+SAMPLE = ("astronaut", "chelsea", "coffee", "rocket")
+
+
+@given(st.floats(-100, 100), st.floats(-100, 100), st.booleans())
+def test_severity_is_monotone_in_the_number(one, other, rising):
+    bounds = (1.0, 2.0, 3.0, 4.0) if rising else (4.0, 3.0, 2.0, 1.0)
+    low, high = sorted((one, other), reverse=not rising)
+    assert severity_of(low, bounds).rank <= severity_of(high, bounds).rank
+
+
+def test_bounds_belong_to_the_severity_that_they_start():
+    assert [severity_of(value, (1, 2, 3, 4)).value for value in (0.9, 1, 2, 3, 4)] == [s.value for s in Severity]
+    assert [severity_of(value, (4, 3, 2, 1)).value for value in (4.1, 4, 3, 2, 1)] == [s.value for s in Severity]
+    assert severity_of(float("nan"), (1, 2, 3, 4)) is Severity.NONE
+
+
+@pytest.mark.parametrize("gauges", [BLIND, PAIRED])
+def test_gauges_are_ordered_and_canonical(gauges):
+    for name, gauge in gauges.items():
+        assert name in SUBTYPES
+        assert list(gauge.bounds) in (sorted(gauge.bounds), sorted(gauge.bounds, reverse=True))
+        assert len(set(gauge.bounds)) == 4
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+def test_severity_with_a_reference_never_falls_with_the_level(photograph, kind):
+    ranks = []
+    for level in range(1, 6):
+        findings = []
+        for name in SAMPLE:
+            rgb = photograph(name)
+            made = distort(rgb, kind, level, seed=3)
+            findings.append(assess(kind, measure(made), measure_pair(made, rgb)).severity.rank)
+        ranks.append(sum(findings) / len(findings))
+    assert ranks == sorted(ranks)
+    assert ranks[0] <= 2
+    assert ranks[4] >= Severity.SEVERE.rank
+
+
+@pytest.mark.parametrize("with_reference", [True, False])
+def test_the_main_four_are_severe_at_level_five(photographs, main_four, by_table, with_reference):
+    for kind in main_four:
+        means = []
+        for level in range(1, 6):
+            ranks = []
+            for rgb in photographs.values():
+                made = by_table(rgb, kind, level)
+                pair = measure_pair(made, rgb) if with_reference else None
+                ranks.append(assess(kind, measure(made), pair).severity.rank)
+            means.append(sum(ranks) / len(ranks))
+            if level == 5:
+                assert min(ranks) >= Severity.SEVERE.rank, kind
+        assert means == sorted(means), kind
+
+
+def test_the_number_is_in_the_explanation(photograph):
+    rgb = photograph("astronaut")
+    made = distort(rgb, "jpeg", 4)
+    for pair in (None, measure_pair(made, rgb)):
+        finding = assess("jpeg", measure(made), pair)
+        assert finding.severity is Severity.SEVERE
+        assert finding.measured["value"] == pytest.approx(12, abs=1)
+        assert f"{finding.measured['value']:.3g}" in finding.explanation
+        assert "severe starts at 26 or less" in finding.explanation
+
+
+def test_a_kind_is_judged_by_its_strongest_sub_type(photograph):
+    rgb = photograph("coffee")
+    made = distort(rgb, "impulse noise", 4)
+    features, pair = measure(made), measure_pair(made, rgb)
+    whole = assess("noise", features, pair)
+    assert whole.type == Distortion.NOISE
+    assert whole.severity is assess("impulse noise", features, pair).severity
+    assert "Impulse noise" in whole.explanation
+
+
+def test_every_name_can_be_assessed_and_absence_is_none(photograph):
+    rgb = photograph("astronaut")
+    features, pair = measure(rgb), measure_pair(rgb, rgb)
+    for name in (*Distortion, *SUBTYPES):
+        finding = assess(name, features, pair)
+        assert finding.severity is Severity.NONE, finding.explanation
+        assert re.search(r"\d", finding.explanation)
+    blind = assess("mean shift", features)
+    assert blind.severity is Severity.NONE
+    assert "only beside a reference" in blind.explanation
+    with pytest.raises(UnknownNameError, match="fog"):
+        assess("fog", features)

@@ -1,0 +1,247 @@
+"""When another plan is asked for, in which words, and when never."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopwright.workflows.iqa import sufficiency
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
+from loopwright.workflows.iqa.sufficiency import calibration_error, contradicting
+from loopwright.workflows.iqa.tools.registry import get_tool
+
+TOOLS = [get_tool(name) for name in ("MDSI", "GMSD", "SSIM", "PSNR", "NIQE")]
+missing_evidence = functools.partial(sufficiency.missing_evidence, tools=TOOLS)
+QUERY = "What is wrong with it?"
+FULL = "Full-Reference"
+ALL_OFF = {
+    "distortion_detection": False,
+    "distortion_analysis": False,
+    "tool_selection": False,
+    "tool_execution": False,
+}
+
+
+def plan(**fields):
+    return PlannerOutput(**{"reference_mode": FULL, **fields})
+
+
+def flags(**on):
+    return {**ALL_OFF, **on}
+
+
+def finding(name, severity="moderate"):
+    return DistortionFinding(type=name, severity=severity, confidence=0.9, explanation=f"{name} is {severity}.")
+
+
+def evidence(*, logs=(("MDSI", 3.0),), scope="Global", found=("noise",), **fields):
+    """Evidence of a good pass: a score of one tool and a finding, unless told otherwise."""
+    made = [
+        ToolLog(
+            tool=name,
+            region=scope,
+            score=value if isinstance(value, float) else None,
+            error=value if isinstance(value, str) else None,
+        )
+        for name, value in logs
+    ]
+    return ExecutorOutput(
+        **{
+            "distortion_set": {scope: list(found)},
+            "distortion_analysis": {scope: [finding(name) for name in found]},
+            "selected_tools": [log.tool for log in made],
+            "quality_scores": {log.tool: log.score for log in made if log.score is not None},
+            "tool_logs": made,
+            "primary_tool": made[0].tool if made else None,
+            **fields,
+        }
+    )
+
+
+def test_complete_evidence_is_enough():
+    assert missing_evidence(plan(), evidence(), QUERY, []) is None
+
+
+def test_an_object_that_was_not_located_is_missed_once_and_the_whole_image_is_enough():
+    reason = missing_evidence(plan(query_scope=["car"]), evidence(), "Is the car sharp?", [])
+    assert reason == "The car could not be located, so there is no evidence for it alone"
+    again = missing_evidence(plan(query_scope=["car"]), evidence(), "Is the car sharp?", [f"[Iteration 1] {reason}"])
+    assert again is None
+    assert (
+        missing_evidence(plan(query_scope="Global"), evidence(), "Is the car sharp?", [f"[Iteration 1] {reason}"])
+        is None
+    )
+
+
+def test_a_second_object_has_a_reason_of_its_own():
+    scope = plan(query_scope=["car", "the tree"])
+    first = missing_evidence(scope, evidence(), QUERY, [])
+    second = missing_evidence(scope, evidence(), QUERY, [f"[Iteration 1] {first}"])
+    assert second == "The tree could not be located, so there is no evidence for it alone"
+
+
+def test_a_region_is_the_place_of_the_object():
+    assert missing_evidence(plan(query_scope=["car"]), evidence(scope="region 10,20,100,80"), QUERY, []) is None
+
+
+def test_a_located_object_without_scores_is_missed_in_the_words_of_the_requirement():
+    without = evidence(scope="vehicle", logs=())
+    reason = missing_evidence(plan(query_scope=["vehicle"]), without, QUERY, [])
+    assert reason == "Missing tool scores for vehicle region"
+
+
+def test_a_box_without_scores_is_missed():
+    reason = missing_evidence(plan(), evidence(scope="region 1,2,30,40", logs=()), QUERY, [])
+    assert reason == "Missing tool scores for region 1,2,30,40"
+
+
+@pytest.mark.parametrize("mode", ["scoring", "mcq", "explanation"])
+def test_switched_off_tools_are_never_missed(mode):
+    off = plan(plan=flags(distortion_detection=True, distortion_analysis=True), answer_mode=mode)
+    assert missing_evidence(off, evidence(logs=()), QUERY, []) is None
+
+
+def test_switched_off_selection_without_a_named_tool_is_never_missed():
+    off = plan(plan=flags(distortion_detection=True, distortion_analysis=True, tool_execution=True))
+    assert missing_evidence(off, evidence(logs=()), QUERY, []) is None
+
+
+def test_a_log_of_a_failed_tool_does_not_count_when_execution_is_off():
+    off = plan(plan=flags(distortion_detection=True, distortion_analysis=True))
+    assert missing_evidence(off, evidence(logs=[("MDSI", "boom")]), QUERY, []) is None
+
+
+def test_switched_off_analysis_is_never_missed():
+    off = plan(
+        plan=flags(tool_selection=True, tool_execution=True),
+        distortions={"Global": ["blurs"]},
+        distortion_source="Explicit",
+    )
+    assert missing_evidence(off, evidence(found=()), "Is it blurry?", []) is None
+
+
+def test_a_named_distortion_without_a_finding_is_missed_while_detection_is_off():
+    named = plan(distortions={"Global": ["blurs"]}, distortion_source="Explicit")
+    reason = missing_evidence(named, evidence(found=("noise",)), "Is it blurry?", [])
+    assert reason == "No evidence for blurs: it was not analysed, and detection was off"
+
+
+def test_a_subtype_speaks_for_its_kind():
+    named = plan(distortions={"Global": ["blurs"]}, distortion_source="Explicit")
+    assert missing_evidence(named, evidence(found=("motion blur",)), "Is it blurry?", []) is None
+
+
+def test_a_distortion_that_cannot_be_seen_is_not_missed():
+    named = plan(distortions={"Global": ["mean shift"]}, distortion_source="Explicit")
+    told = evidence(notes=["Mean shift cannot be measured here: it shows only beside a reference."])
+    assert missing_evidence(named, told, "Is the mean shifted?", []) is None
+
+
+def test_detection_has_looked_at_everything():
+    assert (
+        missing_evidence(plan(distortions={"Global": ["blurs"]}), evidence(found=("noise",)), "Is it blurry?", [])
+        is None
+    )
+
+
+def test_a_failed_tool_is_missed_if_another_is_untried():
+    reason = missing_evidence(plan(), evidence(logs=[("MDSI", "timed out")]), QUERY, [])
+    assert reason == "Tool MDSI failed (timed out); GMSD is untried"
+
+
+def test_each_pass_names_another_tool_until_none_is_left():
+    history, names = [], ["MDSI", "GMSD", "SSIM", "PSNR"]
+    for number, name in enumerate(names, 1):
+        reason = missing_evidence(plan(), evidence(logs=[(name, "timed out")]), QUERY, history)
+        if number == len(names):
+            assert reason is None
+        else:
+            assert reason == f"Tool {name} failed (timed out); {names[number]} is untried"
+            history.append(f"[Iteration {number}] {reason}")
+
+
+def test_a_failed_tool_without_an_alternative_of_its_reference_mode_is_no_reason():
+    alone = plan(reference_mode="No-Reference")
+    assert missing_evidence(alone, evidence(logs=[("NIQE", "too small")]), QUERY, []) is None
+
+
+def test_a_failed_tool_with_a_stand_in_is_no_reason():
+    logs = [ToolLog(tool="MDSI", error="boom"), ToolLog(tool="GMSD", score=3.0, fallback_for="MDSI")]
+    covered = evidence(tool_logs=logs, quality_scores={"GMSD": 3.0}, primary_tool="GMSD")
+    assert missing_evidence(plan(), covered, QUERY, []) is None
+
+
+def test_tools_that_contradict_each_other_call_for_a_third():
+    apart = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1)])
+    reason = missing_evidence(plan(), apart, QUERY, [], error_of=lambda _: 0.5)
+    assert reason == (
+        "Tools MDSI (4.6) and GMSD (2.1) contradict each other beyond their calibration errors (0.5 + 0.5); SSIM is untried"
+    )
+    assert missing_evidence(plan(), apart, QUERY, [f"[Iteration 1] {reason}"], error_of=lambda _: 0.5) is None
+
+
+def test_it_is_the_sum_of_both_errors_that_counts():
+    apart = evidence(logs=[("MDSI", 4.0), ("GMSD", 3.0)])
+    assert missing_evidence(plan(), apart, QUERY, [], error_of=lambda _: 0.51) is None
+    assert missing_evidence(plan(), apart, QUERY, [], error_of=lambda _: 0.49) is not None
+
+
+def test_the_shipped_errors_are_used():
+    together = calibration_error("MDSI") + calibration_error("GMSD")
+    inside, outside = 4.5 - together + 0.01, 4.5 - together - 0.01
+    assert contradicting(evidence(logs=[("MDSI", 4.5), ("GMSD", inside)])) == []
+    assert contradicting(evidence(logs=[("MDSI", 4.5), ("GMSD", outside)])) == ["GMSD"]
+
+
+def test_a_third_tool_that_agrees_with_the_primary_one_has_decided():
+    decided = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1), ("SSIM", 4.5)])
+    assert missing_evidence(plan(), decided, QUERY, [], error_of=lambda _: 0.5) is None
+
+
+def test_a_tool_without_a_calibration_contradicts_nobody():
+    assert calibration_error("someone's tool") == float("inf")
+    assert contradicting(evidence(logs=[("MDSI", 4.6), ("Other", 1.0)])) == []
+
+
+def test_a_contradiction_without_an_untried_tool_is_no_reason():
+    logs = [("MDSI", 4.8), ("GMSD", 1.2), ("SSIM", 1.2), ("PSNR", 1.2)]
+    assert missing_evidence(plan(), evidence(logs=logs), QUERY, [], error_of=lambda _: 0.3) is None
+
+
+def test_a_failed_executor_is_asked_again_once():
+    failed = ExecutorOutput(error="no result within its timeout of 300 s.")
+    reason = missing_evidence(plan(), failed, QUERY, [])
+    assert reason == "The executor failed: no result within its timeout of 300 s"
+    assert missing_evidence(plan(), failed, QUERY, [f"[Iteration 1] {reason}"]) is None
+
+
+def test_a_question_about_something_else_never_replans():
+    other = PlannerOutput(query_type="Other")
+    assert missing_evidence(other, ExecutorOutput(error="boom"), "Who are you?", []) is None
+
+
+score_or_error = st.one_of(st.floats(1, 5), st.just("failed"))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["MDSI", "GMSD", "SSIM", "PSNR"]), score_or_error),
+        max_size=4,
+        unique_by=lambda pair: pair[0],
+    ),
+    st.sampled_from(["Global", ["car"], ["car", "tree"]]),
+    st.fixed_dictionaries({name: st.booleans() for name in ALL_OFF}),
+    st.lists(st.sampled_from(["noise", "blurs"]), max_size=2, unique=True),
+)
+def test_asking_again_about_the_same_evidence_ends(logs, scope, switches, found):
+    """A planner that never helps is asked a bounded number of times, each time for another reason."""
+    same = evidence(logs=logs, found=tuple(found))
+    wanted = plan(query_scope=scope, plan=switches, distortions={"Global": ["contrast"]})
+    history: list[str] = []
+    while reason := missing_evidence(wanted, same, QUERY, history):
+        assert reason not in [entry.split("] ", 1)[1] for entry in history]
+        history.append(f"[Iteration {len(history) + 1}] {reason}")
+        assert len(history) <= 8
