@@ -14,7 +14,7 @@
     │   └── StructuredReplyError    a reply that still breaks its schema after the repairs
     └── InputError                  the user's input is unusable
         ├── ImageError              an image cannot be used
-        ├── UnknownNameError        a distortion, tool or option that nobody knows
+        ├── UnknownNameError        a distortion, tool or option that nobody knows (also a ValueError)
         └── PlannerError            no valid plan could be made from the query
 
 Reaching a bound is an outcome, not an exception: it is in the final state as ``stop_reason`` and raises nothing.
@@ -131,8 +131,8 @@ class ImageError(InputError):
     """An image cannot be used: missing, not an image, broken, too large, or of the wrong size."""
 
 
-class UnknownNameError(InputError):
-    """A name that nobody knows.
+class UnknownNameError(InputError, ValueError):
+    """A name that nobody knows; a ValueError too, so that pydantic reports it like any other wrong value.
 
     Attributes:
         kind: What the name should have been, for example ``"tool"``.

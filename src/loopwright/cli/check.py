@@ -20,7 +20,7 @@ def check(
     from loopwright.cli.loading import load_graphs
     from loopwright.engine import verify
 
-    console = Console()
+    console = Console(soft_wrap=True)
     unbounded = False
     for name, found in load_graphs(graph).items():
         certificate = verify(found)

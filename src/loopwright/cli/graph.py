@@ -69,7 +69,7 @@ def _as_json(topology: Any, certificate: Any) -> str:
 
 
 def _describe(topology: Any, certificate: Any) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]{topology.name}[/]")
     nodes = [node for node in topology.nodes if not node.startswith(("loop.", "__"))]
     console.print(f"  nodes        {', '.join(nodes)}")

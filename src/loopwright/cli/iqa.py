@@ -34,33 +34,37 @@ def assess(
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole final state as one JSON object.")] = False,
 ) -> None:
     """Assess one image and say why."""
-    from loopwright.workflows.iqa import IQAConfig, trace_pipeline
+    from loopwright.workflows.iqa import IQAConfig, Services, trace_pipeline
 
+    services = Services.of(IQAConfig.load(config))
     result = trace_pipeline(
-        query, image, reference_path=reference, max_replan_iterations=max_replan, config=IQAConfig.load(config),
+        query, image, reference_path=reference, max_replan_iterations=max_replan, services=services,
         sample_id=sample_id, resume=resume, region=_box(region),
     )  # fmt: skip
     if as_json:
         print(json.dumps(_plain(result.state), indent=2, ensure_ascii=False))
     else:
-        _print_answer(Console(highlight=False), result)
+        console = Console(highlight=False, soft_wrap=True)
+        _print_answer(console, result)
+        if services.usage.total().calls:
+            console.print(f"  models: {services.usage.total()}", style="dim", markup=False)
 
 
 @app.command()
 def tools() -> None:
     """List the quality tools."""
-    from loopwright.workflows.iqa.tools import all_tools
+    from loopwright.workflows.iqa.tools.registry import all_tools
 
     table = Table(box=None, padding=(0, 2))
-    for heading in ("tool", "needs", "better", "strong at", "about ms", "source"):
+    for heading in ("tool", "needs", "better", "about ms", "strong at"):
         table.add_column(heading)
     for tool in all_tools():
         needs = "a reference" if tool.reference.value == "Full-Reference" else "the image"
         better = "higher" if tool.higher_is_better else "lower"
         strengths = ", ".join(sorted(kind.value for kind in tool.strengths))
         name = f"{tool.name} (primary)" if tool.primary else tool.name
-        table.add_row(name, needs, better, strengths, f"{tool.cost_ms:g}", tool.source)
-    Console(highlight=False).print(table)
+        table.add_row(name, needs, better, f"{tool.cost_ms:g}", strengths)
+    Console(highlight=False, soft_wrap=True).print(table)
 
 
 def _box(text: str | None) -> tuple[int, int, int, int] | None:

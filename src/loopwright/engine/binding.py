@@ -29,10 +29,10 @@ from loopwright.engine.gate import (
     Gate,
     GateState,
     NewRun,
+    StopReasons,
     last_write,
     merge_ledger,
     merge_requests,
-    merge_stop_reason,
 )
 from loopwright.engine.loops import Loop, StateLimit
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
@@ -202,7 +202,7 @@ def _add_channels(bound: BoundBuilder) -> None:
             schema[loop.counter] = bound.channels[loop.counter] = BinaryOperatorAggregate(int, last_write)
         if loop.history:
             schema[loop.history] = bound.channels[loop.history] = BinaryOperatorAggregate(list, last_write)
-    stop_reason = BinaryOperatorAggregate(type(None), merge_stop_reason)
+    stop_reason = StopReasons(Any)
     hidden = {
         LEDGER: BinaryOperatorAggregate(dict, merge_ledger),
         REQUESTS: BinaryOperatorAggregate(dict, merge_requests),

@@ -109,7 +109,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def update_state(
         self, config: RunnableConfig, values: Any, as_node: str | None = None, task_id: str | None = None
     ) -> RunnableConfig:
-        """Change the state of a thread, as LangGraph does; behind a gate, its decision stands and the run goes on from it.
+        """Change the state of a thread, as LangGraph does; behind a gate, its decision stands.
 
         Args:
             config: The thread, or one checkpoint of it.

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypedDict, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.channels import LastValue
 from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
@@ -94,20 +95,20 @@ def merge_requests(old: Mapping[str, list[str]], new: Mapping[str, list[str]]) -
     return merged
 
 
-def merge_stop_reason(old: Any, new: Any) -> Any:
-    """Reduce two stop reasons: those of one superstep become a list, and a later one replaces an earlier one.
+class StopReasons(LastValue[Any]):
+    """The channel of the stop reason: those of one superstep become a list, and a later one replaces an earlier one.
 
     `NO_STOP` clears. None changes nothing: a bounded subgraph that came to its own end returns it.
     """
-    if new is None:
-        return old
-    if not isinstance(new, dict) or not isinstance(old, dict | list):
-        return new or None
-    stops = cast("list[StopReason]", old if isinstance(old, list) else [old])
-    stop = cast("StopReason", new)
-    if not stop:
-        return None
-    return [*stops, stop] if stops[-1].get("step") == stop.get("step") else stop
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Take the writes of one superstep."""
+        heard = [value for value in values if value is not None]
+        if not heard:
+            return False
+        stops = [stop for value in heard for stop in (value if isinstance(value, list) else [value]) if stop]
+        self.value = stops if len(stops) > 1 else stops[0] if stops else None
+        return True
 
 
 def last_write(_old: Any, new: Any) -> Any:

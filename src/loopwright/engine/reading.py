@@ -116,20 +116,20 @@ def _edges(builder: Builder) -> Iterator[Edge]:
         ends = spec.ends or ()
         for source, target in product(sources, ends):
             yield Edge(source, target, kind, ends[target] if isinstance(ends, dict) else None)
-        if not ends and (_may_jump(spec.runnable) or _jumps_out(spec.runnable)):
+        if not ends and _may_jump(spec.runnable):
             yield from (Edge(source, target, "assumed") for source, target in product(sources, anywhere))
 
 
 def _may_jump(runnable: Any) -> bool:
     """Whether a node that declares no destinations makes a ``Command`` with a goto in its own graph."""
-    return any("goto" in words and "graph" not in words for words in _commands(runnable))
+    return _jumps_out(runnable) or any("goto" in words and "graph" not in words for words in _commands(runnable))
 
 
 def _jumps_out(runnable: Any) -> bool:
     """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
     inner = unwrapped(runnable)
     return isinstance(inner, CompiledStateGraph) and any(
-        "graph" in words or (_jumps_out(spec.runnable))
+        "graph" in words or _jumps_out(spec.runnable)
         for spec in inner.builder.nodes.values()
         for words in [*_commands(spec.runnable), set[str]()]
     )

@@ -65,7 +65,8 @@ class Certificate(BaseModel):
             gates = [node.removeprefix(ENGINE_NODES) for node in first if node.startswith(ENGINE_NODES)]
             fix = f"Declare a Loop, for example {suggested_loop(first)}"
             if gates:
-                fix = f"The exhausted route of loop {min(gates, key=len)!r} leads back into it; let it lead out, to END in the end"
+                loop = min(gates, key=len)  # the others are note-takers on the way into its gate
+                fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"
             raise UnboundedCycleError(self.unbounded_cycles, fix)
         return self
 

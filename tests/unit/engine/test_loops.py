@@ -72,7 +72,7 @@ def test_a_default_over_the_ceiling_is_cut_too() -> None:
 
 @pytest.mark.parametrize("value", ["3", 2.5, True, float("nan"), [3]])
 def test_a_state_limit_that_is_no_whole_number_is_refused_by_the_loop_s_name(value: object) -> None:
-    with pytest.raises(LoopDeclarationError, match="loop 'x'.*'k' must be a whole number"):
+    with pytest.raises(LoopDeclarationError, match=r"loop 'x'.*'k' must be a whole number"):
         decide(loop(limit=StateLimit(key="k", default=3, ceiling=5)), {"k": value}, {}, {})
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.answers import OTHER_ANSWER, answer
@@ -23,6 +25,10 @@ from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 
 FULL = "Full-Reference"
+WORDS = (
+    "is it the sharp blur noise severe slight none not cannot tell worse better reference same good poor MDSI 3 yes no or "
+    "least image quality bus distortion how car"
+).split()
 
 
 def finding(name, severity, confidence=0.9):
@@ -260,6 +266,24 @@ class TestChoice:
     def test_the_reasons_name_the_option(self):
         said = asked("Main distortion? A. Noise B. Blur", BLURRED, mode="mcq").quality_reasoning
         assert said.startswith("The evidence bears out B (Blur).")
+
+    @given(
+        st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join),
+        st.lists(st.sampled_from(WORDS), min_size=2, max_size=5).map(
+            lambda texts: {chr(65 + i): t for i, t in enumerate(texts)}
+        ),
+        st.sampled_from(["mcq", "scoring", "explanation"]),
+        st.sampled_from([BLURRED, CLEAN, ExecutorOutput(), evidence(score=None)]),
+    )
+    def test_any_words_get_an_answer_and_a_choice_is_always_an_option(self, stem, options, mode, what):
+        query = f"{stem}? " + " ".join(f"{letter}. {text}" for letter, text in options.items())
+        result = asked(query, what, mode=mode)
+        if mode == "mcq":
+            assert result.final_answer in {*options, UNABLE}
+
+    @given(st.text(max_size=60), st.sampled_from(["mcq", "scoring", "explanation"]))
+    def test_any_text_gets_an_answer(self, query, mode):
+        assert asked(query, BLURRED, mode=mode).quality_reasoning
 
 
 class TestReplies:

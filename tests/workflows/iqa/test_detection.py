@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import subprocess
 import sys
 from collections import Counter
@@ -56,7 +55,9 @@ def test_main_distortion_with_reference_is_right_for_95_percent(photographs, mai
     assert len(wrong) <= 0.05 * total, wrong
 
 
-def test_main_distortion_without_reference_is_right_where_it_is_stated(photographs, main_four, by_table, record_property):
+def test_main_distortion_without_reference_is_right_where_it_is_stated(
+    photographs, main_four, by_table, record_property
+):
     right, stated, total, wrong = 0, 0, 0, []
     for name, rgb in photographs.items():
         for kind in main_four:

@@ -21,6 +21,8 @@ from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 FULL, NONE = "Full-Reference", "No-Reference"
+SIDE = 320
+"""Enough for every measurement, and quick."""
 OFF = {"distortion_detection": False, "distortion_analysis": False, "tool_selection": False, "tool_execution": False}
 
 
@@ -28,11 +30,11 @@ OFF = {"distortion_detection": False, "distortion_analysis": False, "tool_select
 def folder(tmp_path_factory):
     """One photograph and three severely distorted copies of it."""
     place = tmp_path_factory.mktemp("photographs")
-    photograph = data.astronaut()
+    photograph = data.astronaut()[:SIDE, :SIDE]
     Image.fromarray(photograph).save(place / "reference.png")
     for kind in ("gaussian blur", "gaussian noise", "jpeg"):
         Image.fromarray(distort(photograph, kind, 4)).save(place / f"{kind}.png")
-    Image.fromarray(photograph[:300, :400]).save(place / "smaller.png")
+    Image.fromarray(photograph[:200, :300]).save(place / "smaller.png")
     return place
 
 
@@ -140,6 +142,12 @@ def test_the_number_of_tools_is_configured(run):
     assert found.selected_tools == ["MDSI"]
 
 
+def test_the_time_budget_is_configured(run):
+    found = run("jpeg", reference="reference", services=configured(budget_ms=1e-6))
+    assert (found.selected_tools, found.tool_logs, found.primary_tool) == ([], [], None)
+    assert "No quality tool ran: none is named and none was chosen" in found.notes
+
+
 def test_the_timeout_is_configured_and_a_late_tool_is_replaced_or_reported(run):
     found = run("reference", services=configured(timeout=1e-6))
     assert found.quality_scores == {}
@@ -149,16 +157,16 @@ def test_the_timeout_is_configured_and_a_late_tool_is_replaced_or_reported(run):
 
 
 def test_a_region_is_cropped_in_both_images_and_names_the_scope(run, folder):
-    photograph = data.astronaut().copy()
+    photograph = data.astronaut()[:SIDE, :SIDE].copy()
     blurred = distort(photograph, "gaussian blur", 5)
-    photograph[:, :256] = blurred[:, :256]
+    photograph[:, :150] = blurred[:, :150]
     Image.fromarray(photograph).save(folder / "half.png")
-    left = run("half", reference="reference", region=(0, 0, 240, 512))
-    right = run("half", reference="reference", region=[272, 0, 240, 512])
-    assert list(left.distortion_set) == ["region 0,0,240,512"]
-    assert left.tool_logs[0].region == "region 0,0,240,512"
-    assert kind_of(left.distortion_set["region 0,0,240,512"][0]) is Distortion.BLURS
-    assert right.distortion_set == {"region 272,0,240,512": []}
+    left = run("half", reference="reference", region=(0, 0, 140, 320))
+    right = run("half", reference="reference", region=[180, 0, 140, 320])
+    assert list(left.distortion_set) == ["region 0,0,140,320"]
+    assert left.tool_logs[0].region == "region 0,0,140,320"
+    assert kind_of(left.distortion_set["region 0,0,140,320"][0]) is Distortion.BLURS
+    assert right.distortion_set == {"region 180,0,140,320": []}
     assert left.quality_scores["MDSI"] < 2.5 < 4.9 < right.quality_scores["MDSI"]
 
 
@@ -181,7 +189,7 @@ def test_a_region_is_taken_as_the_place_of_the_object(run):
         ("nowhere", {}),
         ("reference", {"reference": "nowhere"}),
         ("reference", {"reference": "smaller"}),
-        ("reference", {"region": (500, 0, 100, 100)}),
+        ("reference", {"region": (300, 0, 100, 100)}),
         ("reference", {"services": configured(max_pixels=1000)}),
     ],
 )

@@ -81,8 +81,9 @@ def test_direction_of_motion_with_and_without_a_reference(photograph, angle):
 
 @pytest.mark.parametrize("quality", [5, 10, 20, 35, 50, 65])
 def test_jpeg_quality_is_read_from_the_pixels(photographs, quality):
-    from PIL import Image
     import io
+
+    from PIL import Image
 
     for rgb in photographs.values():
         buffer = io.BytesIO()
@@ -140,7 +141,9 @@ def test_point_operations_are_measured_exactly(photograph):
 
 
 def test_colour_cast_is_measured_in_its_direction():
-    lab = cv2.cvtColor(np.random.default_rng(2).normal(0.5, 0.1, (200, 200, 1)).repeat(3, 2).astype(np.float32), cv2.COLOR_RGB2LAB)
+    lab = cv2.cvtColor(
+        np.random.default_rng(2).normal(0.5, 0.1, (200, 200, 1)).repeat(3, 2).astype(np.float32), cv2.COLOR_RGB2LAB
+    )
     lab[..., 2] += 20
     yellow = (cv2.cvtColor(lab, cv2.COLOR_LAB2RGB).clip(0, 1) * 255).round().astype(np.uint8)
     features = measure(yellow)
@@ -166,7 +169,12 @@ def test_identical_images_differ_in_nothing(photograph):
 
 @pytest.mark.parametrize(
     "bad",
-    [np.zeros((64, 64), np.uint8), np.zeros((64, 64, 4), np.uint8), np.zeros((64, 64, 3)), np.zeros((16, 640, 3), np.uint8)],
+    [
+        np.zeros((64, 64), np.uint8),
+        np.zeros((64, 64, 4), np.uint8),
+        np.zeros((64, 64, 3)),
+        np.zeros((16, 640, 3), np.uint8),
+    ],
 )
 def test_what_cannot_be_measured_is_said(bad):
     with pytest.raises(ImageError, match=r"shape|too small"):
@@ -201,7 +209,10 @@ def test_large_images_are_measured_as_they_are_seen(photograph):
     start = time.perf_counter()
     features = measure(large)
     assert time.perf_counter() - start < 6
-    assert features.edge_sigma < 0.75 * measure(cv2.resize(rgb, (1536, 1536), interpolation=cv2.INTER_CUBIC)).edge_sigma * 1.5
+    assert (
+        features.edge_sigma
+        < 0.75 * measure(cv2.resize(rgb, (1536, 1536), interpolation=cv2.INTER_CUBIC)).edge_sigma * 1.5
+    )
     assert (features.width, features.height) == (3072, 3072)
 
 

@@ -291,6 +291,11 @@ def test_other_stays_other():
     assert plan.same_work(first)
 
 
+def test_a_score_that_cannot_be_had_again_is_not_required():
+    _, plan = replan("How good is it?", found(log("MDSI", 1.0)), "Another tool, please", reference=False)
+    assert plan.required_tools == ["NIQE"]
+
+
 def test_feedback_without_a_previous_plan_changes_the_first_plan():
     plan = make_plan(task("Is the car noisy?", "Missing evidence for the car"))
     assert plan.query_scope == "Global"

@@ -108,7 +108,9 @@ def _noise(features: ImageFeatures) -> list[Sign]:
     if features.noise_sigma < NOISE_MIN or features.noise_whiteness < WHITE:
         return []
     confidence = min(0.95, 0.55 + 0.8 * (features.noise_whiteness - WHITE) + 0.01 * features.noise_sigma)
-    return [Sign("gaussian noise", confidence, f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)")]
+    return [
+        Sign("gaussian noise", confidence, f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)")
+    ]
 
 
 def _banding(features: ImageFeatures) -> list[Sign]:
@@ -162,7 +164,9 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
     bright = features.mean_luma > 110 and features.bright_point >= 253 and clipped > CLIPPED
     if clean and bright and features.partly_clipped_fraction > 0.04:
         confidence = min(0.8, 0.4 + clipped)
-        found.append(Sign("overexposure", confidence, "coloured areas are clipped in some channels, unlike white paper"))
+        found.append(
+            Sign("overexposure", confidence, "coloured areas are clipped in some channels, unlike white paper")
+        )
     dark = features.bright_point < 140 and features.dark_point < 20
     if dark:
         confidence = min(0.8, 0.45 + 0.006 * (110 - features.bright_point))

@@ -154,7 +154,9 @@ def _structure(pair: PairFeatures) -> list[Candidate]:
     if noisy and pair.residual_flatness > 0.8:
         return [_blur(pair, pair.filter_rms, 0.7), _noise(pair, 0.75)]
     confidence = 0.9 - 0.6 * max(0.0, pair.residual_flatness - 0.3) - 2 * max(0.0, pair.filter_share - 0.78)
-    why = f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"
+    why = (
+        f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"
+    )
     return [Candidate("jpeg2000", both, max(0.4, confidence), why)]
 
 

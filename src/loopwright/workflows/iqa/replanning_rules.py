@@ -16,7 +16,7 @@ from typing import Any
 from loopwright.workflows.iqa.distortions import kind_of
 from loopwright.workflows.iqa.query import QueryReading
 from loopwright.workflows.iqa.query_terms import named_distortions
-from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput
+from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.sufficiency import REGION_PREFIX, contradicting, measured_scopes
 from loopwright.workflows.iqa.tools.registry import all_tools
 
@@ -222,9 +222,10 @@ def _kept_tools(case: Case) -> list[str]:
     primary one first; and those that are required and have not run yet.
     """
     scores, primary = case.evidence.quality_scores, case.evidence.primary_tool
-    known = {tool.name for tool in all_tools()}
-    scored = sorted(known & set(scores), key=lambda name: (name != primary, list(scores).index(name)))
-    waiting = [name for name in case.plan.required_tools or () if name not in case.tried]
+    full = case.plan.reference_mode is ReferenceMode.FULL
+    usable = {tool.name for tool in all_tools() if full or tool.reference is ReferenceMode.NONE}
+    scored = sorted(usable & set(scores), key=lambda name: (name != primary, list(scores).index(name)))
+    waiting = [name for name in case.plan.required_tools or () if name in usable - case.tried]
     return [*case.reading.tools, *scored, *waiting]
 
 

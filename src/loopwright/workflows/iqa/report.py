@@ -180,7 +180,6 @@ def _summary(views: Sequence[View]) -> dict[str, Any]:
     return {
         "flags": flags,
         "answered": sum(view.answer is not None for view in views),
-        "replans": sum(view.replans for view in views),
         "seconds": sum(view.row.seconds for view in views),
         "levels": [(level, name, levels[level]) for level, name in LEVEL_NAMES.items()],
         "most": max(levels.values(), default=0),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from langchain_core.language_models import BaseChatModel
 
-from loopwright.models import ModelRegistry
+from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.workflows.iqa.config import IQAConfig
 
 
@@ -18,6 +18,8 @@ class Services:
     """The configuration."""
     models: ModelRegistry = field(default_factory=ModelRegistry)
     """The chat model of each stage, if any."""
+    usage: UsageRecorder = field(default_factory=UsageRecorder)
+    """What the models' calls used, per stage and model."""
 
     @classmethod
     def of(cls, config: IQAConfig) -> Services:

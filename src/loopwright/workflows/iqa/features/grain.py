@@ -37,7 +37,6 @@ def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
     level = blocks(plane, NOISE_BLOCK).mean(axis=(1, 2))
     half = cv2.resize(plane, (plane.shape[1] // 2, plane.shape[0] // 2), interpolation=cv2.INTER_AREA)
     coarse = np.sqrt((blocks(fine_detail(half), NOISE_BLOCK // 2) ** 2).mean(axis=(1, 2)))
-    count = min(len(fine), len(coarse)) if _same_blocks(plane) else 0
     # Near black and white the noise is cut off, and a constant block says nothing about it.
     usable = (level > 12) & (level < 243) & (fine > 0)
     if usable.sum() < 8:
@@ -45,12 +44,8 @@ def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
     limit = np.quantile(fine[usable], FLAT_SHARE)
     flat = usable & (fine <= limit)
     sigma = float(np.sqrt((fine[flat] ** 2).mean()))
-    below = float(np.sqrt((coarse[flat[:count]] ** 2).mean())) if count else sigma
+    below = float(np.sqrt((coarse[flat] ** 2).mean()))
     return sigma, sigma / max(below, 0.05)
-
-
-def _same_blocks(plane: Plane) -> bool:
-    return all(side // NOISE_BLOCK == side // 2 // (NOISE_BLOCK // 2) for side in plane.shape)
 
 
 def specks(rgb: Rgb) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

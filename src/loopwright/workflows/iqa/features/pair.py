@@ -145,7 +145,9 @@ def _point_operation(image: Stack, origin: Stack) -> PointOperation:
 
     energy = float(((image - origin) ** 2).mean())
     curves = np.stack([_tone_curve(image[..., c], origin[..., c]) for c in range(3)], axis=2)
-    columns = np.concatenate([low_origin.reshape(-1, 3), np.ones((low_origin.shape[0] * low_origin.shape[1], 1))], axis=1)
+    columns = np.concatenate(
+        [low_origin.reshape(-1, 3), np.ones((low_origin.shape[0] * low_origin.shape[1], 1))], axis=1
+    )
     matrix = np.linalg.lstsq(columns, low_image.reshape(-1, 3), rcond=None)[0].astype(np.float32)
     mixed = np.clip(origin @ matrix[:3] + matrix[3], 0, 255)
     left = [(float(((image - stack) ** 2).mean()), stack) for stack in (curves, mixed, origin)]

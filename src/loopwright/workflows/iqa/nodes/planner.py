@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema, create_model
 
 from loopwright.errors import InputError, PlannerError
-from loopwright.models import PromptLibrary, ask
+from loopwright.models import PromptLibrary, UsageRecorder, ask
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
 from loopwright.workflows.iqa.planning import enforce, make_plan, require_reference
@@ -63,7 +63,8 @@ def planner_node(state: AgenticIQAState, services: Services | None = None) -> di
     if model is None:
         plan = make_plan(task, previous=previous, evidence=evidence)
     else:
-        plan = ask_for_plan(model, task, previous=previous, evidence=evidence, repairs=services.config.iqa.repairs)
+        repairs, usage = services.config.iqa.repairs, services.usage
+        plan = ask_for_plan(model, task, previous=previous, evidence=evidence, repairs=repairs, usage=usage)
     logger.info("plan: %s", plan.rationale)
     update: dict[str, Any] = {"plan": plan, "error": None}
     region = read_query(task.query).region
@@ -79,6 +80,7 @@ def ask_for_plan(
     previous: PlannerOutput | None = None,
     evidence: ExecutorOutput | None = None,
     repairs: int = 2,
+    usage: UsageRecorder | None = None,
 ) -> PlannerOutput:
     """Let a chat model plan; what it may not decide is decided by `loopwright.workflows.iqa.planning.enforce`.
 
@@ -87,6 +89,7 @@ def ask_for_plan(
         task: The query, whether there is a reference, and why earlier plans were not enough.
         previous: The plan before this one.
         evidence: What it found.
+        usage: Where the calls are counted.
         repairs: How often the model may correct a reply that breaks the schema.
 
     Returns:
@@ -111,7 +114,7 @@ def ask_for_plan(
             "evidence": evidence_in_short(evidence) if evidence else None,
         }
     messages = [SystemMessage(prompt), HumanMessage(json.dumps(facts, ensure_ascii=False))]
-    reply = ask(model, messages, reply_schema(usable), repairs=repairs, node="planner")
+    reply = ask(model, messages, reply_schema(usable), repairs=repairs, node="planner", usage=usage)
     return enforce(PlannerOutput.model_validate(reply.model_dump()), reading, reference_path=task.reference_path)
 
 

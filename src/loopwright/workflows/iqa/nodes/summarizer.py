@@ -141,7 +141,8 @@ def _by_model(
         history="; ".join(history) or "none",
         evidence=reasoning(facts),
     )
-    reply = ask(chat, text, _schema(plan.answer_mode, options), repairs=settings.repairs, node="summarizer")
+    schema = _schema(plan.answer_mode, options)
+    reply = ask(chat, text, schema, repairs=settings.repairs, node="summarizer", usage=services.usage)
     opinion = reply.level_probabilities.by_level() if reply.level_probabilities else None
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
     final, said, value = reply.final_answer, reply.quality_reasoning, None

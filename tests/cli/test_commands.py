@@ -1,0 +1,169 @@
+"""The command line as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import skimage
+from PIL import Image
+
+from loopwright.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
+PROGRAM = Path(sys.executable).with_name("loopwright")
+
+
+def process(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the installed program."""
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=60, check=False)
+
+
+@pytest.fixture
+def loopwright(monkeypatch, capfd):
+    """Run the program's entry point here, which saves the two seconds that importing LangGraph takes."""
+
+    def run(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["loopwright", *map(str, words)])
+        monkeypatch.chdir(cwd)
+        root, ours = logging.getLogger(), logging.getLogger("loopwright")
+        handlers, level = root.handlers[:], ours.level
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        finally:
+            root.handlers[:] = handlers
+            ours.setLevel(level)
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(words, code, shown.out, shown.err)
+
+    return run
+
+
+def test_check_names_the_cycle_and_a_loop_that_bounds_it(loopwright):
+    done = loopwright("check", ROOT / "examples/agent.py")
+    assert done.returncode == 1
+    assert "unbounded" in done.stdout
+    assert "10,007" in done.stdout
+    assert "agent -> tools -> agent" in done.stdout
+    assert "Loop(name='agent', target='agent', sources=('tools',), limit=5)" in done.stdout
+
+
+def test_check_proves_the_workflow(loopwright):
+    done = loopwright("check", "loopwright.workflows.iqa:build_graph")
+    assert done.returncode == 0
+    assert "at most 44" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("no_such_module:graph", "cannot import no_such_module"),
+        ("loopwright.workflows.iqa:bild_graph", "no graph 'bild_graph'"),
+        ("json", "holds no LangGraph graph"),
+        ("missing.py", "there is no file missing.py"),
+        ("json:dumps", "cannot be called without arguments"),
+    ],
+)
+def test_check_says_in_one_line_what_is_wrong_with_its_target(loopwright, target, message):
+    done = loopwright("check", target)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_graph_show_in_every_format(loopwright, tmp_path):
+    assert "loop replan" in loopwright("graph", "show", "iqa").stdout
+    assert loopwright("graph", "show", "iqa", "--format", "mermaid").stdout.startswith("graph TD")
+    shown = json.loads(loopwright("graph", "show", "iqa", "--format", "json").stdout)
+    assert shown["certificate"]["bounded"] is True
+    assert shown["loops"][0]["name"] == "replan"
+    picture = tmp_path / "new" / "graph.png"
+    assert loopwright("graph", "show", "iqa", "--format", "png", "--out", picture).returncode == 0
+    with Image.open(picture) as image:
+        assert image.format == "PNG"
+        assert image.width > 200
+    assert loopwright("graph", "show", "iqa", "--format", "svg").stdout.startswith("<svg")
+
+
+def test_assess_prints_one_json_object_and_logs_elsewhere(loopwright):
+    done = loopwright(
+        "-v", "iqa", "assess", PHOTOGRAPHS / "coffee.png", "--query", "Is the cup sharp?", "--json"
+    )
+    state = json.loads(done.stdout)
+    assert state["iteration_count"] == 1
+    assert state["summarizer_result"]["final_answer"]
+    assert "loop_ledger" not in state
+    assert "Replanning triggered" in done.stderr
+    assert "Iteration 1/2" in done.stderr
+
+
+def test_assess_shows_the_answer_the_scores_and_the_path(loopwright):
+    done = loopwright("iqa", "assess", PHOTOGRAPHS / "coffee.png", "-q", "Is the cup sharp?", "--max-replan", "0")
+    assert done.returncode == 0
+    assert "planner > executor > summarizer > (replan exhausted)" in done.stdout
+    assert "stopped: replan exhausted after 0 of 0" in done.stdout
+    assert "NIQE" in done.stdout
+
+
+def test_assess_resumes_a_finished_run_without_running_it_again(loopwright, tmp_path):
+    config = tmp_path / "pipeline.yaml"
+    config.write_text("pipeline: {checkpoint: {enable: true, save_dir: kept}}")
+    words = ("iqa", "assess", PHOTOGRAPHS / "coffee.png", "-c", config, "--sample-id", "cup", "--json")
+    first = loopwright(*words, cwd=tmp_path)
+    again = loopwright(*words, "--resume", cwd=tmp_path)
+    assert json.loads(again.stdout) == json.loads(first.stdout)
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+    other = loopwright(*words, "--resume", "--query", "Is it noisy?", cwd=tmp_path)
+    assert other.returncode == 2
+    assert "belongs to query" in other.stderr
+    assert loopwright(*words, cwd=tmp_path).returncode == 0
+    assert len(list((tmp_path / "kept").iterdir())) == 2, "a new run never mixes with an old one"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("missing.png",), "there is no file"),
+        (("coffee.png", "--query", " "), "query"),
+        (("coffee.png", "--region", "1,2,3"), "left,top,width,height"),
+        (("coffee.png", "--region", "0,0,9999,9999"), "600"),
+        (("coffee.png", "--reference", "astronaut.png"), "512"),
+        (("coffee.png", "--query", "use LPIPS"), "lpips"),
+        (("coffee.png", "--query", "What is its MDSI?"), "reference"),
+        (("coffee.png", "--config", "missing.yaml"), "missing.yaml"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(loopwright, words, message):
+    done = loopwright("iqa", "assess", *words, cwd=PHOTOGRAPHS)
+    assert (done.returncode, done.stdout) == (2, ""), done.stdout
+    assert message.lower() in done.stderr.lower()
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_unknown_configuration_key_names_the_nearest(loopwright, tmp_path):
+    config = tmp_path / "pipeline.yaml"
+    config.write_text("iqa: {max_replan_iteration: 3}")
+    done = loopwright("iqa", "assess", PHOTOGRAPHS / "coffee.png", "-c", config)
+    assert done.returncode == 2
+    assert "Did you mean 'iqa.max_replan_iterations'?" in done.stderr
+
+
+def test_the_installed_program_answers_and_fails_like_the_entry_point():
+    assert "Commands:" in process("--help").stdout
+    failed = process("iqa", "assess", "missing.png")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert len(failed.stderr.splitlines()) == 1
+
+
+def test_tools_lists_every_tool(loopwright):
+    shown = loopwright("iqa", "tools").stdout
+    assert all(tool in shown for tool in ("PSNR", "SSIM", "GMSD", "MDSI", "NIQE"))

@@ -1,0 +1,486 @@
+"""Gates are put into every kind of edge, what cannot be bound is refused by name, and the original stays as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import CachePolicy, Command, Send
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from loopwright.engine.binding import bind
+from loopwright.engine.bounding import bounded
+from loopwright.engine.loops import Loop, StateLimit
+from loopwright.engine.verify import verify
+from loopwright.errors import GraphError, LoopDeclarationError
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    count: int
+    past: list[str]
+
+
+def note(name: str) -> Callable[[State], dict[str, Any]]:
+    def node(_state: State) -> dict[str, Any]:
+        return {"log": [name]}
+
+    return node
+
+
+def loop(**fields: Any) -> Loop:
+    return Loop(**{"name": "again", "target": "work", "sources": ("check",), "limit": 2, **fields})
+
+
+def builder(*nodes: str, schema: Any = State, **functions: Callable[..., Any]) -> StateGraph[Any]:
+    made = StateGraph(schema)
+    for name in nodes:
+        made.add_node(name, functions.get(name, note(name)))
+    made.add_edge(START, nodes[0])
+    return made
+
+
+def routed(schema: Any = State) -> StateGraph[Any]:
+    made = builder("work", "check", schema=schema)
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: "again", {"again": "work", "done": END})
+    return made
+
+
+ROUND = ["work", "check"]
+
+
+# Kinds of edge
+
+
+def static() -> StateGraph[Any]:
+    made = builder("work", "check")
+    made.add_edge("work", "check")
+    made.add_edge("check", "work")
+    return made
+
+
+def annotated_command() -> StateGraph[Any]:
+    def check(_state: State) -> Command[Literal["work", "__end__"]]:
+        return Command(goto="work", update={"log": ["check"]})
+
+    made = builder("work", "check", check=check)
+    made.add_edge("work", "check")
+    return made
+
+
+def declared_command() -> StateGraph[Any]:
+    made = builder("work")
+    made.add_node("check", lambda _: Command(goto=["work"], update={"log": ["check"]}), destinations=("work", END))
+    made.add_edge("work", "check")
+    return made
+
+
+def labelled_command() -> StateGraph[Any]:
+    made = builder("work")
+    made.add_node("check", lambda _: [Command(goto="work"), {"log": ["check"]}], destinations={"work": "retry"})
+    made.add_edge("work", "check")
+    return made
+
+
+def literal_router() -> StateGraph[Any]:
+    def route(_state: State) -> Literal["work", "__end__"]:
+        return "work"
+
+    made = builder("work", "check")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", route)
+    return made
+
+
+def listing_router() -> StateGraph[Any]:
+    made = builder("work", "check")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: ["work", "work"], ["work", END])
+    return made
+
+
+def subgraph_command() -> StateGraph[Any]:
+    inner = builder("inside")
+    inner.add_node("jump", lambda _: Command(goto="work", graph=Command.PARENT, update={"log": ["check"]}))
+    inner.add_edge("inside", "jump")
+    made = builder("work")
+    made.add_node("check", inner.compile(), destinations=("work", END))
+    made.add_edge("work", "check")
+    return made
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        routed,
+        static,
+        annotated_command,
+        declared_command,
+        labelled_command,
+        literal_router,
+        listing_router,
+        subgraph_command,
+    ],
+)
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_every_kind_of_edge_can_be_bound(make: Callable[[], StateGraph[Any]], mode: str) -> None:
+    app = bounded(make(), [loop(limit=2)])
+    final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
+    assert final["log"] == ROUND * 3
+    assert final["stop_reason"]["spent"] == 2
+
+
+@pytest.mark.parametrize("make", [routed, static, annotated_command, literal_router, subgraph_command])
+def test_a_limit_alone_finds_the_same_loop(make: Callable[[], StateGraph[Any]]) -> None:
+    app = bounded(make(), limit=2)
+    assert [(found.target, found.sources) for found in app.loops] == [("work", ("check",))]
+    assert app.invoke({"log": []})["log"] == ROUND * 3
+
+
+def test_a_node_that_asks_for_itself_can_be_bound() -> None:
+    made = builder("work")
+    made.add_conditional_edges("work", lambda _: "work", ["work", END])
+    assert bounded(made, [loop(sources=("work",), limit=3)]).invoke({"log": []})["log"] == ["work"] * 4
+
+
+def joined() -> StateGraph[Any]:
+    made = builder("work", "a", "b")
+    for name in ("a", "b"):
+        made.add_edge("work", name)
+    made.add_edge(["a", "b"], "work")
+    return made
+
+
+def test_a_join_edge_waits_for_all_its_sources_before_the_gate() -> None:
+    final = bounded(joined(), [loop(sources=("a", "b"), limit=2)]).invoke({"log": []})
+    assert [final["log"].count(name) for name in ("work", "a", "b")] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"sources": ("a",)}, {"sources": ("a", "b"), "exhausted": {"a": END, "b": END}}], ids=["part", "routes"]
+)
+def test_a_join_edge_needs_all_its_sources_and_one_route(fields: dict[str, Any]) -> None:
+    with pytest.raises(LoopDeclarationError, match=r"'work' waits for \['a', 'b'\] together"):
+        bounded(joined(), [loop(**fields)])
+
+
+def test_an_untyped_router_is_bound_where_all_its_edges_back_are_declared() -> None:
+    made = builder("work", "check")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: "work")
+    loops = [loop(), loop(name="self", target="check")]
+    assert bounded(made, loops).invoke({"log": []})["log"] == ROUND * 3
+    assert bounded(made, limit=2).invoke({"log": []})["log"] == ROUND * 3
+
+
+def test_two_loops_may_share_a_source_and_a_target() -> None:
+    made = builder("plan", "work", "check")
+    made.add_edge("plan", "work")
+    made.add_edge("work", "check")
+    made.add_conditional_edges(
+        "check", lambda s: "work" if s["log"].count("work") % 2 else "plan", ["plan", "work", END]
+    )
+    loops = [loop(limit=2), loop(name="replan", target="plan", limit=1)]
+    final = bounded(made, loops).invoke({"log": []})
+    assert final["log"] == ["plan", *ROUND, *ROUND, "plan", *ROUND, *ROUND]
+
+
+# Send
+
+
+def sending(route: Callable[[State], Any], ends: list[str]) -> StateGraph[Any]:
+    made = builder("work", "check")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", route, ends)
+    return made
+
+
+def _helper() -> list[Send]:
+    return [Send("work", {"log": []}), Send("work", {"log": []})]
+
+
+@pytest.mark.parametrize("route", [lambda _: [Send("work", {})], lambda _: _helper()], ids=["in sight", "in a helper"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_send_across_the_loop_s_edge_is_refused(route: Callable[[State], Any], mode: str) -> None:
+    app = bounded(sending(route, ["work", END]), [loop()])
+    with pytest.raises(
+        LoopDeclarationError, match=r"loop 'again': a router sent a Send to 'work'.*Return the node's name"
+    ):
+        if mode == "sync":
+            app.invoke({"log": []})
+        else:
+            await app.ainvoke({"log": []})
+
+
+def test_a_command_with_a_send_across_the_loop_s_edge_is_refused() -> None:
+    made = builder("work")
+    made.add_node("check", lambda _: Command(goto=Send("work", {})), destinations=("work", END))
+    made.add_edge("work", "check")
+    with pytest.raises(LoopDeclarationError, match=r"loop 'again': a Command sent a Send to 'work'"):
+        bounded(made, [loop()]).invoke({"log": []})
+
+
+def test_a_send_elsewhere_from_a_loop_s_source_is_left_alone() -> None:
+    made = builder("work", "check", "side")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: [Send("side", {}), Send("side", {}), "work"], ["work", "side", END])
+    assert bounded(made, [loop(limit=1)]).invoke({"log": []})["log"].count("side") == 4
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"target": "wrk"}, "unknown node 'wrk'. Did you mean 'work'? Known: check, work."),
+        ({"sources": ("chek",)}, "unknown node 'chek'. Did you mean 'check'?"),
+        ({"exhausted": "wrok"}, "unknown node 'wrok'. Did you mean 'work'?"),
+        ({"counter": "cuont"}, "unknown state key 'cuont'. Did you mean 'count'?"),
+        ({"history": "pats"}, "unknown state key 'pats'. Did you mean 'past'?"),
+        ({"limit": StateLimit(key="coun", default=1, ceiling=2)}, "unknown state key 'coun'. Did you mean 'count'?"),
+        ({"scope": "outer"}, "unknown scope 'outer'. Known: run."),
+        ({"sources": ("work",)}, "there is no edge work -> work. A node that jumps with Command must declare it"),
+    ],
+)
+def test_an_unknown_name_is_refused_and_the_nearest_is_named(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(LoopDeclarationError) as caught:
+        bounded(routed(), [loop(**fields)])
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_nearest_scope_is_named() -> None:
+    loops = [loop(scope="replna"), loop(name="replan", sources=("work",))]
+    with pytest.raises(
+        LoopDeclarationError, match=r"unknown scope 'replna'. Did you mean 'replan'\? Known: replan, run"
+    ):
+        bounded(routed(), loops)
+
+
+def test_scopes_that_lead_in_a_circle_are_refused() -> None:
+    loops = [loop(scope="b"), loop(name="b", scope="again", sources=("check",), target="check")]
+    with pytest.raises(LoopDeclarationError, match=r"leads back to itself: again -> b -> again"):
+        bounded(routed(), loops)
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"counter": "count"}, "state key 'count' belongs to loop 'again'"),
+        ({"history": "past"}, "state key 'past' belongs to loop 'again'"),
+        ({"target": "work"}, "the edge check -> work belongs to loop 'again'"),
+        ({"name": "again"}, "two loops have this name"),
+    ],
+)
+def test_loops_that_share_what_only_one_may_have_are_refused(other: dict[str, Any], says: str) -> None:
+    made = routed()
+    made.add_conditional_edges("work", lambda _: "work", ["work", "check"])
+    second = {"name": "self", "target": "check", "sources": ("check",), **other}
+    with pytest.raises(LoopDeclarationError, match=says):
+        bounded(made, [loop(counter="count", history="past"), loop(**second)])
+
+
+def test_a_command_that_declares_no_destination_is_told_how_to() -> None:
+    made = builder("work")
+    made.add_node("check", lambda _: Command(goto="work"))
+    made.add_edge("work", "check")
+    with pytest.raises(
+        LoopDeclarationError, match=r"there is no edge check -> work.*Command\[Literal\['work', ...\]\]"
+    ):
+        bounded(made, [loop()])
+
+
+def test_a_graph_is_not_bounded_twice() -> None:
+    with pytest.raises(LoopDeclarationError, match="is it bounded twice"):
+        bounded(bounded(routed(), [loop()]), [loop()])
+
+
+def test_unreachable_nodes_are_errors() -> None:
+    made = routed()
+    made.add_node("lost", note("lost"))
+    made.add_edge("lost", END)
+    for act in (lambda: verify(made), lambda: bounded(made, [loop()]), lambda: bounded(made, limit=1)):
+        with pytest.raises(GraphError, match="no path from the start reaches 'lost'"):
+            act()
+
+
+def test_a_state_without_keys_is_refused() -> None:
+    made = StateGraph(Annotated[list, operator.add])
+    made.add_node("work", lambda _: ["work"])
+    made.add_edge(START, "work")
+    made.add_conditional_edges("work", lambda _: "work", ["work", END])
+    with pytest.raises(GraphError, match="has no keys"):
+        bounded(made, limit=1)
+
+
+@pytest.mark.parametrize("thing", ["agent.py", None, 3])
+def test_what_is_no_graph_is_refused(thing: Any) -> None:
+    with pytest.raises(GraphError, match="a StateGraph is needed"):
+        bounded(thing, limit=1)
+
+
+@pytest.mark.parametrize("name", ["start", "fallback", "loop", "again.check"])
+def test_nodes_and_loops_may_have_names_that_the_engine_uses_itself(name: str) -> None:
+    made = builder(name)
+    made.add_conditional_edges(name, lambda _: name, [name, END])
+    assert bounded(made, limit=1).invoke({"log": []})["log"] == [name, name]
+
+
+# The original
+
+
+def picture(made: StateGraph[Any]) -> dict[str, Any]:
+    """Everything that a builder holds, deep enough to see any change."""
+    return {
+        "nodes": {name: dataclasses.asdict(spec) | {"runnable": id(spec.runnable)} for name, spec in made.nodes.items()},
+        "edges": set(made.edges),
+        "joins": set(made.waiting_edges),
+        "branches": {node: {name: (id(b.path), dict(b.ends or {})) for name, b in found.items()} for node, found in made.branches.items()},
+        "channels": {key: id(channel) for key, channel in made.channels.items()},
+        "schemas": {schema: {key: id(channel) for key, channel in keys.items()} for schema, keys in made.schemas.items()},
+        "output": made.output_schema, "input": made.input_schema, "compiled": made.compiled,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [routed, static, annotated_command, labelled_command, subgraph_command])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_original_stays_untouched_and_runs_as_before(make: Callable[[], StateGraph[Any]], compiled: bool) -> None:
+    made = make()
+    graph: Any = made.compile() if compiled else made
+    before = picture(made)
+    pregel = {name: id(node) for name, node in graph.nodes.items()}
+    attributes = dict(vars(graph)) if compiled else {}
+
+    def trace() -> list[Any]:
+        app = graph if compiled else make().compile()
+        chunks: list[Any] = []
+        try:
+            for chunk in app.stream({"log": []}, {"recursion_limit": 7}, stream_mode="updates"):
+                chunks.append(chunk)
+        except Exception as error:
+            chunks.append(type(error).__name__)
+        return chunks
+
+    ran = trace()
+    bounded(graph, [loop()]).invoke({"log": []})
+    verify(graph)
+    verify(graph, [loop()])
+    assert picture(made) == before
+    assert {name: id(node) for name, node in graph.nodes.items()} == pregel
+    if compiled:
+        assert {key: value for key, value in vars(graph).items() if key != "channels"} == {
+            key: value for key, value in attributes.items() if key != "channels"
+        }
+        assert not any(key.startswith("loop") for key in graph.channels)
+    assert trace() == ran
+    assert ran[-1] == "GraphRecursionError"
+
+
+def test_bind_returns_a_builder_that_can_be_bound_and_compiled_by_itself() -> None:
+    bound = bind(routed(), [loop(limit=1)])
+    assert bound.compile().invoke({"log": []})["log"] == ROUND * 2
+
+
+# Schemas
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    log: Annotated[list[str], operator.add] = []
+    count: int = 0
+    past: list[str] = []
+
+
+@dataclasses.dataclass
+class Data:
+    log: Annotated[list[str], operator.add] = dataclasses.field(default_factory=list)
+    count: int = 0
+    past: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenData:
+    log: Annotated[list[str], operator.add] = dataclasses.field(default_factory=list)
+    count: int = 0
+    past: list[str] = dataclasses.field(default_factory=list)
+
+
+@pytest.mark.parametrize("schema", [Model, Data, FrozenData])
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_states_may_be_pydantic_models_and_dataclasses(schema: Any, version: Any) -> None:
+    seen: list[Any] = []
+
+    def reason(state: Any) -> str:
+        seen.append(state)
+        return f"{len(state.log)} entries"
+
+    app = bounded(routed(schema), [loop(counter="count", history="past", reason=reason)])
+    result: Any = app.invoke({"log": []}, version=version)
+    final = result if version == "v1" else result.value
+    assert final["log"] == ROUND * 3
+    assert (final["count"], final["past"]) == (2, ["[Iteration 1] 2 entries", "[Iteration 2] 4 entries"])
+    assert final["stop_reason"]["reason"] == "6 entries"
+    assert all(isinstance(state, schema) for state in seen)
+
+
+def test_an_output_schema_of_its_own_is_kept_and_gains_the_stop_reason() -> None:
+    class Out(TypedDict):
+        count: int
+
+    class In(TypedDict):
+        log: list[str]
+
+    made = StateGraph(State, input_schema=In, output_schema=Out)
+    made.add_node("work", note("work"))
+    made.add_edge(START, "work")
+    made.add_conditional_edges("work", lambda _: "work", ["work", END])
+    final = bounded(made, [loop(sources=("work",), counter="count")]).invoke({"log": []})
+    assert set(final) == {"count", "stop_reason"}
+    assert final["count"] == 2
+
+
+def test_a_stop_reason_that_the_state_declares_itself_is_used() -> None:
+    class Own(State, total=False):
+        stop_reason: Any
+
+    assert bounded(routed(Own), [loop()]).invoke({"log": []})["stop_reason"]["loop"] == "again"
+
+
+# Node defaults
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+async def test_the_builder_s_node_defaults_hold_for_its_nodes_and_not_for_gates(compiled: bool) -> None:
+    async def work(_state: State) -> dict[str, Any]:
+        return {"log": ["work"]}
+
+    async def fail(_state: State) -> dict[str, Any]:
+        raise RuntimeError("broken")
+
+    async def handle(_state: State) -> dict[str, Any]:
+        return {"log": ["handled"]}
+
+    made = StateGraph(State)
+    made.set_node_defaults(timeout=5, cache_policy=CachePolicy(), error_handler=handle)
+    made.add_node("work", work)
+    made.add_node("check", fail)
+    made.add_edge(START, "work")
+    made.add_edge("work", "check")
+    made.add_node("back", work)
+    made.add_edge("check", "back")
+    made.add_conditional_edges("back", lambda _: "work", ["work", END])
+    graph: Any = made.compile() if compiled else made
+    app = bounded(graph, [loop(sources=("back",), limit=1)])
+    specs = app.builder.nodes
+    assert specs["work"].timeout is not None and specs["loop.again"].timeout is None
+    assert specs["work"].cache_policy is not None and specs["loop.again"].cache_policy is None
+    assert specs["loop.again"].error_handler_node is None
+    assert (await app.ainvoke({"log": []}))["log"] == ["work", "handled"]
