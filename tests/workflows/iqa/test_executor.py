@@ -9,14 +9,14 @@ from skimage import data
 from loopwright.errors import ImageError, InputError
 from loopwright.workflows.iqa.analysis import analyse
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.detection import detect
+from loopwright.workflows.iqa.detection import Detection, detect
 from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.features import measure
 from loopwright.workflows.iqa.fusion import level_of
 from loopwright.workflows.iqa.nodes import executor as executor_module
 from loopwright.workflows.iqa.nodes.executor import executor_node
-from loopwright.workflows.iqa.schemas import PlannerOutput
+from loopwright.workflows.iqa.schemas import DistortionFinding, PlannerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.tools.registry import get_tool
 
@@ -281,3 +281,19 @@ def test_numbers_alone_do_not_call_a_good_photograph_bad(picture, kind):
     features = measure(getattr(data, picture)())
     findings, _ = analyse([kind], detect(features), features)
     assert [item.severity for item in findings] == [Severity.NONE]
+
+
+def test_a_guess_at_another_type_does_not_explain_away_what_was_asked_about():
+    """A blurred cat whose blur the detector half took for JPEG 2000 was answered with a flat "No"."""
+    detection = Detection(
+        findings=[
+            DistortionFinding(
+                type="jpeg2000", severity="extreme", confidence=0.46, explanation="guessed", measured={"value": 3.2}
+            )
+        ],
+        abstained="jpeg2000 is only a guess",
+    )
+    blurred = distort(data.chelsea(), "gaussian blur", 4)
+    (finding,) = analyse(["blurs"], detection, measure(blurred)).findings
+    assert finding.type == "blurs"
+    assert finding.severity >= Severity.MODERATE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from loopwright.workflows.iqa.detection import Detection
+from loopwright.workflows.iqa.detection import SURE, Detection
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.schemas import DistortionFinding
@@ -30,8 +30,8 @@ def analyse(
 ) -> Analysis:
     """Say how strong each of some distortions is.
 
-    What the detector states is taken over. A named distortion that it does not state is there only if nothing else was
-    found, there is no reference, and its number is at least moderate: the numbers overlap (texture measures as slight
+    What the detector states is taken over. A named distortion that it does not state is there only if it is sure of
+    nothing else, there is no reference, and its number is at least moderate: the numbers overlap (texture measures as slight
     noise, coding as noise beside a reference), and the detector weighs further signs. On the 60 best of 1,200
     photographs, numbers alone called 19 noisy; this rule 4.
 
@@ -64,7 +64,9 @@ def _measured(name: str, detection: Detection, features: ImageFeatures, pair: Pa
     finding = assess(name, features, pair, confidence=UNSTATED)
     if finding.severity is Severity.NONE:
         return finding.model_copy(update={"confidence": 1 - UNSTATED})
-    explained_otherwise = bool(detection.findings) or (pair is not None and detection.abstained is None)
+    # What the detector only guesses at explains nothing away.
+    known = pair is not None and detection.abstained is None
+    explained_otherwise = known or any(found.confidence >= SURE for found in detection.findings)
     if finding.severity >= Severity.MODERATE and not explained_otherwise:
         return finding
     other = f"; what was measured is put down to {detection.findings[0].type}" if detection.findings else ""

@@ -34,7 +34,8 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     """Find the distortions of an image.
 
     With a reference, the squared error is split among the possible causes, and those that hold a fair share of it are
-    found, the one with most of it first. Without one, each type has its own signs; a sign that a scene could bring about
+    found, the one with most of it first. Without one, each type has its own signs; a sign that a scene could bring
+    about
     as well gives a low confidence, or an abstention that names the sign.
 
     Args:

@@ -26,19 +26,23 @@ SPECKS_OVER_NOISE = 2.0
 DIRECTED = 0.75
 """Directional loss from which motion is possible; sharp photographs reach 0.55."""
 MOTION_EDGE = 1.2
-"""Blur of the sharpest tiles up to which a directional loss is motion, pixels: motion leaves the edges along it sharp, while
+"""Blur of the sharpest tiles up to which a directional loss is motion, pixels: motion leaves the edges along it
+sharp, while
 strong round blur leaves so little fine detail that its direction is chance."""
 BLURRED = 0.9
-"""Median blur of the strongest edges from which the whole image may be blurred, pixels; sharp photographs stay below 0.85,
+"""Median blur of the strongest edges from which the whole image may be blurred, pixels; sharp photographs stay below
+0.85,
 also with bokeh, since what is in focus has the strongest edges."""
 NO_SHARP_TILE = 0.4
 """Blur that even the sharpest tiles have in a blurred image, pixels."""
 NO_FINE_DETAIL = 0.7
 """Share of the textured area without the finest detail that comes with blur; sharp photographs stay below 0.65."""
 WIPED = 0.97
-"""Weak edges' blur over that of strong ones from which a wavelet coder is likelier than blur, which widens strong ones more."""
+"""Weak edges' blur over that of strong ones from which a wavelet coder is likelier than blur, which widens strong
+ones more."""
 SHARPENED = 2.9
-"""Gradient ratio at edges from which an image is sharpened; a perfect step gives at most 3, sharp photographs up to 2.75."""
+"""Gradient ratio at edges from which an image is sharpened; a perfect step gives at most 3, sharp photographs up to
+2.75."""
 VISIBLE_QUALITY = 72.0
 """JPEG quality from which nobody sees the coder; other signs are then looked for."""
 TINTED = 26.0

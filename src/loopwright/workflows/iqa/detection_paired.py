@@ -14,7 +14,8 @@ FAIR_SHARE = 0.1
 POINT_SHARE = 0.4
 """Share of the squared error from which a point operation is a cause; blur reaches 0.3 by dulling highlights."""
 POINT_SHIFT = 4.0
-"""Shift of the mean from which brightness is a cause even under heavy noise, grey levels; neither noise nor blur shift it."""
+"""Shift of the mean from which brightness is a cause even under heavy noise, grey levels; neither noise nor blur
+shift it."""
 BLUR_SHARE = 0.86
 """Filter share from which the filter alone is the cause; JPEG 2000 stays below 0.85, blur above 0.9."""
 ROUND_BLUR = 0.55
@@ -34,7 +35,8 @@ CONSTANT = 0.97
 PROPORTIONAL = 0.55
 """Log-log slope of the residual over luma from which the noise is multiplicative."""
 SPECK_SHARE = 0.25
-"""Share of the squared error in black and white specks from which it is impulse noise; strong Gaussian noise reaches 0.16."""
+"""Share of the squared error in black and white specks from which it is impulse noise; strong Gaussian noise reaches
+0.16."""
 JPEG_EVIDENCE = 0.5
 """Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
 REPEATED = 1.6

@@ -1,6 +1,7 @@
 """Make a known distortion: for demonstrations, tests and generated questions.
 
-Every kind has five levels, from barely visible (1) to gross (5), in steps like those of TID2013 (Ponomarenko et al., 2015)
+Every kind has five levels, from barely visible (1) to gross (5), in steps like those of TID2013 (Ponomarenko et al.,
+2015)
 and KADID-10k (Lin et al., 2019). The result depends on nothing but the arguments.
 """
 
@@ -36,7 +37,7 @@ class Levels:
     """Applies one strength."""
 
 
-def _rounded(values: NDArray[np.floating]) -> Rgb:
+def _rounded(values: NDArray[np.floating] | cv2.typing.MatLike) -> Rgb:
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 
@@ -46,7 +47,7 @@ def _gaussian_blur(rgb: Rgb, sigma: float, _: np.random.Generator) -> Rgb:
 
 def _motion_blur(rgb: Rgb, length: float, chance: np.random.Generator) -> Rgb:
     angle = float(chance.uniform(0, math.pi))
-    reach = int(math.ceil(length / 2)) + 1
+    reach = math.ceil(length / 2) + 1
     kernel = np.zeros((2 * reach + 1, 2 * reach + 1), np.float64)
     # The line is summed up from points a quarter of a pixel apart, each shared among the four pixels around it.
     for along in np.linspace(-length / 2, length / 2, int(length * 4) + 1):

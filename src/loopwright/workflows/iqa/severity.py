@@ -1,6 +1,7 @@
 """How strong a distortion is: one measured number per type, held against four bounds.
 
-The bounds are set so that the levels 1 to 5 of `distort.LEVELS`, which follow the published databases, come out as about
+The bounds are set so that the levels 1 to 5 of `distort.LEVELS`, which follow the published databases, come out as
+about
 slight, slight to moderate, moderate, severe and extreme. What an image shows by itself and what a comparison with its
 reference shows are different numbers, so each has its own gauge.
 """
@@ -51,11 +52,6 @@ def severity_of(value: float, bounds: Bounds) -> Severity:
     rising = bounds[0] < bounds[3]
     reached = sum(value >= bound if rising else value <= bound for bound in bounds)
     return list(Severity)[reached]
-
-
-def gauge_for(name: str, pair: PairFeatures | None) -> Gauge[ImageFeatures] | Gauge[PairFeatures]:
-    """The gauge of one sub-type (or of the kind "color distortions"): with a reference if there is one and it has a gauge."""
-    return PAIRED[name] if pair is not None and name in PAIRED else BLIND[name]
 
 
 def assess(
@@ -263,10 +259,12 @@ PAIRED: dict[str, Gauge[PairFeatures]] = {
         "the gain of fine detail", "", lambda p: p.detail_gain, (1.12, 1.6, 2.1, 3.0), ("filter_share",)
     ),
     "low contrast": Gauge(
-        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (0.92, 0.7, 0.5, 0.28), ("contrast_rms",)
+        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (0.92, 0.7, 0.5, 0.28),
+        ("contrast_rms",),
     ),
     "high contrast": Gauge(
-        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (1.08, 1.35, 1.7, 2.2), ("contrast_rms",)
+        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (1.08, 1.35, 1.7, 2.2),
+        ("contrast_rms",),
     ),
     "banding": Gauge(
         "the share of levels in use of those the reference uses", "", lambda p: p.level_use_ratio,

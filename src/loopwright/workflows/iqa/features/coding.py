@@ -57,7 +57,8 @@ def _combs() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]:
     """Largest step whose multiples the values of each coefficient keep to, or 0.
 
-    Values that a coder set to zero agree with every step, so only the others count. The mean of cos(2 pi v / q) is 1 for
+    Values that a coder set to zero agree with every step, so only the others count. The mean of cos(2 pi v / q) is 1
+    for
     values on multiples of q and 0 on average otherwise; it needs to exceed 0.6 with at least 24 values.
 
     Args:
@@ -107,7 +108,9 @@ def jpeg_trace(plane: Plane) -> JpegTrace:
 
 
 def _quality(plane: Plane) -> tuple[float, float]:
-    """Quality by the steps of nine coefficients on the grid that starts at the first pixel, and the share that has one."""
+    """Quality by the steps of nine coefficients on the grid that starts at the first pixel, and the share that has
+    one.
+    """
     tiles = blocks(plane, 8) - 128
     if len(tiles) > 6000:
         tiles = tiles[:: len(tiles) // 6000 + 1]
@@ -115,7 +118,7 @@ def _quality(plane: Plane) -> tuple[float, float]:
     basis = np.cos(np.outer(place, 2 * place + 1) * np.pi / 16) / 2
     basis[0] /= np.sqrt(2)
     basis = basis.astype(np.float32)
-    coefficients = basis[:3] @ tiles @ basis[:3].T
+    coefficients = np.asarray(basis[:3] @ tiles @ basis[:3].T, np.float32)
     picked = np.stack([coefficients[:, row, column] for row, column in LUMA_TABLE], axis=1)
     steps = quantisation_steps(picked)
     scales = (steps / np.array(list(LUMA_TABLE.values())))[steps > 0]
@@ -154,7 +157,8 @@ def level_use(rgb: Rgb) -> float:
 def pixel_size(plane: Plane) -> float:
     """Mean side of squares of repeated pixels.
 
-    A column is repeated if its step to the next is below 2 % of the mean; runs of more than 40 such columns are a border or an empty sky, not pixelation.
+    A column is repeated if its step to the next is below 2 % of the mean; runs of more than 40 such columns are a
+    border or an empty sky, not pixelation.
 
     Args:
         plane: Luma, grey levels.

@@ -131,7 +131,8 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
     """Dependence of fine detail on direction.
 
     Blur along a line takes the high frequencies of that direction and leaves those across. The log ratio of the band at
-    0.12 to 0.35 cycles per pixel to the band at 0.03 to 0.08 is taken in 18 directions and fitted by its second harmonic.
+    0.12 to 0.35 cycles per pixel to the band at 0.03 to 0.08 is taken in 18 directions and fitted by its second
+    harmonic.
 
     Args:
         plane: Luma, grey levels.
@@ -166,7 +167,8 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
 def halo(plane: Plane, edges: Edges) -> float:
     """Overshoot beside isolated edges, as a share of the step.
 
-    Profiles of 15 pixels are read across up to 6,000 edges; those that are flat at both ends and step by at least 20 grey
+    Profiles of 15 pixels are read across up to 6,000 edges; those that are flat at both ends and step by at least 20
+    grey
     levels count.
 
     Args:

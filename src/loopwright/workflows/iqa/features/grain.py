@@ -14,7 +14,8 @@ NOISE_BLOCK = 16
 FLAT_SHARE = 0.15
 """Share of the blocks, the flattest, that speak for the noise."""
 LAPLACIAN = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32) / 6
-"""Difference of two Laplacians: blind to planes and, mostly, to edges; white noise keeps its standard deviation (Immerkaer,
+"""Difference of two Laplacians: blind to planes and, mostly, to edges; white noise keeps its standard deviation
+(Immerkaer,
 Computer Vision and Image Understanding 64, 1996)."""
 
 

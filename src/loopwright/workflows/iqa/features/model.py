@@ -27,29 +27,30 @@ class ImageFeatures:
     height: int
     """Height of the image, pixels."""
     edge_sigma: float
-    """Blur of the sharpest tiles: the standard deviation of the Gaussian that makes a step as wide as the edges there, pixels."""
+    """Blur of the sharpest tiles: the standard deviation of the Gaussian that makes a step as wide as the edges
+    there, pixels."""
     edge_sigma_typical: float
-    """The same for the tile in the middle of the order; far above `edge_sigma` where only the subject is in focus, pixels."""
+    """The same for the tile in the middle of the order; far above `edge_sigma` where only the subject is in focus,
+    pixels."""
     edge_tiles: int
     """Number of tiles of 64 x 64 pixels with enough edges to be measured."""
     edge_sigma_strong: float
     """Median blur of the strongest tenth of the edges, wherever they are, pixels."""
     edge_sigma_weak: float
-    """Median blur of the weaker half of the edges; far above `edge_sigma_strong` where a coder wiped weak detail, pixels."""
+    """Median blur of the weaker half of the edges; far above `edge_sigma_strong` where a coder wiped weak detail,
+    pixels."""
     edge_ratio: float
-    """Median ratio of the gradient after smoothing by 0.5 and by 1.5 pixels; at most 3 for steps, above for sharpened edges."""
+    """Median ratio of the gradient after smoothing by 0.5 and by 1.5 pixels; at most 3 for steps, above for sharpened
+    edges."""
     motion_anisotropy: float
-    """How much the fine detail depends on direction: amplitude of the second angular harmonic of the log spectrum, nepers."""
+    """How much the fine detail depends on direction: amplitude of the second angular harmonic of the log spectrum,
+    nepers."""
     motion_direction: float
     """Direction in which fine detail is weakest, degrees counter-clockwise from the horizontal, 0..180."""
     noise_sigma: float
     """Standard deviation of the green channel's noise in the flattest areas, specks left out, grey levels."""
     noise_whiteness: float
     """Noise in those areas over the noise after halving the size: 2 for white noise, near or below 1 for texture."""
-    coarse_noise_sigma: float
-    """Standard deviation of the noise that is left at half size, grey levels: grain wider than a pixel stays."""
-    coarse_noise_whiteness: float
-    """`noise_whiteness` at half size."""
     impulse_fraction: float
     """Share of samples that are isolated black or white specks, 0..1."""
     impulse_balance: float
@@ -110,7 +111,8 @@ class ImageFeatures:
 class PairFeatures:
     """How an image differs from its reference.
 
-    The difference is split into what a point operation on the reference explains (tone and colour), what a linear filter
+    The difference is split into what a point operation on the reference explains (tone and colour), what a linear
+    filter
     of it explains (blur, sharpening), what a shift of its colour channels explains, and the rest (noise, coding).
     Every part is a root mean square over the three channels in grey levels, so the parts can be compared.
     """
@@ -154,7 +156,8 @@ class PairFeatures:
     residual_rms: float
     """What neither point operation, channel shift nor filter explains, grey levels."""
     residual_flatness: float
-    """Residual energy in the flattest quarter of the reference over its mean: near 1 for noise, far below for coding."""
+    """Residual energy in the flattest quarter of the reference over its mean: near 1 for noise, far below for
+    coding."""
     residual_kurtosis: float
     """Kurtosis of the residual: 3 for Gaussian noise, far above for impulses."""
     residual_luma_slope: float

@@ -13,8 +13,9 @@ from loopwright.errors import ImageError
 from loopwright.workflows.iqa.features.coding import grid_steps, jpeg_trace, level_use, pixel_size
 from loopwright.workflows.iqa.features.grain import specks
 from loopwright.workflows.iqa.features.model import PairFeatures, Plane, Rgb
-from loopwright.workflows.iqa.features.planes import blocks, checked, detail_view, frequencies, luma, tile_spectra
+from loopwright.workflows.iqa.features.planes import area_mean, blocks, checked, detail_view, luma
 from loopwright.workflows.iqa.features.tone import lab
+from loopwright.workflows.iqa.features.transfer import linear_filter
 
 Stack = NDArray[np.float32]
 """Three channels in grey levels: float32, shape (height, width, 3)."""
@@ -29,16 +30,6 @@ class PointOperation(NamedTuple):
     gain_rms: float
     saturation: float
     saturation_rms: float
-
-
-class LinearFilter(NamedTuple):
-    """The linear filter that leads from the (toned) reference to the image."""
-
-    share: float
-    detail_gain: float
-    sigma: float
-    sigma_minor: float
-    direction: float
 
 
 def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
@@ -74,7 +65,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     point = _point_operation(clean, origin)
     shifts, shifted = _channel_shift(clean, point.predicted)
     toned_luma, image_luma = _luma(point.predicted), _luma(clean)
-    linear = _linear_filter(image_luma, toned_luma)
+    linear = linear_filter(image_luma, toned_luma)
     left = clean - point.predicted
     left_energy = float((left**2).mean())
     shift_energy = max(0.0, left_energy - float(((clean - shifted) ** 2).mean())) if shifts > 0.15 else 0.0
@@ -136,7 +127,7 @@ def _point_operation(image: Stack, origin: Stack) -> PointOperation:
     Slopes are taken from means over 8 x 8 blocks, which blur, noise and JPEG leave nearly alone.
     """
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
-    low_image, low_origin = (cv2.resize(stack, size, interpolation=cv2.INTER_AREA) for stack in (image, origin))
+    low_image, low_origin = area_mean(image, size), area_mean(origin, size)
     gain = _slope(_luma(low_image), _luma(low_origin))
     differences = [(stack - _luma(stack)[..., None]) for stack in (low_image, low_origin)]
     flat_origin = differences[1] - differences[1].mean(axis=(0, 1))
@@ -170,16 +161,15 @@ def _holds_for_means(predicted: Stack, low_image: Stack, low_origin: Stack) -> b
     Blur lowers the contrast of a fine texture, which looks like a tone curve pixel by pixel, but not in the means.
     """
     size = (max(1, predicted.shape[1] // 16), max(1, predicted.shape[0] // 16))
-    image, origin, explained = (
-        cv2.resize(stack, size, interpolation=cv2.INTER_AREA) for stack in (low_image, low_origin, predicted)
-    )
+    image, origin, explained = (area_mean(stack, size) for stack in (low_image, low_origin, predicted))
     return float(((image - explained) ** 2).mean()) < 0.15 * float(((image - origin) ** 2).mean())
 
 
 def _tone_curve(image: Plane, origin: Plane) -> Plane:
     """The mean of the image for each level of the reference, if that explains most; a smooth curve otherwise.
 
-    Blur pulls the mean of the brightest and darkest levels inwards, which is no tone curve, so the exact curve is taken only where it leaves hardly anything.
+    Blur pulls the mean of the brightest and darkest levels inwards, which is no tone curve, so the exact curve is
+    taken only where it leaves hardly anything.
     """
     index = origin.astype(np.intp)
     counts = np.bincount(index.ravel(), minlength=256)
@@ -189,7 +179,7 @@ def _tone_curve(image: Plane, origin: Plane) -> Plane:
     if float(((image - exact) ** 2).mean()) < 0.1 * energy:
         return exact
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
-    low_image, low_origin = (cv2.resize(plane, size, interpolation=cv2.INTER_AREA) for plane in (image, origin))
+    low_image, low_origin = area_mean(image, size), area_mean(origin, size)
     x = low_origin.ravel() / 255
     weights = np.linalg.lstsq(np.stack([np.ones_like(x), x, x**2, x**3], axis=1), low_image.ravel(), rcond=None)[0]
     levels = np.arange(256) / 255
@@ -201,7 +191,7 @@ def _tone_curve(image: Plane, origin: Plane) -> Plane:
 
 
 def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack]:
-    """Displacement of red and blue against their own reference, less that of green, in pixels, and the shifted reference."""
+    """Displacement of red and blue beyond that of green, in pixels, and the reference with them shifted."""
     window = cv2.createHanningWindow((image.shape[1], image.shape[0]), cv2.CV_32F)
     shifts = [
         np.array(
@@ -224,48 +214,6 @@ def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack]:
             plane, move, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
         )
     return max(distances, default=0.0), shifted
-
-
-def _linear_filter(image: Plane, origin: Plane) -> LinearFilter:
-    """Transfer function and coherence between reference and image by Welch's method.
-
-    With cross spectrum Sxy and spectra Sxx, Syy, the best linear filter is Sxy / Sxx, and Syy - |Sxy|^2 / Sxx is what it leaves.
-    """
-    x, y = tile_spectra(origin), tile_spectra(image)
-    sxx = (np.abs(x) ** 2).mean(axis=0) + 1e-6
-    syy = (np.abs(y) ** 2).mean(axis=0)
-    sxy = (np.conj(x) * y).mean(axis=0)
-    sdd = (np.abs(y - x) ** 2).mean(axis=0)
-    # Each frequency spends one complex degree of freedom of as many as there are independent tiles.
-    tiles = max(2.0, len(x) / 2.5)
-    left = np.minimum(np.maximum(syy - np.abs(sxy) ** 2 / sxx, 0) * tiles / (tiles - 1), sdd)
-    share = 1 - float(left.sum()) / max(float(sdd.sum()), 1e-9)
-    size = x.shape[1]
-    fx, fy = frequencies(size)
-    radius = np.hypot(fx, fy)
-    gain = np.real(sxy) / sxx
-    band = (radius > 0.15) & (radius < 0.4)
-    detail_gain = float((gain[band] * sxx[band]).sum() / sxx[band].sum())
-    major, minor, direction = _equivalent_gaussian(gain, sxx, fx, fy)
-    return LinearFilter(max(0.0, share), detail_gain, major, minor, direction)
-
-
-def _equivalent_gaussian(gain: Plane, weight: Plane, fx: Plane, fy: Plane) -> tuple[float, float, float]:
-    """Fit -ln(gain) = 2 pi^2 f' C f, C the covariance of the point-spread function; its axes in pixels, and direction."""
-    radius = np.hypot(fx, fy)
-    use = (radius > 0.02) & (radius < 0.3) & (gain > 0.3)
-    if use.sum() < 6:
-        # Nothing but the lowest frequencies survived: the blur is wider than the tiles can tell.
-        return 8.0, 8.0, 0.0
-    x, y = fx[use].astype(np.float64), fy[use].astype(np.float64)
-    loss = -np.log(np.clip(gain[use], 0.05, 4.0)) / (2 * np.pi**2)
-    # Where little of the reference is, the gain is rough; the squared radius evens out the fall of natural spectra.
-    scale = np.sqrt(np.sqrt(weight[use].astype(np.float64)))
-    design = np.stack([x * x, 2 * x * y, y * y], axis=1)
-    cxx, cxy, cyy = np.linalg.lstsq(design * scale[:, None], loss * scale, rcond=None)[0]
-    values, vectors = np.linalg.eigh(np.array([[cxx, cxy], [cxy, cyy]]))
-    direction = math.degrees(math.atan2(float(vectors[1, 1]), float(vectors[0, 1]))) % 180
-    return math.sqrt(max(0.0, float(values[1]))), math.sqrt(max(0.0, float(values[0]))), direction
 
 
 def _kurtosis(residual: Stack) -> float:

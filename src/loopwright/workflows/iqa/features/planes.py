@@ -58,6 +58,19 @@ def detail_view(rgb: Rgb) -> Rgb:
     return np.ascontiguousarray(rgb[top : top + LONG_SIDE, left : left + LONG_SIDE])
 
 
+def area_mean(values: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.float32]:
+    """Reduce by area averaging.
+
+    Args:
+        values: Shape (height, width) or (height, width, channels).
+        size: Width and height of the result.
+
+    Returns:
+        float32 of that size.
+    """
+    return np.asarray(cv2.resize(values, size, interpolation=cv2.INTER_AREA), np.float32)
+
+
 def luma(rgb: Rgb) -> Plane:
     """ITU-R BT.601 luma, float32 grey levels, without rounding."""
     return np.asarray(cv2.cvtColor(rgb.astype(np.float32), cv2.COLOR_RGB2GRAY), np.float32)

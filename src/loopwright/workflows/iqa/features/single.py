@@ -16,7 +16,8 @@ from loopwright.workflows.iqa.features.tone import tone
 def measure(rgb: Rgb) -> ImageFeatures:
     """Measure an image without a reference.
 
-    Sharpness, tone and colour are measured on the whole image, reduced to 1,536 pixels if it is larger; noise, specks and
+    Sharpness, tone and colour are measured on the whole image, reduced to 1,536 pixels if it is larger; noise, specks
+    and
     traces of coding on at most 1,536 x 1,536 pixels from the middle at full resolution.
 
     Args:
@@ -37,11 +38,9 @@ def measure(rgb: Rgb) -> ImageFeatures:
     black_share, white_share = float(black.mean()), float(white.mean())
     green = np.where((black | white)[..., 1], cv2.medianBlur(close[..., 1], 5), close[..., 1]).astype(np.float32)
     noise_sigma, noise_whiteness = noise(green, fine_detail(green))
-    half = np.asarray(cv2.resize(green, (0, 0), fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.float32)
-    coarse_sigma, coarse_whiteness = noise(half, fine_detail(half))
     fine = fine_detail(close_luma)
     jpeg = jpeg_trace(close_luma)
-    ringing, gap = ringing_and_gaps(close_luma, fine, cv2.magnitude(*gradient(close_luma, CREST)))
+    ringing, gap = ringing_and_gaps(close_luma, fine, np.hypot(*gradient(close_luma, CREST)))
 
     edges = find_edges(whole_luma, noise_sigma)
     sharpness = tile_sharpness(edges, whole_luma.shape[1])
@@ -59,8 +58,6 @@ def measure(rgb: Rgb) -> ImageFeatures:
         motion_direction=direction,
         noise_sigma=noise_sigma,
         noise_whiteness=noise_whiteness,
-        coarse_noise_sigma=coarse_sigma,
-        coarse_noise_whiteness=coarse_whiteness,
         impulse_fraction=black_share + white_share,
         impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
         impulse_evenness=evenness(black | white, close_luma),
