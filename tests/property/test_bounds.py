@@ -24,7 +24,7 @@ from loopwright.engine.verify import verify
 from loopwright.errors import UnboundedCycleError
 
 FAST = settings(
-    max_examples=40,
+    max_examples=200,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -1,0 +1,314 @@
+"""The certificate, against what plain LangGraph itself reports of its tasks."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, RetryPolicy, Send
+from typing_extensions import TypedDict
+
+from loopwright.engine.bounding import bounded
+from loopwright.engine.loops import Loop
+from loopwright.engine.verify import (
+    EXACT_PASSES,
+    Certificate,
+    passes_in_a_run,
+    suggested_loop,
+    unbounded_cycles,
+    verify,
+)
+from loopwright.errors import GraphError, UnboundedCycleError
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def note(name: str) -> Callable[[State], dict[str, Any]]:
+    def node(_state: State) -> dict[str, Any]:
+        return {"log": [name]}
+
+    return node
+
+
+def graph(edges: str, **options: dict[str, Any]) -> StateGraph[Any]:
+    """A graph from ``"START-a a-b b?a b?END"``: ``-`` always, ``?`` the router's choice, which is always the first."""
+    made = StateGraph(State)
+    pairs = [(edge.replace("?", "-").split("-"), "?" in edge) for edge in edges.split()]
+    names = dict.fromkeys(
+        name for (source, target), _ in pairs for name in (source, target) if name not in ("START", "END")
+    )
+    for name in names:
+        made.add_node(name, **{"action": note(name), **options.get(name, {})})
+    routed: dict[str, list[str]] = {}
+    for (source, target), chosen in pairs:
+        if chosen:
+            routed.setdefault(source, []).append(END if target == "END" else target)
+        else:
+            made.add_edge(START if source == "START" else source, END if target == "END" else target)
+    for source, targets in routed.items():
+        made.add_conditional_edges(source, lambda _, first=targets[0]: first, targets)
+    return made
+
+
+def ran(app: Any, **config: Any) -> tuple[Counter[str], int]:
+    """Runs per node and the last superstep, by plain LangGraph's debug stream."""
+    runs: Counter[str] = Counter()
+    last = 0
+    for chunk in CompiledStateGraph.stream(app, {"log": []}, config, stream_mode="debug"):
+        if chunk["type"] == "task":
+            runs[chunk["payload"]["name"]] += 1
+            last = max(last, chunk["step"])
+    return runs, last
+
+
+def loop(name: str, sources: str, target: str, limit: int, exhausted: str = END, **fields: Any) -> Loop:
+    return Loop(name=name, sources=tuple(sources), target=target, limit=limit, exhausted=exhausted, **fields)
+
+
+# Exactness
+
+
+def test_a_diamond_with_a_skip_edge_has_seven_node_runs() -> None:
+    """``d`` runs in the superstep behind the skip and again behind the arms, and so does everything that follows it."""
+    made = graph("START-a a-b a-c a-d b-d c-d d-e")
+    runs, last = ran(made.compile())
+    assert dict(runs) == {"a": 1, "b": 1, "c": 1, "d": 2, "e": 2}
+    certificate = verify(made)
+    assert certificate.max_runs_by_node == dict(runs)
+    assert certificate.max_node_runs == runs.total() == 7
+    assert certificate.max_supersteps == last == 4
+
+
+EXACT = {
+    "two nodes": ("START-a a-b b?a b?END", [("x", "b", "a")]),
+    "one node": ("START-a a?a a?END", [("x", "a", "a")]),
+    "static edge back": ("START-a a-b b-a", [("x", "b", "a")]),
+    "long body": ("START-a a-b b-c c-d d-e e?b e?END", [("x", "e", "b")]),
+    "two sources": ("START-a a-b a-c b?a b?END c?a c?END", [("x", "bc", "a")]),
+    "diamond in a loop": ("START-a a-b a-c b-d c-d d?a d?END", [("x", "d", "a")]),
+    "a line": ("START-a a-b b-c c-END", []),
+}
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 5])
+@pytest.mark.parametrize("case", EXACT)
+def test_the_certificate_is_exact_where_graders_always_ask_again(case: str, limit: int) -> None:
+    edges, loops = EXACT[case]
+    app = bounded(graph(edges), [loop(name, sources, target, limit) for name, sources, target in loops])
+    runs, last = ran(app)
+    assert app.certificate.max_runs_by_node == dict(runs)
+    assert app.certificate.max_supersteps == last
+    assert app.certificate.max_node_runs == runs.total()
+
+
+@pytest.mark.parametrize("limits", [(0, 0), (1, 1), (2, 1), (3, 2)])
+@pytest.mark.parametrize("scope", ["run", "outer"])
+def test_two_nested_loops_stay_within_the_certificate(limits: tuple[int, int], scope: str) -> None:
+    made = graph("START-plan plan-step step?step step?judge judge?plan judge?END")
+    inner, outer = limits
+    app = bounded(
+        made,
+        [loop("inner", ["step"], "step", inner, "judge", scope=scope), loop("outer", ["judge"], "plan", outer)],  # type: ignore[arg-type]
+    )
+    runs, last = ran(app)
+    assert runs["step"] == (inner * (outer + 1 if scope == "outer" else 1)) + outer + 1
+    assert runs["plan"] == outer + 1
+    assert last <= app.certificate.max_supersteps  # type: ignore[operator]
+    for node, count in runs.items():
+        assert count <= app.certificate.max_runs_by_node[node]  # type: ignore[operator]
+    if inner == 0:
+        assert app.certificate.max_supersteps == last
+
+
+def test_passes_in_a_run_multiply_along_the_scopes() -> None:
+    loops = [
+        loop("a", "s", "t", 2), loop("b", "s", "t", 3, scope="a"), loop("c", "s", "t", 1, scope="b"), loop("d", "s", "t", 4)
+    ]  # fmt: skip
+    assert passes_in_a_run(loops) == {"a": 2, "b": 9, "c": 10, "d": 4}
+
+
+def test_many_passes_are_bounded_by_the_product_and_still_enough() -> None:
+    app = bounded(graph("START-a a-b b?a b?END"), [loop("x", "b", "a", EXACT_PASSES + 1)])
+    runs, last = ran(app)
+    assert runs["a"] == EXACT_PASSES + 2
+    assert last <= app.certificate.max_supersteps <= (EXACT_PASSES + 2) * 4  # type: ignore[operator]
+
+
+# Parts of LangGraph
+
+
+def test_the_runs_of_a_subgraph_in_a_loop_multiply() -> None:
+    inner = graph("START-x x?x x?END")
+    made = graph("START-a a-sub sub?a sub?END", sub={"action": bounded(inner, [loop("in", "x", "x", 2)])})
+    app = bounded(made, [loop("out", ["sub"], "a", 1)])  # type: ignore[arg-type]
+    count: Counter[str] = Counter()
+    for _, chunk in CompiledStateGraph.stream(app, {"log": []}, stream_mode="tasks", subgraphs=True):
+        if "triggers" in chunk:
+            count[chunk["name"]] += 1
+    assert (count["a"], count["sub"], count["x"], count["loop.in"]) == (2, 2, 6, 6)
+    assert app.certificate.max_node_runs == count.total()
+
+
+def test_an_unbounded_subgraph_is_named_by_its_path() -> None:
+    made = graph("START-sub", sub={"action": graph("START-x x-y y?x y?END").compile()})
+    assert verify(made).unbounded_cycles == (("sub/x", "sub/y"),)
+    with pytest.raises(UnboundedCycleError, match="sub/x -> sub/y -> sub/x"):
+        verify(made).require()
+
+
+def test_deferred_nodes_wait_and_are_still_counted() -> None:
+    made = graph("START-a a-b b-c a-d c-d d?a d?END", d={"defer": True})
+    app = bounded(made, [loop("x", "d", "a", 2)])
+    runs, last = ran(app)
+    assert runs["d"] == 3
+    assert last <= app.certificate.max_supersteps  # type: ignore[operator]
+    assert all(count <= app.certificate.max_runs_by_node[node] for node, count in runs.items())  # type: ignore[operator]
+
+
+def test_error_handlers_run_beside_their_nodes_and_are_counted() -> None:
+    def fail(_state: State) -> dict[str, Any]:
+        raise RuntimeError("broken")
+
+    def handle(_state: State) -> dict[str, Any]:
+        return {"log": ["handled"]}
+
+    made = graph("START-a a-b b?a b?END", a={"action": fail, "error_handler": handle})
+    handler = made.nodes["a"].error_handler_node
+    assert handler is not None
+    app = bounded(made, [loop("x", "b", "a", 2)])
+    final = app.invoke({"log": []})
+    assert app.certificate.max_runs_by_node[handler] == 3 >= final["log"].count("handled")
+
+
+def test_a_default_handler_is_counted_for_every_node_that_it_serves() -> None:
+    made = graph("START-a START-b")
+    made.set_node_defaults(error_handler=lambda _: {"log": ["handled"]})
+    certificate = verify(made)
+    assert certificate.max_runs_by_node["__default_error_handler__"] == 2
+
+
+def test_a_fan_out_with_send_leaves_the_runs_of_its_target_open() -> None:
+    made = graph("START-a b-c")
+    made.add_conditional_edges("a", lambda _: [Send("b", {}), Send("b", {}), Send("b", {})], ["b"])
+    certificate = verify(made)
+    assert certificate.bounded
+    assert certificate.max_runs_by_node == {"a": 1, "b": None, "c": 1}
+    assert certificate.max_node_runs is None and certificate.max_model_calls is None
+    runs, last = ran(made.compile())
+    assert (runs["b"], runs["c"]) == (3, 1)
+    assert certificate.max_supersteps == last == 3
+    assert any("Sends reach b " in line for line in certificate.assumptions)
+
+
+def test_a_command_node_in_a_loop_does_not_pass_for_a_fan_out() -> None:
+    made = graph("START-a")
+    made.add_node("b", lambda _: Command(goto="a"), destinations=("a", END))
+    made.add_edge("a", "b")
+    certificate = bounded(made, [loop("x", "b", "a", 2)]).certificate
+    assert certificate.max_runs_by_node["a"] == 3
+
+
+def test_a_command_that_declares_nothing_may_go_anywhere() -> None:
+    made = graph("START-a b-END")
+    made.add_node("jump", lambda _: Command(goto="b"))
+    made.add_edge("a", "jump")
+    certificate = verify(made)
+    assert not certificate.bounded
+    assert ("jump",) in certificate.unbounded_cycles
+
+
+def test_a_subgraph_whose_command_goes_to_its_parent_may_close_a_cycle_there() -> None:
+    inner = StateGraph(State)
+    inner.add_node("x", lambda _: Command(goto="a", graph=Command.PARENT))
+    inner.add_edge(START, "x")
+    assert verify(inner).bounded
+    made = graph("START-a a-sub", sub={"action": inner.compile()})
+    certificate = verify(made)
+    assert not certificate.bounded
+    assert ("a", "sub") in certificate.unbounded_cycles
+
+
+# Costs
+
+
+def test_model_calls_and_seconds_add_up_over_the_runs_with_retries_and_subgraphs() -> None:
+    def costs(calls: int, seconds: float) -> dict[str, Any]:
+        return {"metadata": {"loopwright_max_model_calls": calls, "loopwright_max_seconds": seconds}}
+
+    inner = graph("START-x", x=costs(5, 0.5))
+    made = graph("START-a a-sub sub?a sub?END", a=costs(2, 1.5), sub={"action": inner.compile()})
+    certificate = bounded(made, [loop("out", ["sub"], "a", 2)]).certificate  # type: ignore[arg-type]
+    assert certificate.max_model_calls == 3 * (2 + 5)
+    assert certificate.max_seconds == pytest.approx(3 * 2.0)
+    assert verify(graph("START-a a-b", a=costs(1, 1))).max_model_calls is None
+
+
+def test_a_node_of_the_user_s_whose_name_begins_like_a_gate_s_is_not_free() -> None:
+    assert verify(graph("START-loop.mine")).max_model_calls is None
+
+
+def test_assumptions_name_what_the_figures_rest_on() -> None:
+    called = graph("START-x").compile()
+
+    def calls_a_graph(_state: State) -> dict[str, Any]:
+        return called.invoke({"log": []})  # type: ignore[return-value]
+
+    made = graph("START-a a-b c-END", a={"retry_policy": RetryPolicy()}, b={"action": calls_a_graph})
+    made.add_conditional_edges("b", lambda _: "c")
+    text = "; ".join(verify(made).assumptions)
+    for part in ("own code ends", "retries of a are", "b calls 1 graph", "routers of b name no destinations", "resume"):
+        assert part in text
+
+
+# Cycles
+
+
+def test_every_unbounded_cycle_is_listed_once_from_its_first_node() -> None:
+    certificate = verify(graph("START-a a-b b-c c?a c?b c?c c?END"))
+    assert set(certificate.unbounded_cycles) == {("a", "b", "c"), ("b", "c"), ("c",)}
+    assert len(certificate.unbounded_cycles) == 3
+    assert certificate.max_supersteps is None and certificate.max_node_runs is None
+
+
+def test_one_loop_of_two_leaves_the_other_cycle_unbounded() -> None:
+    made = graph("START-a a-b b?a b?b b?END")
+    assert verify(made, [loop("x", "b", "a", 2)]).unbounded_cycles == (("b",),)
+    with pytest.raises(UnboundedCycleError, match=r"b -> b. Declare a Loop, for example Loop\(name='b'"):
+        bounded(made, [loop("x", "b", "a", 2)])
+
+
+def test_the_suggested_loop_bounds_the_cycle_that_it_was_made_for() -> None:
+    made = graph("START-a a-b b-c c?a c?END")
+    (cycle,) = verify(made).unbounded_cycles
+    suggested = eval(suggested_loop(cycle), {"Loop": Loop})
+    assert verify(made, [suggested]).bounded
+
+
+def test_cycles_of_a_large_graph_are_found_in_reasonable_time() -> None:
+    follow = {f"n{i}": [f"n{j}" for j in range(i + 1, min(i + 4, 400))] for i in range(400)}
+    assert unbounded_cycles(follow) == []
+    follow["n399"] = ["n0"]
+    assert any(len(cycle) > 100 for cycle in unbounded_cycles(follow))
+
+
+def test_verify_binds_loops_without_changing_the_graph() -> None:
+    made = graph("START-a a-b b?a b?END")
+    before = (set(made.edges), set(made.nodes), dict(made.branches["b"]))
+    assert verify(made, [loop("x", "b", "a", 2)]).bounded
+    assert not verify(made).bounded
+    assert (set(made.edges), set(made.nodes), dict(made.branches["b"])) == before
+
+
+def test_a_certificate_is_plain_data() -> None:
+    certificate = verify(graph("START-a"))
+    assert Certificate.model_validate_json(certificate.model_dump_json()) == certificate
+    assert certificate.require() is certificate
+    with pytest.raises(GraphError, match="a StateGraph is needed"):
+        verify(object())
