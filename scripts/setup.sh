@@ -11,13 +11,13 @@ wanted=$(cat requirements.lock pyproject.toml | "$python" -c 'import hashlib, sy
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
   echo "Preparing .venv (once, about a minute) ..." >&2
   [ -x .venv/bin/python ] || "$python" -m venv .venv
-  # uv installs the same pins several times faster than pip; where it cannot be had, pip does.
-  if .venv/bin/python -m pip install --quiet --disable-pip-version-check uv >&2; then
-    .venv/bin/uv pip install --quiet --python .venv/bin/python -r requirements.lock
-    .venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps -e .
-  else
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+  # uv installs the same pins several times faster than pip; where it cannot be had or cannot connect, pip does.
+  export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-1}"
+  pip=(.venv/bin/python -m pip --disable-pip-version-check)
+  if ! { "${pip[@]}" install --quiet uv && .venv/bin/uv pip install --quiet --python .venv/bin/python -r requirements.lock; }; then
+    echo "uv did not work here; installing with pip, which takes longer ..." >&2
+    "${pip[@]}" install --quiet -r requirements.lock
   fi
+  "${pip[@]}" install --quiet --no-deps -e .
   echo "$wanted" >"$stamp"
 fi

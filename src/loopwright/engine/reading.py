@@ -179,9 +179,9 @@ def called_graphs(builder: Builder) -> dict[str, list[Pregel[Any, Any, Any, Any]
     """
     found: dict[str, list[Pregel[Any, Any, Any, Any]]] = {}
     for node, spec in builder.nodes.items():
-        graphs = [value for function in functions_of(spec.runnable) for value in _reachable(function)]
+        graphs = {id(value): value for function in functions_of(spec.runnable) for value in _reachable(function)}
         if graphs:
-            found[node] = graphs
+            found[node] = [*graphs.values()]
     return found
 
 
