@@ -12,7 +12,6 @@ from pathlib import Path
 
 import agent
 import skimage
-from loopwright.workflows.iqa.report import ReportRow, write_report
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
@@ -23,9 +22,11 @@ from loopwright.engine.drawing import svg
 from loopwright.workflows.iqa import IQAConfig, build_graph, trace_pipeline
 from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.report import ReportRow, write_report
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 RESULTS = Path("results")
+SHORT = {"planner": "P", "executor": "E", "summarizer": "S"}
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,15 @@ def main() -> None:
     images.mkdir(parents=True, exist_ok=True)
     rows = [assess(case, images) for case in CASES]
     table = Table(box=None, padding=(0, 1))
-    for heading in ("image", "question", "answer", "score", "replans", "s"):
+    for heading in ("image", "question", "answer", "score", "path", "s"):
         table.add_column(heading, overflow="fold")
     for row in rows:
         answer = row.state["summarizer_result"]
         score = f"{answer.quality_score:.1f}" if answer.quality_score else "-"
-        replans = str(row.state["iteration_count"])
-        table.add_row(row.name, row.query, answer.final_answer, score, replans, f"{row.seconds:.2f}")
+        short = " ".join(SHORT.get(step, step) for step in row.path)
+        table.add_row(row.name, row.query, answer.final_answer, score, short, f"{row.seconds:.2f}")
     console.print(table)
+    console.print("P planner, E executor, S summarizer; in brackets the loop's passes\n", style="dim")
     for row in rows:
         if row.state["iteration_count"]:
             console.print(f"replanned: {row.name}: {row.state['replan_history'][0]}")
@@ -115,7 +117,7 @@ def main() -> None:
             console.print(f"  new plan: {row.state['plan'].rationale}", style="dim")
     graph = build_graph()
     report = write_report(rows, RESULTS / "report.html", title="Loopwright: image quality", svg=svg(graph.topology()))
-    console.print(f"\nreport: {report}")
+    console.print(f"\nreport with pictures: {report}")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,12 @@ def test_every_configuration_key_is_documented_with_its_default():
         ), f"{key!r} has no comment"  # fmt: skip
 
 
+def test_the_readme_shows_the_diagram_that_the_program_prints():
+    from loopwright.workflows.iqa import visualize_graph
+
+    assert visualize_graph().strip() in (ROOT / "README.md").read_text()
+
+
 def test_help_does_not_import_langgraph():
     code = "import sys, loopwright.cli; sys.exit(any(name.split('.')[0] == 'langgraph' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from pydantic import BaseModel
+
+from loopwright.engine.snapshot import MAX_TOTAL, MAX_VALUE, redacted, snapshot
+
+SECRET = "sk-very-secret"
+
+
+class Settings(BaseModel):
+    token: str = SECRET
+    size: int = 3
+
+
+@dataclasses.dataclass
+class Account:
+    password: str = SECRET
+    name: str = "me"
+    settings: Settings = dataclasses.field(default_factory=Settings)
+
+
+NAMES = [
+    "api_key", "apikey", "API_KEY", "x-api-key", "client_secret", "access_token", "password", "db_passwd", "Authorization",
+    "credentials", "private_key", "access-key", "Cookie",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_whose_name_says_secret_are_hidden(name: str) -> None:
+    assert redacted({name: SECRET}) == {name: "***"}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"outer": {"inner": [{"api_key": SECRET}]}},
+        Settings(),
+        Account(),
+        {"a": Account()},
+        [Account()],
+        {"pair": (1, {"secret": SECRET})},
+    ],
+)
+def test_secrets_are_found_in_mappings_sequences_models_and_dataclasses(state: object) -> None:
+    shown = snapshot(state)
+    assert SECRET not in shown
+    assert "***" in shown
+
+
+def test_what_is_no_secret_is_shown_as_it_is() -> None:
+    assert snapshot({"text": "hello", "n": 3}) == "text='hello', n=3"
+    assert redacted({"keyboard": 1, "monkey": 2}) == {"keyboard": 1, "monkey": 2}
+    assert "name='me'" in snapshot(Account())
+
+
+def test_the_original_is_not_changed() -> None:
+    state = {"a": [{"token": SECRET}]}
+    redacted(state)
+    assert state == {"a": [{"token": SECRET}]}
+
+
+def test_long_values_and_long_states_are_cut() -> None:
+    shown = snapshot({"text": "x" * 1000, "n": 1})
+    assert len(shown) < MAX_VALUE + 20 and shown.endswith("n=1") and "…" in shown
+    assert len(snapshot({f"k{i}": "x" * 1000 for i in range(100)})) == MAX_TOTAL
+    assert len(snapshot("x" * 9999)) == MAX_TOTAL
+
+
+def test_anything_can_be_shown_in_one_line() -> None:
+    assert snapshot(None) == "None"
+    assert snapshot({}) == ""
+    assert "\n" not in snapshot({"text": "a\nb"})
