@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from loopwright.engine import Certificate
 
 
@@ -17,6 +17,8 @@ def check(
     graph: Annotated[str, typer.Argument(metavar="MODULE:GRAPH|FILE", help="A graph, or a file with graphs in it.")],
 ) -> None:
     """Prove that every cycle of a graph is bounded, or name the cycles that are not (exit code 1)."""
+    from rich.console import Console
+
     from loopwright.cli.loading import load_graphs
     from loopwright.engine import verify
 
@@ -42,6 +44,8 @@ def _report(console: Console, name: str, certificate: Certificate, graph: Any) -
             console.print(f"  bound  {suggested_loop(cycle)}", highlight=False, markup=False)
         return
     console.print(f"[bold green]bounded[/] {name}", highlight=False)
+    from rich.table import Table
+
     table = Table(box=None, show_header=False, padding=(0, 2))
     for label, value in (
         ("supersteps", certificate.max_supersteps),

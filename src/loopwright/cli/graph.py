@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
 
@@ -69,6 +68,8 @@ def _as_json(topology: Any, certificate: Any) -> str:
 
 
 def _describe(topology: Any, certificate: Any) -> None:
+    from rich.console import Console
+
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]{topology.name}[/]")
     nodes = [node for node in topology.nodes if not node.startswith(("loop.", "__"))]

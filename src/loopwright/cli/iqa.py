@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from loopwright.engine import RunEvent, RunResult
 
 app = typer.Typer(help="Assess image quality: planner, executor, summarizer, replanning.", no_args_is_help=True)
@@ -44,6 +44,8 @@ def assess(
     if as_json:
         print(json.dumps(_plain(result.state), indent=2, ensure_ascii=False))
     else:
+        from rich.console import Console
+
         console = Console(highlight=False, soft_wrap=True)
         _print_answer(console, result)
         if services.usage.total().calls:
@@ -53,6 +55,9 @@ def assess(
 @app.command()
 def tools() -> None:
     """List the quality tools."""
+    from rich.console import Console
+    from rich.table import Table
+
     from loopwright.workflows.iqa.tools.registry import all_tools
 
     table = Table(box=None, padding=(0, 2))
