@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from loopwright.engine.bounding import BoundedGraph, bounded
 from loopwright.engine.loops import Loop, Spend, Stall, decide
 from loopwright.engine.verify import verify
-from loopwright.errors import UnboundedCycleError
+from loopwright.errors import LoopDeclarationError, UnboundedCycleError
 
 FAST = settings(
     max_examples=200,
@@ -207,7 +207,12 @@ def test_no_run_with_deferred_nodes_exceeds_its_certificate(plan: Plan) -> None:
 @given(plans(deferred=True), st.integers(0, 3))
 def test_a_limit_alone_always_ends_within_its_certificate(plan: Plan, limit: int) -> None:
     plan.vandals = set()  # without a loop of its own a counter is the nodes' own affair
-    app = bounded(build(plan), limit=limit)
+    try:
+        app = bounded(build(plan), limit=limit)
+    except LoopDeclarationError as error:
+        # The edge that closes the cycle is a part of a join; a loop declared by hand can choose another edge.
+        assert plan.joins and "together" in str(error)
+        return
     within_certificate(app, *watch(app))
     assert {loop.limit for loop in app.loops} <= {limit}
 

@@ -72,8 +72,11 @@ def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
         _add_node(bound, loop.gate, Gate(loop, view), destinations)
         for source in loop.sources:
             _redirect(bound, loop, source, _entrance(bound, loop, source))
-    _add_node(bound, NEW_RUN_NODE, NewRun(bound.loops))
-    bound.add_edge(START, NEW_RUN_NODE)
+    if (
+        bound.loops
+    ):  # a second task beside the entry makes LangGraph start threads, so only where there are books to clear
+        _add_node(bound, NEW_RUN_NODE, NewRun(bound.loops))
+        bound.add_edge(START, NEW_RUN_NODE)
     return bound
 
 
@@ -203,10 +206,9 @@ def _add_channels(bound: BoundBuilder) -> None:
         if loop.history:
             schema[loop.history] = bound.channels[loop.history] = BinaryOperatorAggregate(list, last_write)
     stop_reason = StopReasons(Any)
-    hidden = {
-        LEDGER: BinaryOperatorAggregate(dict, merge_ledger),
-        REQUESTS: BinaryOperatorAggregate(dict, merge_requests),
-    }
+    hidden: dict[str, BinaryOperatorAggregate[Any]] = {LEDGER: BinaryOperatorAggregate(dict, merge_ledger)}
+    if any(not isinstance(loop.exhausted, str) for loop in bound.loops):
+        hidden[REQUESTS] = BinaryOperatorAggregate(dict, merge_requests)
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
     bound.schemas[GateState] = {**schema, **hidden, STOP_REASON: stop_reason}
     if STOP_REASON not in bound.schemas[bound.output_schema]:

@@ -82,7 +82,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 yield chunk
         except GraphRecursionError as error:
             stop = last.stop_reason(error)
-            if self.checkpointer:
+            if self.checkpointer and self.loops:
                 self.update_state(self._thread(config), {STOP_REASON: stop}, as_node=NEW_RUN_NODE)
             yield from last.closing(stop)
 
@@ -101,7 +101,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 yield chunk
         except GraphRecursionError as error:
             stop = last.stop_reason(error)
-            if self.checkpointer:
+            if self.checkpointer and self.loops:
                 await self.aupdate_state(self._thread(config), {STOP_REASON: stop}, as_node=NEW_RUN_NODE)
             for chunk in last.closing(stop):
                 yield chunk

@@ -101,12 +101,15 @@ class StopReasons(LastValue[Any]):
     `NO_STOP` clears. None changes nothing: a bounded subgraph that came to its own end returns it.
     """
 
+    def get(self) -> Any:
+        """The stop reason, or None."""
+        return self.value if self.is_available() else None
+
     def update(self, values: Sequence[Any]) -> bool:
         """Take the writes of one superstep."""
-        heard = [value for value in values if value is not None]
-        if not heard:
+        if not values or all(value is None for value in values):
             return False
-        stops = [stop for value in heard for stop in (value if isinstance(value, list) else [value]) if stop]
+        stops = [stop for value in values for stop in (value if isinstance(value, list) else [value]) if stop]
         self.value = stops if len(stops) > 1 else stops[0] if stops else None
         return True
 

@@ -175,8 +175,9 @@ def _handler(give_up: GiveUp) -> Callable[..., Command[Any]]:
 
 
 def _again(failure: NodeFailed) -> NodeFailed:
-    """The same failure as another object: LangGraph takes a handler that raises its own error for one that handled it,
-    and a resumed run would be at its end.
+    """The same failure as another object.
+
+    LangGraph takes a handler that raises its own error for one that handled it, and a resumed run would be at its end.
     """
     again = type(failure).__new__(type(failure), *failure.args)
     again.args = failure.args

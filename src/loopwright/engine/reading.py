@@ -105,6 +105,10 @@ def _edges(builder: Builder) -> Iterator[Edge]:
                     yield Edge(source, str(label), "assumed")
                 else:
                     yield Edge(source, str(target), "conditional", None if label == target else str(label))
+    yield from _jumps(builder, anywhere)
+
+
+def _jumps(builder: Builder, anywhere: tuple[str, ...]) -> Iterator[Edge]:
     handled: dict[str, list[str]] = {}
     for node, spec in builder.nodes.items():
         if spec.error_handler_node:

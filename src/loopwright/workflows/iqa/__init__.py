@@ -1,19 +1,15 @@
 """An image-quality agent that explains itself.
 
-A planner reads the question, an executor measures, a summarizer answers from the evidence, and where the evidence is not enough it
-asks for another plan, a bounded number of times::
+A planner reads the question, an executor measures, a summarizer answers from the evidence, and where the evidence is
+not enough it asks for another plan, a bounded number of times::
 
     START -> planner -> executor -> summarizer -> planner (loop `replan`) | END
 
-=========  =======================  =====================================================  =================================
-loop       from -> to               limit                                                  when it is used up
-=========  =======================  =====================================================  =================================
-`replan`   summarizer -> planner    ``max_replan_iterations`` (2), at most                 the run ends with its last answer
-                                    ``langgraph.max_iterations`` (10)                      and a ``stop_reason``
-=========  =======================  =====================================================  =================================
+The loop ``replan`` goes from the summarizer back to the planner, ``max_replan_iterations`` times (2), never more often
+than ``langgraph.max_iterations`` (10). When that is used up, the run ends with its last answer and a ``stop_reason``.
+A new plan that asks for the same work as the last one ends the loop as well.
 
-A new plan that asks for the same work as the last one ends the loop as well. Without a chat model, everything runs on rules and
-measurements.
+Without a chat model, everything runs on rules and measurements.
 """
 
 from __future__ import annotations

@@ -1,0 +1,184 @@
+"""Configuration: file < environment < arguments, and every mistake is one line that names its culprit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from loopwright.engine.config import EngineConfig, Section
+from loopwright.errors import ConfigError
+
+ENV = "LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS"
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.yaml"
+    path.write_text("langgraph:\n  max_iterations: 3\n  debug_mode: true\npipeline:\n  timeout:\n    plan: 2\n")
+    return path
+
+
+def refused(*args: Any, **kwargs: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        EngineConfig.load(*args, **{"environment": {}, **kwargs})
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_without_anything_there_are_defaults(file: Path) -> None:
+    config = EngineConfig.load(environment={})
+    assert config == EngineConfig()
+    assert config.langgraph.max_iterations == 10 and config.langgraph.recursion_limit is None
+
+
+def test_the_file_is_read_and_what_it_leaves_out_keeps_its_default(file: Path) -> None:
+    config = EngineConfig.load(file, environment={})
+    assert (config.langgraph.max_iterations, config.langgraph.debug_mode) == (3, True)
+    assert config.pipeline.timeout == {"plan": 2}
+    assert config.pipeline.retry.factor == 2.0
+
+
+def test_the_environment_beats_the_file_and_arguments_beat_both(file: Path) -> None:
+    assert EngineConfig.load(file, environment={ENV: "5"}).langgraph.max_iterations == 5
+    config = EngineConfig.load(file, {"langgraph.max_iterations": 7}, environment={ENV: "5"})
+    assert config.langgraph.max_iterations == 7
+    assert config.langgraph.debug_mode is True
+
+
+def test_the_process_s_environment_is_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENV, "6")
+    assert EngineConfig.load(file).langgraph.max_iterations == 6
+
+
+def test_a_file_in_the_usual_place_is_found(file: Path) -> None:
+    (file.parent / "configs").mkdir()
+    file.rename(file.parent / "configs" / "pipeline.yaml")
+    assert EngineConfig.load(environment={}).langgraph.max_iterations == 3
+
+
+def test_arguments_may_be_dotted_or_nested_in_any_order_and_stay_as_they_were(file: Path) -> None:
+    nested = {"pipeline": {"timeout": {"a": 1}}, "pipeline.timeout.b": 2, "pipeline.retry": {"factor": 3}}
+    reverse = dict(reversed(nested.items()))
+    for overrides in (nested, reverse):
+        config = EngineConfig.load(file, overrides, environment={})
+        assert config.pipeline.timeout == {"plan": 2, "a": 1, "b": 2}
+        assert config.pipeline.retry.factor == 3
+    assert nested["pipeline"] == {"timeout": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("4", 4), ("null", None), ("", None)], ids=["number", "null", "empty"]
+)  # fmt: skip
+def test_the_environment_is_read_as_yaml(text: str, value: int | None) -> None:
+    config = EngineConfig.load(
+        environment={"LOOPWRIGHT_LANGGRAPH__RECURSION_LIMIT": text, "LOOPWRIGHT_HOME": "x", "PATH": "y"}
+    )
+    assert config.langgraph.recursion_limit == value
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("langraph: {}", "unknown key 'langraph'. Did you mean 'langgraph'?"),
+        (
+            "langgraph:\n  max_iteration: 3",
+            "unknown key 'langgraph.max_iteration'. Did you mean 'langgraph.max_iterations'?",
+        ),
+        (
+            "pipeline:\n  retry:\n    factr: 3",
+            "unknown key 'pipeline.retry.factr'. Did you mean 'pipeline.retry.factor'?",
+        ),
+        ("1: 2", "unknown key '1'"),
+    ],
+)
+def test_an_unknown_key_names_the_file_and_the_nearest_known_one(file: Path, text: str, says: str) -> None:
+    file.write_text(text)
+    message = refused(file)
+    assert message.startswith(f"{file}: ") and says in message
+
+
+def test_an_unknown_key_of_the_environment_or_of_an_argument_is_named_as_such(file: Path) -> None:
+    assert refused(environment={"LOOPWRIGHT_LANGGRAPH__MAX_ITERATION": "1"}).startswith("the environment: unknown key")
+    assert refused(overrides={"langgraph.debugmode": True}).startswith("the arguments: unknown key")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key"),
+    [
+        ({"langgraph.max_iterations": -1}, "langgraph.max_iterations is -1"),
+        ({"langgraph.max_iterations": "many"}, "langgraph.max_iterations is 'many'"),
+        ({"langgraph.recursion_limit": 0}, "langgraph.recursion_limit is 0"),
+        ({"pipeline.timeout": {"plan": -2}}, "pipeline.timeout.plan is -2"),
+        ({"pipeline.retry.factor": 0.5}, "pipeline.retry.factor is 0.5"),
+        ({"langgraph": 3}, "langgraph is 3"),
+        ({"langgraph": 3, "langgraph.max_iterations.x": 4}, "langgraph.max_iterations is {'x': 4}"),
+    ],
+)
+def test_a_wrong_value_names_its_key_and_value(file: Path, overrides: dict[str, Any], key: str) -> None:
+    message = refused(file, overrides)
+    assert message.startswith("the arguments: ") and key in message
+
+
+def test_a_wrong_value_is_blamed_on_the_place_that_it_came_from(file: Path) -> None:
+    assert refused(file, environment={ENV: "many"}).startswith("the environment: langgraph.max_iterations is 'many'")
+    file.write_text("langgraph:\n  max_iterations: many")
+    assert refused(file).startswith(f"{file}: langgraph.max_iterations is 'many'")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"langgraph: [1", "is not valid YAML"),
+        (b"\xff\xfe\x00", "is not valid YAML"),
+        (b"langgraph: 2024-99-99", "is not valid YAML"),
+        (b"a: *nowhere", "is not valid YAML"),
+        (b"- a\n- b", "must hold sections such as 'langgraph:', not list"),
+        (b"just text", "must hold sections such as 'langgraph:', not str"),
+    ],
+)
+def test_a_file_that_is_no_configuration_is_refused(file: Path, content: bytes, says: str) -> None:
+    file.write_bytes(content)
+    assert says in refused(file)
+
+
+def test_a_file_that_cannot_be_read_is_refused(file: Path) -> None:
+    assert "cannot read the configuration" in refused(file.parent / "missing.yaml")
+    assert "cannot read the configuration" in refused(file.parent)
+
+
+def test_an_empty_file_holds_nothing(file: Path) -> None:
+    file.write_text("# all commented\n")
+    assert EngineConfig.load(file, environment={}) == EngineConfig()
+
+
+@pytest.mark.parametrize("text", ["[1", "2024-99-99", "*x"])
+def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -> None:
+    assert refused(environment={ENV: text}).startswith(f"the environment: {ENV} is not valid YAML")
+
+
+def test_environment_variables_that_contradict_each_other_are_refused_in_one_line() -> None:
+    message = refused(environment={"LOOPWRIGHT_PIPELINE__TIMEOUT__PLAN": "3", "LOOPWRIGHT_PIPELINE__TIMEOUT": "5"})
+    assert message.startswith("the environment: pipeline.timeout is 5")
+
+
+def test_a_workflow_adds_its_section() -> None:
+    class Painting(Section):
+        """A section."""
+
+        colours: int = Field(default=3, ge=1)
+        """How many."""
+
+    class PaintingConfig(EngineConfig):
+        """With a section more."""
+
+        painting: Painting = Painting()
+        """The section."""
+
+    config = PaintingConfig.load(overrides={"painting.colours": 5}, environment={ENV: "2"})
+    assert (config.painting.colours, config.langgraph.max_iterations) == (5, 2)
+    with pytest.raises(ConfigError, match=r"Did you mean 'painting\.colours'"):
+        PaintingConfig.load(overrides={"painting.colors": 5}, environment={})

@@ -1,0 +1,245 @@
+"""Runs as typed events: sync, async, streamed, resumed."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from loopwright.engine.bounding import BoundedGraph, bounded
+from loopwright.engine.events import (
+    LoopDecided,
+    NodeFinished,
+    NodeRetried,
+    NodeStarted,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    run_event,
+)
+from loopwright.engine.loops import Loop
+from loopwright.engine.policies import GiveUp, NodePolicy, add_node
+from loopwright.engine.runner import RunResult, arun, astream, resume, run, stream
+from loopwright.errors import CheckpointError, NodeFailed
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    error: str
+
+
+def note(name: str) -> Callable[[State], dict[str, Any]]:
+    def node(_state: State) -> dict[str, Any]:
+        return {"log": [name]}
+
+    return node
+
+
+def app(work: Any = None, policy: NodePolicy | None = None, limit: int = 1, **options: Any) -> BoundedGraph:
+    made = StateGraph(State)
+    add_node(made, "work", work or note("work"), policy or NodePolicy())
+    made.add_node("check", note("check"))
+    made.add_edge(START, "work")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: "work", ["work", END])
+    loop = Loop(name="again", target="work", sources=("check",), limit=limit, reason=lambda _: "poor")
+    return bounded(made, [loop], **{"name": "demo", **options})
+
+
+def shown(events: Any) -> list[str]:
+    """The events in short."""
+    found = []
+    for event in events:
+        match event:
+            case NodeStarted() | NodeFinished():
+                found.append(f"{event.type} {event.node} {event.visit}")
+            case LoopDecided():
+                found.append(f"loop {event.decision} {event.spent}/{event.limit} {event.reason}")
+            case _:
+                found.append(event.type)
+    return found
+
+
+EXPECTED = [
+    "run_started",
+    "node_started work 1", "node_finished work 1", "node_started check 1", "node_finished check 1",
+    "node_started loop.again 1", "loop granted 1/1 poor", "node_finished loop.again 1",
+    "node_started work 2", "node_finished work 2", "node_started check 2", "node_finished check 2",
+    "node_started loop.again 2", "loop exhausted 1/1 poor", "node_finished loop.again 2",
+    "run_finished",
+]  # fmt: skip
+
+
+async def collect(how: str, graph: BoundedGraph, **options: Any) -> list[RunEvent]:
+    if how == "run":
+        return [*run(graph, {"log": []}, **options).events]
+    if how == "arun":
+        return [*(await arun(graph, {"log": []}, **options)).events]
+    if how == "stream":
+        return [*stream(graph, {"log": []}, **options)]
+    return [event async for event in astream(graph, {"log": []}, **options)]
+
+
+WAYS = ["run", "arun", "stream", "astream"]
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("saved", [False, True])
+async def test_all_ways_to_run_give_the_same_events_in_order(how: str, saved: bool) -> None:
+    graph = app(checkpointer=InMemorySaver()) if saved else app()
+    events = await collect(how, graph, **({"thread_id": "t"} if saved else {}))
+    assert shown(events) == EXPECTED
+    first, last = events[0], events[-1]
+    assert isinstance(first, RunStarted) and isinstance(last, RunFinished)
+    assert (first.graph, first.thread_id, first.resumed) == ("demo", "t" if saved else None, False)
+    assert isinstance(last.stop_reason, dict) and last.stop_reason["loop"] == "again"
+    assert last.seconds > 0 and not last.interrupted
+    times = [event.at for event in events]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize("how", WAYS)
+async def test_every_event_survives_json(how: str) -> None:
+    for event in await collect(how, app()):
+        assert run_event.validate_json(run_event.dump_json(event)) == event
+
+
+def test_a_result_has_the_final_state_and_the_path_without_gates() -> None:
+    result = run(app(), {"log": []})
+    assert isinstance(result, RunResult)
+    assert result.path == ["work", "check", "work", "check"]
+    assert set(result.state) == {"log", "stop_reason"}
+    assert result.state["log"] == result.path
+
+
+def test_a_fallback_node_is_part_of_the_path() -> None:
+    made = StateGraph(State)
+    made.add_node("work", note("work"))
+    made.add_edge(START, "work")
+    made.add_conditional_edges("work", lambda _: "work", ["work", END])
+    assert run(bounded(made, limit=1, fallback=note("answer")), {"log": []}).path == ["work", "work", "fallback"]
+
+
+def test_finished_nodes_tell_their_update() -> None:
+    finished = [event for event in run(app(), {"log": []}).events if isinstance(event, NodeFinished)]
+    assert finished[0].update == {"log": ["work"]} and finished[0].seconds > 0 and finished[0].error is None
+
+
+@pytest.mark.parametrize("how", WAYS)
+async def test_the_config_that_is_given_reaches_the_nodes(how: str) -> None:
+    seen: list[Any] = []
+
+    def work(_state: State) -> dict[str, Any]:
+        config = get_config()
+        seen.append(
+            (config["configurable"].get("thread_id"), config["configurable"].get("mine"), config["metadata"]["who"])
+        )
+        return {}
+
+    graph = app(work, limit=0, checkpointer=InMemorySaver())
+    given: Any = {"configurable": {"mine": 1}, "metadata": {"who": "me"}}
+    await collect(how, graph, thread_id="t", config=given)
+    assert seen == [("t", 1, "me")]
+    assert given == {"configurable": {"mine": 1}, "metadata": {"who": "me"}}
+
+
+@pytest.mark.parametrize("how", WAYS)
+async def test_a_step_limit_that_is_given_is_an_outcome(how: str) -> None:
+    events = await collect(how, app(limit=9), config={"recursion_limit": 4})
+    last = events[-1]
+    assert isinstance(last, RunFinished) and isinstance(last.stop_reason, dict)
+    assert last.stop_reason["loop"] == "recursion_limit"
+
+
+def test_a_thread_may_be_named_by_the_config_and_must_be_named_with_a_saver() -> None:
+    graph = app(checkpointer=InMemorySaver())
+    assert run(graph, {"log": []}, config={"configurable": {"thread_id": "c"}}).path
+    assert graph.get_state({"configurable": {"thread_id": "c"}}).values["log"]
+    with pytest.raises(CheckpointError, match="graph 'demo' has a checkpointer: give a thread_id"):
+        run(graph, {"log": []})
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+async def test_a_failing_run_tells_before_it_raises(how: str) -> None:
+    def work(_state: State) -> dict[str, Any]:
+        raise ValueError("broken")
+
+    events: list[RunEvent] = []
+    with pytest.raises(NodeFailed, match="ValueError: broken"):
+        if how == "stream":
+            for event in stream(app(work), {"log": []}):
+                events.append(event)
+        else:
+            async for event in astream(app(work), {"log": []}):
+                events.append(event)
+    assert shown(events)[:2] == ["run_started", "node_started work 1"]
+    last = events[-1]
+    assert isinstance(last, RunFailed)
+    assert last.kind == "NodeFailed" and "ValueError: broken" in last.message
+
+
+def test_retries_are_events_of_one_visit_and_giving_up_shows_the_handler() -> None:
+    attempts: list[int] = []
+
+    def work(_state: State) -> dict[str, Any]:
+        attempts.append(1)
+        raise ConnectionError("no route")
+
+    policy = NodePolicy(retries=1, initial_wait=0.01, jitter=False, give_up=GiveUp(goto=END))
+    result = run(app(work, policy), {"log": []})
+    assert len(attempts) == 2
+    assert len([event for event in result.events if isinstance(event, NodeRetried)]) == 1
+    assert len([event for event in result.events if isinstance(event, NodeStarted) and event.node == "work"]) == 1
+    assert result.state["error"].startswith("work: ConnectionError")
+    assert "node_gave_up" in shown(result.events)
+    finished = [event for event in result.events if isinstance(event, NodeFinished)]
+    assert all(event.visit >= 1 for event in finished)
+
+
+def test_an_interrupted_run_says_so_and_goes_on_with_an_answer() -> None:
+    graph = app(lambda _: {"log": [interrupt("well?")]}, limit=0, checkpointer=InMemorySaver())
+    first = run(graph, {"log": []}, thread_id="t")
+    assert isinstance(first.events[-1], RunFinished) and first.events[-1].interrupted
+    second = run(graph, Command(resume="fine"), thread_id="t")
+    assert isinstance(second.events[-1], RunFinished) and not second.events[-1].interrupted
+    assert second.state["log"] == ["fine", "check"]
+
+
+def test_a_resume_runs_only_what_is_left() -> None:
+    broken = [True]
+
+    def work(state: State) -> dict[str, Any]:
+        if len(state["log"]) == 2 and broken:
+            raise ValueError("broken")
+        return {"log": ["work"]}
+
+    graph = app(work, checkpointer=InMemorySaver())
+    with pytest.raises(NodeFailed):
+        run(graph, {"log": []}, thread_id="t")
+    broken.clear()
+    result = resume(graph, thread_id="t")
+    assert isinstance(result.events[0], RunStarted) and result.events[0].resumed
+    assert result.path == ["work", "check"]
+    assert result.state["log"] == ["work", "check", "work", "check"]
+    assert result.state["stop_reason"]["spent"] == 1
+
+
+def test_resuming_a_run_that_ended_changes_nothing() -> None:
+    graph = app(checkpointer=InMemorySaver())
+    ended = run(graph, {"log": []}, thread_id="t")
+    again = resume(graph, thread_id="t")
+    assert again.path == []
+    assert again.state == ended.state
+
+
+def test_a_thread_that_was_never_run_cannot_be_resumed() -> None:
+    with pytest.raises(CheckpointError, match="thread 'nobody' has no checkpoint to resume from"):
+        resume(app(checkpointer=InMemorySaver()), thread_id="nobody")
