@@ -18,7 +18,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounding import BoundedGraph, bounded
+from loopwright.engine.bounded_graph import BoundedGraph
+from loopwright.engine.bounding import bounded
 from loopwright.engine.loops import Loop, Spend, Stall, decide
 from loopwright.engine.verify import verify
 from loopwright.errors import LoopDeclarationError, UnboundedCycleError

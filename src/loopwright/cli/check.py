@@ -33,7 +33,7 @@ def check(
 
 
 def _report(console: Console, name: str, certificate: Certificate, graph: Any) -> None:
-    from loopwright.engine.verify import suggested_loop
+    from loopwright.engine.certificate import suggested_loop
 
     if not certificate.bounded:
         console.print(

@@ -16,9 +16,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 
-from loopwright.engine.binding import BoundBuilder, Builder, unwrapped
+from loopwright.engine.binding import BoundBuilder, Builder
 from loopwright.engine.gate import ENGINE_NODES, NEW_RUN_NODE, Asker
 from loopwright.engine.loops import Loop
+from loopwright.engine.rerouting import unwrapped
 from loopwright.engine.topology import Edge, LoopEdge, Topology
 from loopwright.errors import GraphError
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from loopwright.engine.bounding import BoundedGraph
+from loopwright.engine.bounded_graph import BoundedGraph
 from loopwright.engine.events import (
     CUSTOM_EVENTS,
     NodeFinished,

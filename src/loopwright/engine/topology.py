@@ -9,7 +9,7 @@ EdgeKind = Literal["static", "join", "conditional", "command", "assumed", "handl
 """How control passes along an edge.
 
 ``static``, ``join`` (waits for several sources), ``conditional`` (a router), ``command`` (a node's declared goto),
-``assumed`` (a router or Command that names no destinations: any node), ``handler`` (the jump of a node's error handler),
+``assumed`` (a router or Command that names no destinations: any node), ``handler`` (a node's error handler jumps),
 ``request`` (into a gate), ``granted`` (from a gate into the loop's target) and ``exhausted`` (from a gate to its
 fallback).
 """

@@ -20,7 +20,8 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounding import BoundedGraph, bounded, choose_loops
+from loopwright.engine.bounded_graph import BoundedGraph
+from loopwright.engine.bounding import bounded, choose_loops
 from loopwright.engine.loops import Loop
 from loopwright.engine.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError

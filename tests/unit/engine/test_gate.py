@@ -15,7 +15,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounding import BoundedGraph, bounded
+from loopwright.engine.bounded_graph import BoundedGraph
+from loopwright.engine.bounding import bounded
 from loopwright.engine.events import LoopDecided, run_event
 from loopwright.engine.gate import NO_STOP, StopReason, StopReasons, merge_ledger, merge_requests
 from loopwright.engine.loops import Backoff, Loop, LoopMessages, Spend, Stall, StateLimit

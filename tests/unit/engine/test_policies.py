@@ -18,8 +18,9 @@ from typing_extensions import TypedDict
 
 from loopwright.engine.bounding import bounded
 from loopwright.engine.events import NodeGaveUp, NodeRetried, run_event
+from loopwright.engine.guarding import add_node, error_text
 from loopwright.engine.loops import Loop
-from loopwright.engine.policies import GiveUp, NodePolicy, add_node, error_text, is_transient
+from loopwright.engine.policies import GiveUp, NodePolicy, is_transient
 from loopwright.engine.verify import verify
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, NodeFailed, NodeTimeout
 

@@ -13,7 +13,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounding import BoundedGraph, bounded
+from loopwright.engine.bounded_graph import BoundedGraph
+from loopwright.engine.bounding import bounded
 from loopwright.engine.events import (
     LoopDecided,
     NodeFinished,
@@ -25,8 +26,9 @@ from loopwright.engine.events import (
     RunStarted,
     run_event,
 )
+from loopwright.engine.guarding import add_node
 from loopwright.engine.loops import Loop
-from loopwright.engine.policies import GiveUp, NodePolicy, add_node
+from loopwright.engine.policies import GiveUp, NodePolicy
 from loopwright.engine.runner import RunResult, arun, astream, resume, run, stream
 from loopwright.errors import CheckpointError, NodeFailed
 

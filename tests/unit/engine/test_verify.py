@@ -14,15 +14,11 @@ from langgraph.types import Command, RetryPolicy, Send
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounding import bounded
+from loopwright.engine.certificate import Certificate, suggested_loop
+from loopwright.engine.cycles import unbounded_cycles
 from loopwright.engine.loops import Loop
-from loopwright.engine.verify import (
-    EXACT_PASSES,
-    Certificate,
-    passes_in_a_run,
-    suggested_loop,
-    unbounded_cycles,
-    verify,
-)
+from loopwright.engine.verify import verify
+from loopwright.engine.worst_case import EXACT_PASSES, passes_in_a_run
 from loopwright.errors import GraphError, UnboundedCycleError
 
 

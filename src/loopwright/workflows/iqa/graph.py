@@ -12,7 +12,7 @@ from langgraph.graph import END, StateGraph
 from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Stall, StateLimit, bounded
 from loopwright.engine.debugging import enable_debug_log
 from loopwright.engine.diagram import save_mermaid
-from loopwright.engine.policies import add_node
+from loopwright.engine.guarding import add_node
 from loopwright.errors import unknown_name_message
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node

@@ -1,0 +1,56 @@
+"""What is known of a run before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from loopwright.engine.gate import ENGINE_NODES
+from loopwright.errors import UnboundedCycleError
+
+
+class Certificate(BaseModel):
+    """The worst case of one run, known before it starts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    bounded: bool
+    """Whether every cycle crosses a bound."""
+    unbounded_cycles: tuple[tuple[str, ...], ...] = ()
+    """Cycles that cross none: the names of their nodes, in order."""
+    max_supersteps: int | None = None
+    """LangGraph supersteps, gates included; None if unbounded."""
+    max_runs_by_node: dict[str, int | None] = {}
+    """Node -> how often it can run; None where a fan-out with Send is possible and its width is not declared."""
+    max_node_runs: int | None = None
+    """The sum of the above, with the nodes of subgraphs; None if any is unknown."""
+    max_model_calls: int | None = None
+    """Calls of chat models, retries included; None unless every node that calls one says how often."""
+    max_seconds: float | None = None
+    """Seconds, retries included; None unless every node outside the engine has a timeout."""
+    max_tokens: int | None = None
+    """Tokens; None unless a budget bounds them."""
+    assumptions: tuple[str, ...] = ()
+    """What the figures rest on and the engine cannot check."""
+
+    def require(self) -> Certificate:
+        """Return the certificate if the graph is bounded.
+
+        Raises:
+            UnboundedCycleError: If a cycle crosses no bound; it names every cycle found.
+        """
+        if not self.bounded:
+            first = self.unbounded_cycles[0]
+            gates = [node.removeprefix(ENGINE_NODES) for node in first if node.startswith(ENGINE_NODES)]
+            fix = f"Declare a Loop, for example {suggested_loop(first)}"
+            if gates:
+                loop = min(gates, key=len)  # the others are note-takers on the way into its gate
+                fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"
+            raise UnboundedCycleError(self.unbounded_cycles, fix)
+        return self
+
+
+def suggested_loop(cycle: Sequence[str]) -> str:
+    """The source code of a `Loop` that would bound a cycle, ready to paste."""
+    return f"Loop(name={cycle[0]!r}, target={cycle[0]!r}, sources=({cycle[-1]!r},), limit=5)"
