@@ -18,7 +18,7 @@ from rich.table import Table
 
 from loopwright.cli.iqa import path_taken
 from loopwright.engine import verify
-from loopwright.engine.drawing import svg
+from loopwright.engine.diagram import svg
 from loopwright.workflows.iqa import IQAConfig, build_graph, trace_pipeline
 from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.images import load_image

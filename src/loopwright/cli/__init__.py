@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from loopwright.cli import check, graph, iqa
-from loopwright.errors import InputError, LoopwrightError
+from loopwright.errors import LoopwrightError, NodeFailed
 
 app = typer.Typer(
     name="loopwright",
@@ -52,6 +52,6 @@ def main() -> None:
 
 
 def one_line(error: LoopwrightError) -> str:
-    """An error's message in one line; of unusable input within a node, the input's own message."""
-    cause = error.__cause__
-    return " ".join(str(cause if isinstance(cause, InputError) else error).split())
+    """An error's message in one line; of an error of ours within a node, its own message."""
+    cause = error.__cause__ if isinstance(error, NodeFailed) else None
+    return " ".join(str(cause if isinstance(cause, LoopwrightError) else error).split())

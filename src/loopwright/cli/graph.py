@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from loopwright.errors import InputError
+
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
 
 WORKFLOWS = {"iqa": "loopwright.workflows.iqa:build_graph"}
@@ -41,8 +43,7 @@ def show(
     """Show a graph's diagram with its loops and their limits, and what a run costs at most."""
     from loopwright.cli.loading import load_graphs
     from loopwright.engine import verify
-    from loopwright.engine.diagram import mermaid
-    from loopwright.engine.drawing import png, svg
+    from loopwright.engine.diagram import mermaid, png, svg
     from loopwright.engine.reading import read_topology
 
     for found in load_graphs(WORKFLOWS.get(graph, graph)).values():
@@ -103,6 +104,9 @@ def _write_bytes(data: bytes, out: Path | None) -> None:
             raise typer.BadParameter("a picture does not fit the terminal; give a file with --out", param_hint="--out")
         sys.stdout.buffer.write(data)
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(data)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}; name another file with --out") from error
     print(f"wrote {out}", file=sys.stderr)

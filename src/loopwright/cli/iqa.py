@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,17 +24,24 @@ DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
 
 @app.command()
 def assess(
-    image: Annotated[Path, typer.Argument(help="The image.", show_default=False)],
-    reference: Annotated[Path | None, typer.Option("--reference", "-r", help="The pristine image.")] = None,
+    # What cannot be read is told by the loader in one line, not by Typer in four.
+    image: Annotated[Path, typer.Argument(help="The image.", show_default=False, readable=False)],
+    reference: Annotated[
+        Path | None, typer.Option("--reference", "-r", help="The pristine image.", readable=False)
+    ] = None,
     query: Annotated[str, typer.Option("--query", "-q", help="The question.")] = DEFAULT_QUERY,
     region: Annotated[str | None, typer.Option(help="left,top,width,height in pixels.")] = None,
     max_replan: Annotated[int | None, typer.Option("--max-replan", min=0, help="Replans that are allowed.")] = None,
-    sample_id: Annotated[str | None, typer.Option(help="Names the run's checkpoint.")] = None,
+    sample_id: Annotated[
+        str | None, typer.Option(help="Names the run's checkpoint; see pipeline.checkpoint.enable.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the sample's checkpoint.")] = False,
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.", readable=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole final state as one JSON object.")] = False,
 ) -> None:
     """Assess one image and say why."""
+    # Pillow warns of large images in three lines; our own limit, max_pixels, decides about them.
+    warnings.filterwarnings("ignore", message="Image size", module="PIL")
     from loopwright.workflows.iqa import IQAConfig, Services, trace_pipeline
 
     services = Services.of(IQAConfig.load(config))
@@ -108,13 +116,16 @@ def path_taken(events: Sequence[RunEvent]) -> str:
 
 
 def _print_answer(console: Console, run: RunResult) -> None:
+    from rich.markup import escape
+
     state = run.state
     result = state.get("summarizer_result")
     if result is None:
-        console.print(f"[red]no answer[/]: {state.get('error') or 'the run ended before the summarizer'}", markup=True)
+        said = state.get("error") or "the run ended before the summarizer"
+        console.print(f"[red]no answer[/]: {escape(said)}")
         raise typer.Exit(1)
     score = f"  ({result.quality_score:.1f} of 5)" if result.quality_score else ""
-    console.print(f"[bold]{result.final_answer}[/]{score}")
+    console.print(f"[bold]{escape(result.final_answer)}[/]{score}")
     console.print(result.quality_reasoning, markup=False)
     evidence = state.get("executor_evidence")
     if evidence:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.engine.diagram import Arrow, arrows, caption, mermaid, shown_nodes
+from loopwright.engine.diagram.flowchart import Arrow, arrows, caption, mermaid, shown_nodes
 from loopwright.engine.topology import Edge, LoopEdge, Topology
 from loopwright.errors import UnknownNameError
 

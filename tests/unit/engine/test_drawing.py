@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageColor, ImageFont
 
-from loopwright.engine import drawing
-from loopwright.engine.drawing import DARK, LIGHT, png, svg
-from loopwright.engine.layout import lay_out
-from loopwright.engine.lettering import BOX_FONT, LABEL_FONT
+from loopwright.engine.diagram import drawing
+from loopwright.engine.diagram.drawing import DARK, LIGHT, png, svg
+from loopwright.engine.diagram.layout import lay_out
+from loopwright.engine.diagram.lettering import BOX_FONT, LABEL_FONT
 from loopwright.engine.topology import Edge, LoopEdge, Topology
 from loopwright.errors import InputError, LoopwrightError
 
@@ -214,5 +214,5 @@ def test_without_pillow_only_the_png_is_missing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_pillow_is_imported_only_when_needed():
-    code = "import sys; import loopwright.engine.drawing; sys.exit('PIL' in sys.modules)"
+    code = "import sys; import loopwright.engine.diagram.drawing; sys.exit('PIL' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

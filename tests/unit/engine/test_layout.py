@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from loopwright.engine.layout import Curve, Layout, Point, Rect, lay_out
-from loopwright.engine.lettering import text_width, wrapped
-from loopwright.engine.ordering import acyclic, layers, order_rows, spread
+from loopwright.engine.diagram.layout import Curve, Layout, Point, Rect, lay_out
+from loopwright.engine.diagram.lettering import text_width, wrapped
+from loopwright.engine.diagram.ordering import acyclic, layers, order_rows, spread
 from loopwright.engine.topology import Edge, LoopEdge, Topology
 
 START, END = "__start__", "__end__"

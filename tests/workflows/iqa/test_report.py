@@ -15,7 +15,7 @@ from PIL import Image
 from report_pages import GONE, Element, make, make_row, rich_row
 
 from loopwright.cli.iqa import path_taken
-from loopwright.engine.drawing import svg
+from loopwright.engine.diagram import svg
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa import ExecutorOutput, IQAConfig, build_graph, trace_pipeline
 from loopwright.workflows.iqa.distort import distort

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from report_pages import make, make_row, rich_row
 
-from loopwright.engine.drawing import svg
+from loopwright.engine.diagram import svg
 from loopwright.workflows.iqa import build_graph
 
 CAT = Path(skimage.__file__).parent / "data" / "chelsea.png"

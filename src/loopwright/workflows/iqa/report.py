@@ -69,7 +69,7 @@ def write_report(rows: Sequence[ReportRow], path: Path, *, title: str, svg: str 
         rows: The runs.
         path: The file to write; its folder is made, and an older file is replaced.
         title: The page's heading.
-        svg: The graph's diagram, as `loopwright.engine.drawing.svg` draws it.
+        svg: The graph's diagram, as `loopwright.engine.diagram.svg` draws it.
 
     Returns:
         The path, as given.

@@ -1,6 +1,7 @@
 """A graph as a picture: SVG text or PNG bytes, without a network and without a browser.
 
-Both show the same layout (`loopwright.engine.layout`) as the same list of primitives, drawn by two small back ends.
+Both show the same layout (`loopwright.engine.diagram.layout`) as the same list of primitives, drawn by two small back
+ends.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from langgraph.constants import END, START
 
-from loopwright.engine.layout import Curve, Layout, Point, Rect, lay_out
-from loopwright.engine.lettering import BOX_FONT, LABEL_FONT, LINE_HEIGHT
+from loopwright.engine.diagram.layout import Curve, Layout, Point, Rect, lay_out
+from loopwright.engine.diagram.lettering import BOX_FONT, LABEL_FONT, LINE_HEIGHT
 from loopwright.engine.topology import Topology
 from loopwright.errors import InputError, LoopwrightError
 

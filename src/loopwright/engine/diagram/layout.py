@@ -16,9 +16,9 @@ from itertools import pairwise
 
 from langgraph.constants import END, START
 
-from loopwright.engine.diagram import Arrow, arrows, caption, shown_nodes
-from loopwright.engine.lettering import BOX_FONT, LABEL_FONT, text_height, text_width, wrapped
-from loopwright.engine.ordering import acyclic, breadth_first, layers, order_rows, place_rows, spread
+from loopwright.engine.diagram.flowchart import Arrow, arrows, caption, shown_nodes
+from loopwright.engine.diagram.lettering import BOX_FONT, LABEL_FONT, text_height, text_width, wrapped
+from loopwright.engine.diagram.ordering import acyclic, breadth_first, layers, order_rows, place_rows, spread
 from loopwright.engine.topology import Topology
 
 Point = tuple[float, float]
