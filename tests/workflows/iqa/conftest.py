@@ -12,6 +12,8 @@ import pytest
 from PIL import Image
 from skimage import data
 
+from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures, measure, measure_pair
+
 NAMES = ("astronaut", "camera", "chelsea", "coffee", "rocket", "coins", "gravel", "stereo_motorcycle")
 """People, animals, objects, night, machines and texture; two with bokeh, three grey, two that were JPEG before."""
 
@@ -67,10 +69,17 @@ def photographs() -> dict[str, np.ndarray]:
     return {name: _photograph(name) for name in NAMES}
 
 
+@cache
+def _measured(name: str, kind: str, level: int) -> tuple[ImageFeatures, PairFeatures]:
+    rgb = _photograph(name)
+    made = _distorted(rgb, kind, level)
+    return measure(made), measure_pair(made, rgb)
+
+
 @pytest.fixture(scope="session")
-def by_table() -> Callable[..., np.ndarray]:
-    """(image, kind, level 1..5, seed) -> distorted image, by the fixed table and without the product's `distort`."""
-    return _distorted
+def measured() -> Callable[[str, str, int], tuple[ImageFeatures, PairFeatures]]:
+    """(photograph, kind, level) -> features of the image by the fixed table, and of the pair; each measured once."""
+    return _measured
 
 
 @pytest.fixture(scope="session")

@@ -40,13 +40,12 @@ def is_right(found: str, expected: str) -> bool:
     return found == expected or kind_of(found) == expected
 
 
-def test_main_distortion_with_reference_is_right_for_95_percent(photographs, main_four, by_table, record_property):
+def test_main_distortion_with_reference_is_right_for_95_percent(photographs, main_four, measured, record_property):
     wrong, total = [], 0
-    for name, rgb in photographs.items():
+    for name in photographs:
         for kind in main_four:
             for level in (3, 4, 5):
-                made = by_table(rgb, kind, level)
-                main = detect(measure(made), measure_pair(made, rgb)).main
+                main = detect(*measured(name, kind, level)).main
                 total += 1
                 if main is None or main.type != kind:
                     wrong.append((name, kind, level, main and main.type))
@@ -56,13 +55,13 @@ def test_main_distortion_with_reference_is_right_for_95_percent(photographs, mai
 
 
 def test_main_distortion_without_reference_is_right_where_it_is_stated(
-    photographs, main_four, by_table, record_property
+    photographs, main_four, measured, record_property
 ):
     right, stated, total, wrong = 0, 0, 0, []
-    for name, rgb in photographs.items():
+    for name in photographs:
         for kind in main_four:
             for level in (3, 4, 5):
-                result = detect(measure(by_table(rgb, kind, level)))
+                result = detect(measured(name, kind, level)[0])
                 main = result.main
                 total += 1
                 right += main is not None and main.type == kind
@@ -95,7 +94,8 @@ def test_bokeh_low_key_high_key_and_large_are_no_distortions(photograph):
     low_key[180:330, 180:330] = rgb[180:330, 180:330]
     high_key = np.full_like(rgb, 255)
     high_key[100:400, 150:350] = rgb[100:400, 150:350]
-    large = cv2.resize(rgb, (2048, 2048), interpolation=cv2.INTER_LANCZOS4)
+    # A sensor of nine megapixels whose single pixels are soft, as they are: no step is narrower than two pixels.
+    large = cv2.resize(np.tile(rgb, (3, 3, 1)), (3072, 3072), interpolation=cv2.INTER_LANCZOS4)
     for name, image in {"bokeh": bokeh, "low-key": low_key, "high-key": high_key, "large": large}.items():
         stated = [finding for finding in detect(measure(image)).findings if finding.confidence >= SURE]
         assert stated == [], name
@@ -103,8 +103,8 @@ def test_bokeh_low_key_high_key_and_large_are_no_distortions(photograph):
 
 @pytest.mark.parametrize("kind", LEVELS)
 def test_every_kind_is_found_with_a_reference(photograph, kind):
-    for name in ("astronaut", "coffee", "chelsea"):
-        rgb = photograph(name)
+    for name in ("astronaut", "coffee"):
+        rgb = np.ascontiguousarray(photograph(name)[:384, :384])
         for level in (3, 5):
             made = distort(rgb, kind, level, seed=1)
             result = detect(measure(made), measure_pair(made, rgb))
@@ -151,8 +151,8 @@ def test_what_the_eye_cannot_tell_is_not_stated(photograph):
     assert grey.findings == []
     assert grey.abstained is not None
     assert "black-and-white photograph" in grey.abstained
-    blank = detect(measure(np.full((200, 200, 3), 120, np.uint8)))
-    assert "sharpness cannot be judged" in str(blank.abstained)
+    blank = np.repeat(np.linspace(20, 240, 300)[None, :, None], 200, axis=0).repeat(3, axis=2).astype(np.uint8)
+    assert "sharpness cannot be judged" in str(detect(measure(blank)).abstained)
 
 
 def test_a_shift_of_the_mean_is_found_only_beside_the_reference(photograph):
@@ -191,6 +191,6 @@ def test_types_of_tid_2013(tmp_path, record_property):
         record_property(mode, dict(count))
     assert counts["with"]["right"] / counts["with"]["total"] >= 0.95
     assert counts["without"]["stated_right"] / counts["without"]["stated"] >= 0.9
-    assert counts["without"]["right"] / counts["without"]["total"] >= 0.45
+    assert counts["without"]["right"] / counts["without"]["total"] >= 0.48
     for name, image in references.items():
         assert not [finding for finding in detect(measure(image)).findings if finding.confidence >= SURE], name

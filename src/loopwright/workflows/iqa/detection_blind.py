@@ -15,9 +15,9 @@ JPEG_EVIDENCE = 0.5
 """Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
 WHITE = 1.2
 """Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
-NOISE_MIN = 2.5
+NOISE_MIN = 3.0
 """Noise below which nobody sees it, grey levels."""
-EVEN = 0.7
+EVEN = 0.85
 """Density of specks in calm areas over the mean from which they are no texture."""
 TWO_SIDED = 0.3
 """Share of the rarer colour among specks from which they are no stars, no dust and no sharpened texture."""
@@ -40,6 +40,8 @@ NO_FINE_DETAIL = 0.7
 WIPED = 0.97
 """Weak edges' blur over that of strong ones from which a wavelet coder is likelier than blur, which widens strong
 ones more."""
+SHARP_SUBJECT = 2.5
+"""The same ratio from which the weak edges belong to a background out of focus."""
 SHARPENED = 2.9
 """Gradient ratio at edges from which an image is sharpened; a perfect step gives at most 3, sharp photographs up to
 2.75."""
@@ -102,7 +104,10 @@ def doubt(features: ImageFeatures, findings: list[DistortionFinding]) -> str | N
 def _specks(features: ImageFeatures) -> list[Sign]:
     spread = 127 * features.impulse_fraction**0.5
     even = features.impulse_evenness > EVEN and features.impulse_balance > TWO_SIDED
-    if features.impulse_fraction < 0.001 or not even or spread < SPECKS_OVER_NOISE * features.noise_sigma:
+    # Specks that came after a JPEG coder would have wiped its trace, and it would have smeared those from before.
+    if features.jpeg_evidence >= JPEG_EVIDENCE or features.impulse_fraction < 0.001:
+        return []
+    if not even or spread < SPECKS_OVER_NOISE * features.noise_sigma:
         return []
     why = f"black and white ones, as dense in calm areas as elsewhere ({features.impulse_evenness:.2f})"
     return [Sign("impulse noise", 0.95 if features.impulse_fraction > 0.004 else 0.75, why)]
@@ -134,7 +139,7 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
     """Motion blur, round blur, or what a wavelet coder leaves; after a JPEG coder only round blur can be told."""
     spread = features.edge_sigma_weak / max(features.edge_sigma_strong, 0.1)
     if features.motion_anisotropy > DIRECTED and not coded and spread < WIPED:
-        confidence = 0.5 + 0.6 * (features.motion_anisotropy - DIRECTED)
+        confidence = 0.45 + 0.5 * (features.motion_anisotropy - DIRECTED)
         if features.edge_sigma > MOTION_EDGE:
             confidence -= 0.35 * (features.edge_sigma - MOTION_EDGE)
         if confidence > 0.4:
@@ -142,10 +147,13 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
     if features.fine_detail_gap < NO_FINE_DETAIL:
         return []
     if spread > WIPED:
-        if coded or features.edge_sigma_typical < 0.6:
+        sharp = features.edge_sigma < NO_SHARP_TILE or features.edge_sigma_typical < 0.6
+        if coded or sharp or spread > SHARP_SUBJECT or features.jpeg_evidence >= JPEG_EVIDENCE:
             return []
         why = f"weak edges are {spread:.2f} times as wide as strong ones, as a wavelet coder leaves them"
-        return [Sign("jpeg2000", min(0.8, 0.45 + 0.5 * (spread - WIPED)), why)]
+        return [
+            Sign("jpeg2000", min(0.75 if features.fine_detail_gap > 0.8 else 0.55, 0.45 + 0.5 * (spread - WIPED)), why)
+        ]
     if not (features.edge_sigma > NO_SHARP_TILE and features.edge_sigma_strong > BLURRED):
         return []
     confidence = 0.4 + 0.4 * (features.edge_sigma_strong - BLURRED) + 0.6 * (WIPED - spread)

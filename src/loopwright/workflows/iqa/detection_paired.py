@@ -31,7 +31,7 @@ NOISE_FILTER_SHARE = 0.08
 NO_FILTER_SHARE = 0.03
 """Filter share below which any residual is noise: every coder takes away some fine detail, which a filter explains."""
 CONSTANT = 0.97
-"""Shift of the mean over the root mean square error from which it is the same shift everywhere, no exposure."""
+"""Shift of the mean over what point operations change from which it is the same shift everywhere, no exposure."""
 PROPORTIONAL = 0.55
 """Log-log slope of the residual over luma from which the noise is multiplicative."""
 SPECK_SHARE = 0.25
@@ -39,6 +39,10 @@ SPECK_SHARE = 0.25
 0.16."""
 JPEG_EVIDENCE = 0.5
 """Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
+SAME_GAIN = 0.08
+"""Change of contrast up to which a constant shift is one; an exposure stretches or squeezes the range as well."""
+EVEN_REST = 1.3
+"""Energy in flat areas over that of what the filter leaves from which there is noise besides the blur."""
 REPEATED = 1.6
 """Growth of repeated pixels from which it is pixelation."""
 FEW_LEVELS = 0.4
@@ -113,7 +117,8 @@ def _point(pair: PairFeatures) -> list[Candidate]:
 
 def _brightness(pair: PairFeatures) -> str:
     """A shift by a constant, or an exposure, which stretches or squeezes the range as well."""
-    if abs(pair.mean_shift) > CONSTANT * pair.rms_error:
+    constant = abs(pair.mean_shift) > CONSTANT * math.sqrt(pair.point_share) * pair.rms_error
+    if constant and abs(pair.contrast_gain - 1) < SAME_GAIN:
         return "mean shift"
     return "overexposure" if pair.mean_shift > 0 else "underexposure"
 
@@ -153,7 +158,8 @@ def _structure(pair: PairFeatures) -> list[Candidate]:
     noisy = pair.residual_flatness > NOISE_FLATNESS
     if pair.filter_share < (NOISE_FILTER_SHARE if noisy else NO_FILTER_SHARE):
         return [_noise(pair, 0.97)]
-    if noisy and pair.residual_flatness > 0.8:
+    unfiltered = max(1e-9, 1 - pair.filter_share)
+    if pair.residual_flatness > 0.3 and pair.residual_flatness / unfiltered > EVEN_REST:
         return [_blur(pair, pair.filter_rms, 0.7), _noise(pair, 0.75)]
     confidence = 0.9 - 0.6 * max(0.0, pair.residual_flatness - 0.3) - 2 * max(0.0, pair.filter_share - 0.78)
     why = (

@@ -121,7 +121,7 @@ def _pixelation(rgb: Rgb, size: float, _: np.random.Generator) -> Rgb:
     height, width = rgb.shape[:2]
     padded = np.pad(rgb, ((0, -height % side), (0, -width % side), (0, 0)), mode="edge")
     small = cv2.resize(padded, (padded.shape[1] // side, padded.shape[0] // side), interpolation=cv2.INTER_AREA)
-    return np.ascontiguousarray(small.repeat(side, axis=0).repeat(side, axis=1)[:height, :width])
+    return _rounded(small.repeat(side, axis=0).repeat(side, axis=1)[:height, :width])
 
 
 LEVELS: dict[str, Levels] = {

@@ -47,11 +47,11 @@ def grid_steps(plane: Plane, axis: int) -> tuple[float, float, int]:
 
 
 @lru_cache(maxsize=1)
-def _combs() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """For every step and every bin of a coefficient's size: cos(2 pi size / step), and whether the bin counts."""
+def _combs() -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """For every step: cos(2 pi size / step) for every bin of a coefficient's size, and the first bin that counts."""
     size = np.arange(BINS, dtype=np.float32) / BINS_PER_UNIT
-    counts = (size[None] > 0.6 * STEPS[:, None]).astype(np.float32)
-    return np.cos(2 * np.pi * size[None] / STEPS[:, None]).astype(np.float32) * counts, counts
+    counts = size[None] > 0.6 * STEPS[:, None]
+    return (np.cos(2 * np.pi * size[None] / STEPS[:, None]) * counts).astype(np.float32), counts.argmax(axis=1)
 
 
 def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -71,8 +71,8 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
     histogram = np.stack([np.bincount(column, minlength=BINS) for column in bins.T], axis=1).astype(np.float32)
     # The last bin holds everything larger, whose remainder is unknown.
     histogram[-1] = 0
-    combs, counted = _combs()
-    kept = counted @ histogram
+    combs, first = _combs()
+    kept = histogram[::-1].cumsum(axis=0)[::-1][first]
     score = np.where(kept >= 24, combs @ histogram / np.maximum(kept, 1), 0.0)
     steps = np.zeros(score.shape[1])
     for column in range(score.shape[1]):
@@ -108,9 +108,7 @@ def jpeg_trace(plane: Plane) -> JpegTrace:
 
 
 def _quality(plane: Plane) -> tuple[float, float]:
-    """Quality by the steps of nine coefficients on the grid that starts at the first pixel, and the share that has
-    one.
-    """
+    """Quality by nine coefficients of the grid that starts at the first pixel, and the share that has a step."""
     tiles = blocks(plane, 8) - 128
     if len(tiles) > 6000:
         tiles = tiles[:: len(tiles) // 6000 + 1]
@@ -133,7 +131,7 @@ def _quality(plane: Plane) -> tuple[float, float]:
 def level_use(rgb: Rgb) -> float:
     """Share of the 8-bit levels in use between the 1st and the 99th percentile, the least of the channels.
 
-    A level is in use if it has at least a tenth of the mean count. A range of fewer than 24 levels says nothing: 1.
+    A level is in use if it has more than a fiftieth of the mean count. A range of fewer than 24 levels says nothing: 1.
 
     Args:
         rgb: Shape (height, width, 3).
@@ -150,7 +148,7 @@ def level_use(rgb: Rgb) -> float:
         low, high = np.searchsorted(share, (0.01, 0.99))
         span = counts[low : high + 1]
         if len(span) >= 24:
-            uses.append(float((span > 0.1 * span.mean()).mean()))
+            uses.append(float((span > 0.02 * span.mean()).mean()))
     return min(uses)
 
 

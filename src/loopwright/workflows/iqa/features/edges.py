@@ -96,7 +96,8 @@ def find_edges(plane: Plane, noise_sigma: float) -> Edges:
     ratio = fine / coarse
     squared = np.clip(ratio**2, 1.002, None)
     variance = (COARSE**2 - squared * FINE**2) / (squared - 1)
-    return Edges(row, column, ux, uy, coarse, ratio, np.sqrt(np.maximum(variance, 0)).astype(np.float32))
+    sigma = np.sqrt(np.maximum(variance, 0)).astype(np.float32)
+    return Edges(row, column, ux, uy, coarse, ratio.astype(np.float32), sigma)
 
 
 def tile_sharpness(edges: Edges, width: int) -> Sharpness:

@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.features.model import Plane, Rgb
-from loopwright.workflows.iqa.features.planes import blocks
+from loopwright.workflows.iqa.features.planes import area_mean, blocks
 
 NOISE_BLOCK = 16
 """Side of the blocks in which the noise is measured, pixels of the full size."""
 FLAT_SHARE = 0.15
 """Share of the blocks, the flattest, that speak for the noise."""
+FLAT_BIAS = 0.87
+"""Noise in those blocks over the noise everywhere, for white noise: the flattest are so partly by chance (measured)."""
 LAPLACIAN = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32) / 6
 """Difference of two Laplacians: blind to planes and, mostly, to edges; white noise keeps its standard deviation
 (Immerkaer,
@@ -21,7 +23,8 @@ Computer Vision and Image Understanding 64, 1996)."""
 
 def fine_detail(plane: Plane) -> Plane:
     """Response to `LAPLACIAN`, in the scale in which white noise keeps its standard deviation, grey levels."""
-    return np.asarray(cv2.filter2D(plane, cv2.CV_32F, LAPLACIAN, borderType=cv2.BORDER_REFLECT_101), np.float32)
+    filtered = cv2.filter2D(plane, cv2.CV_32F, LAPLACIAN, borderType=cv2.BORDER_REFLECT_101)
+    return np.asarray(filtered, np.float32)
 
 
 def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
@@ -36,7 +39,7 @@ def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
     """
     fine = np.sqrt((blocks(detail, NOISE_BLOCK) ** 2).mean(axis=(1, 2)))
     level = blocks(plane, NOISE_BLOCK).mean(axis=(1, 2))
-    half = cv2.resize(plane, (plane.shape[1] // 2, plane.shape[0] // 2), interpolation=cv2.INTER_AREA)
+    half = area_mean(plane, (plane.shape[1] // 2, plane.shape[0] // 2))
     coarse = np.sqrt((blocks(fine_detail(half), NOISE_BLOCK // 2) ** 2).mean(axis=(1, 2)))
     # Near black and white the noise is cut off, and a constant block says nothing about it.
     usable = (level > 12) & (level < 243) & (fine > 0)
@@ -46,7 +49,7 @@ def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
     flat = usable & (fine <= limit)
     sigma = float(np.sqrt((fine[flat] ** 2).mean()))
     below = float(np.sqrt((coarse[flat] ** 2).mean()))
-    return sigma, sigma / max(below, 0.05)
+    return sigma / FLAT_BIAS, sigma / max(below, 0.05)
 
 
 def specks(rgb: Rgb) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -13,7 +13,7 @@ from loopwright.errors import ImageError
 from loopwright.workflows.iqa.features.coding import grid_steps, jpeg_trace, level_use, pixel_size
 from loopwright.workflows.iqa.features.grain import specks
 from loopwright.workflows.iqa.features.model import PairFeatures, Plane, Rgb
-from loopwright.workflows.iqa.features.planes import area_mean, blocks, checked, detail_view, luma
+from loopwright.workflows.iqa.features.planes import area_mean, blocks, checked, detail_view, luma, mean_square
 from loopwright.workflows.iqa.features.tone import lab
 from loopwright.workflows.iqa.features.transfer import linear_filter
 
@@ -54,7 +54,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         )
     rgb, reference = detail_view(rgb), detail_view(reference)
     image, origin = rgb.astype(np.float32), reference.astype(np.float32)
-    energy = float(((image - origin) ** 2).mean())
+    energy = mean_square(image - origin)
 
     black, white = specks(rgb)
     speck = (black | white) & (np.abs(image - origin) >= 25)
@@ -67,8 +67,8 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     toned_luma, image_luma = _luma(point.predicted), _luma(clean)
     linear = linear_filter(image_luma, toned_luma)
     left = clean - point.predicted
-    left_energy = float((left**2).mean())
-    shift_energy = max(0.0, left_energy - float(((clean - shifted) ** 2).mean())) if shifts > 0.15 else 0.0
+    left_energy = mean_square(left)
+    shift_energy = max(0.0, left_energy - mean_square(clean - shifted)) if shifts > 0.15 else 0.0
     filter_energy = linear.share * max(0.0, left_energy - shift_energy)
     rest = clean - shifted if shift_energy > 0.5 * left_energy else left
     # A change of saturation moves the mean colour as well; what is left of the move is the cast.
@@ -117,7 +117,7 @@ def _luma(stack: Stack) -> Plane:
 def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
     """Least-squares slope of image over origin; 1 where the origin does not vary."""
     centred = origin - origin.mean()
-    variance = float((centred**2).mean())
+    variance = mean_square(centred)
     return float((centred * (image - image.mean())).mean()) / variance if variance > 0.25 else 1.0
 
 
@@ -131,19 +131,19 @@ def _point_operation(image: Stack, origin: Stack) -> PointOperation:
     gain = _slope(_luma(low_image), _luma(low_origin))
     differences = [(stack - _luma(stack)[..., None]) for stack in (low_image, low_origin)]
     flat_origin = differences[1] - differences[1].mean(axis=(0, 1))
-    variance = float((flat_origin**2).mean())
+    variance = mean_square(flat_origin)
     saturation = float((flat_origin * differences[0]).mean()) / variance if variance > 0.5 else 1.0
 
-    energy = float(((image - origin) ** 2).mean())
+    energy = mean_square(image - origin)
     curves = np.stack([_tone_curve(image[..., c], origin[..., c]) for c in range(3)], axis=2)
     columns = np.concatenate(
         [low_origin.reshape(-1, 3), np.ones((low_origin.shape[0] * low_origin.shape[1], 1))], axis=1
     )
     matrix = np.linalg.lstsq(columns, low_image.reshape(-1, 3), rcond=None)[0].astype(np.float32)
     mixed = np.clip(origin @ matrix[:3] + matrix[3], 0, 255)
-    left = [(float(((image - stack) ** 2).mean()), stack) for stack in (curves, mixed, origin)]
+    left = [(mean_square(image - stack), stack) for stack in (curves, mixed, origin)]
     best_energy, best = min(left, key=lambda pair: pair[0])
-    if not _holds_for_means(best, low_image, low_origin):
+    if not _holds_for_means(best, image, origin):
         best, best_energy = origin, energy
     return PointOperation(
         predicted=best,
@@ -155,14 +155,14 @@ def _point_operation(image: Stack, origin: Stack) -> PointOperation:
     )
 
 
-def _holds_for_means(predicted: Stack, low_image: Stack, low_origin: Stack) -> bool:
+def _holds_for_means(predicted: Stack, image: Stack, origin: Stack) -> bool:
     """Whether the prediction also explains what the means over 16 x 16 blocks changed.
 
     Blur lowers the contrast of a fine texture, which looks like a tone curve pixel by pixel, but not in the means.
     """
     size = (max(1, predicted.shape[1] // 16), max(1, predicted.shape[0] // 16))
-    image, origin, explained = (area_mean(stack, size) for stack in (low_image, low_origin, predicted))
-    return float(((image - explained) ** 2).mean()) < 0.15 * float(((image - origin) ** 2).mean())
+    low_image, low_origin, explained = (area_mean(stack, size) for stack in (image, origin, predicted))
+    return mean_square(low_image - explained) < 0.15 * mean_square(low_image - low_origin)
 
 
 def _tone_curve(image: Plane, origin: Plane) -> Plane:
@@ -175,8 +175,8 @@ def _tone_curve(image: Plane, origin: Plane) -> Plane:
     counts = np.bincount(index.ravel(), minlength=256)
     means = np.bincount(index.ravel(), image.ravel(), 256) / np.maximum(counts, 1)
     exact = means.astype(np.float32)[index]
-    energy = float(((image - origin) ** 2).mean())
-    if float(((image - exact) ** 2).mean()) < 0.1 * energy:
+    energy = mean_square(image - origin)
+    if mean_square(image - exact) < 0.1 * energy:
         return exact
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
     low_image, low_origin = area_mean(image, size), area_mean(origin, size)
@@ -241,5 +241,5 @@ def _spread(residual: Stack, origin: Plane) -> tuple[float, float]:
     flatness = float(energy[flat].mean() / energy[inside].mean())
     x, y = np.log(np.maximum(level[inside], 1)), np.log(energy[inside]) / 2
     spread = x - x.mean()
-    variance = float((spread**2).mean())
+    variance = mean_square(spread)
     return flatness, float((spread * y).mean()) / variance if variance > 0.02 else 0.0
