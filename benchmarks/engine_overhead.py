@@ -9,27 +9,18 @@ All variants are run in turn, so that a slow moment of the machine hits them all
 
 from __future__ import annotations
 
-import argparse
-import gc
 import logging
-import os
-import platform
-import re
-import statistics
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
+from common import Variant, arguments, machine, measure, write
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, bounded
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
-TITLE = "## Engine overhead"
+TITLE = "Engine overhead"
 PASSES = 200
 REPETITIONS = 25
 NODES = 10
@@ -84,31 +75,6 @@ def line() -> StateGraph[Any]:
     return graph
 
 
-@dataclass
-class Variant:
-    """Something to measure."""
-
-    name: str
-    run: Callable[[], Any]
-    seconds: list[float] = field(default_factory=list)
-
-    def per(self, count: int) -> tuple[float, float]:
-        """The least and the median microseconds for one of `count` equal parts."""
-        return min(self.seconds) / count * 1e6, statistics.median(self.seconds) / count * 1e6
-
-
-def measure(variants: list[Variant], repetitions: int) -> None:
-    """Run all variants in turn, again and again."""
-    for variant in variants:
-        variant.run()
-    for _ in range(repetitions):
-        for variant in variants:
-            gc.collect()
-            began = time.process_time()
-            variant.run()
-            variant.seconds.append(time.process_time() - began)
-
-
 def _invoke(graph: Any, limit: int) -> Callable[[], Any]:
     return lambda: graph.invoke({"n": 0, "count": 0}, {"recursion_limit": limit})
 
@@ -150,30 +116,19 @@ def report(repetitions: int = REPETITIONS) -> str:
         f"LangGraph; the whole loop takes {by_hand[0]:.2f} ({by_hand[1]:.2f}) times the one with a counter by hand. "
         f"A node of a graph without loops takes {ratio[0]:.3f} (median {ratio[1]:.3f}) times as long.",
         "",
-        f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}, "
-        f"LangGraph {version('langgraph')}; {PASSES} passes, {repetitions} repetitions (lines {repetitions * 8}), "
-        "interleaved, process time.",
+        f"{machine()}, LangGraph {version('langgraph')}; {PASSES} passes, {repetitions} repetitions "
+        f"(lines {repetitions * 8}), interleaved, process time.",
     ]
     return "\n".join(rows)
 
 
-def write(section: str) -> None:
-    """Put the section into the results, in place of its older self."""
-    text = RESULTS.read_text(encoding="utf-8") if RESULTS.is_file() else "# Measured results\n"
-    text = re.sub(rf"\n*{TITLE}\n.*?(?=\n## |\Z)", "", text, flags=re.DOTALL).rstrip("\n")
-    RESULTS.write_text(f"{text}\n\n{TITLE}\n\n{section}\n", encoding="utf-8")
-
-
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
-    arguments = parser.parse_args()
-    section = report(arguments.repetitions)
+    given = arguments(__doc__, REPETITIONS)
+    section = report(given.repetitions)
     print(section)
-    if arguments.write:
-        write(section)
+    if given.write:
+        write(TITLE, section)
 
 
 if __name__ == "__main__":

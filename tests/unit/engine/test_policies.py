@@ -67,13 +67,13 @@ def as_async(function: Callable[[State], Any]) -> Callable[[State], Any]:
 
 
 def test_a_slow_sync_node_is_left_behind_and_named() -> None:
-    app = graph(lambda _: time.sleep(1), timeout=0.05).compile()
+    app = graph(lambda _: time.sleep(5), timeout=0.05).compile()
     started = time.monotonic()
     with pytest.raises(
         NodeTimeout, match=r"node 'work' failed on attempt 1: no result within its timeout of 0\.05 s"
     ) as caught:
         app.invoke({"log": []})
-    assert time.monotonic() - started < 0.7
+    assert time.monotonic() - started < 4
     assert isinstance(caught.value, TimeoutError) and isinstance(caught.value, LoopwrightError)
     assert (caught.value.node, caught.value.seconds, caught.value.attempt) == ("work", 0.05, 1)
 
@@ -83,13 +83,13 @@ def test_an_async_run_returns_promptly_and_so_does_asyncio_run(kind: str) -> Non
     """A sync node in asyncio's own pool would hold up the end of ``asyncio.run`` until it is done."""
 
     async def sleep(_state: State) -> None:
-        await asyncio.sleep(1)
+        await asyncio.sleep(5)
 
-    app = graph(sleep if kind == "async" else lambda _: time.sleep(1), timeout=0.05).compile()
+    app = graph(sleep if kind == "async" else lambda _: time.sleep(5), timeout=0.05).compile()
     started = time.monotonic()
     with pytest.raises(NodeTimeout):
         asyncio.run(app.ainvoke({"log": []}))
-    assert time.monotonic() - started < 0.7
+    assert time.monotonic() - started < 4
 
 
 async def test_a_node_within_its_timeout_is_not_disturbed() -> None:
@@ -194,8 +194,8 @@ def test_hopeless_errors_are_not_tried_again(kind: type[Exception]) -> None:
 def test_a_timeout_is_not_tried_again_as_the_first_attempt_may_still_run() -> None:
     started = time.monotonic()
     with pytest.raises(NodeTimeout, match="on attempt 1"):
-        graph(lambda _: time.sleep(0.5), timeout=0.03, retries=3, **QUICK).compile().invoke({"log": []})
-    assert time.monotonic() - started < 0.4
+        graph(lambda _: time.sleep(5), timeout=0.03, retries=3, **QUICK).compile().invoke({"log": []})
+    assert time.monotonic() - started < 4
 
 
 @pytest.mark.parametrize(

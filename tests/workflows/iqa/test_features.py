@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import cv2
 import numpy as np
@@ -207,27 +206,9 @@ def test_any_size_and_content_is_measured(height, width, content):
 def test_large_images_are_measured_as_they_are_seen(photograph):
     rgb = photograph("astronaut")
     large = cv2.resize(rgb, (3072, 3072), interpolation=cv2.INTER_CUBIC)
-    start = time.perf_counter()
     features = measure(large)
-    assert time.perf_counter() - start < 6
     assert (
         features.edge_sigma
         < 0.75 * measure(cv2.resize(rgb, (1536, 1536), interpolation=cv2.INTER_CUBIC)).edge_sigma * 1.5
     )
     assert (features.width, features.height) == (3072, 3072)
-
-
-def test_it_is_fast(photograph):
-    rgb = cv2.resize(photograph("coffee"), (512, 384))
-    blurred = cv2.GaussianBlur(rgb, (0, 0), 2)
-    single, double = [], []
-    for _ in range(7):
-        start = time.process_time()
-        measure(rgb)
-        middle = time.process_time()
-        measure_pair(blurred, rgb)
-        single.append(middle - start)
-        double.append(time.process_time() - middle)
-    # 60 ms is the aim on an idle core; the margin is for a busy or slow machine.
-    assert min(single) < 0.18
-    assert min(double) < 0.25

@@ -1,0 +1,62 @@
+"""What every benchmark shares: runs in turn, the machine in words, and the results file."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import re
+import statistics
+import time
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+@dataclass
+class Variant:
+    """Something to measure."""
+
+    name: str
+    run: Callable[[], Any]
+    seconds: list[float] = field(default_factory=list)
+
+    def per(self, count: int = 1) -> tuple[float, float]:
+        """The least and the median microseconds for one of `count` equal parts."""
+        return min(self.seconds) / count * 1e6, statistics.median(self.seconds) / count * 1e6
+
+
+def measure(variants: list[Variant], repetitions: int) -> None:
+    """Run all variants in turn, again and again, so that a slow moment of the machine hits them all alike."""
+    for variant in variants:
+        variant.run()
+    for _ in range(repetitions):
+        for variant in variants:
+            gc.collect()
+            began = time.process_time()
+            variant.run()
+            variant.seconds.append(time.process_time() - began)
+
+
+def machine() -> str:
+    """The machine in words."""
+    return f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
+
+
+def arguments(description: str | None, repetitions: int) -> Namespace:
+    """The command line that every benchmark has."""
+    parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
+    parser.add_argument("--repetitions", type=int, default=repetitions)
+    return parser.parse_args()
+
+
+def write(title: str, section: str) -> None:
+    """Put a section into the results, in place of its older self."""
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.is_file() else "# Measured results\n"
+    text = re.sub(rf"\n*## {title}\n.*?(?=\n## |\Z)", "", text, flags=re.DOTALL).rstrip("\n")
+    RESULTS.write_text(f"{text}\n\n## {title}\n\n{section}\n", encoding="utf-8")
