@@ -95,9 +95,7 @@ def test_graph_show_in_every_format(loopwright, tmp_path):
 
 
 def test_assess_prints_one_json_object_and_logs_elsewhere(loopwright):
-    done = loopwright(
-        "-v", "iqa", "assess", PHOTOGRAPHS / "coffee.png", "--query", "Is the cup sharp?", "--json"
-    )
+    done = loopwright("-v", "iqa", "assess", PHOTOGRAPHS / "coffee.png", "--query", "Is the cup sharp?", "--json")
     state = json.loads(done.stdout)
     assert state["iteration_count"] == 1
     assert state["summarizer_result"]["final_answer"]
@@ -140,6 +138,7 @@ def test_assess_resumes_a_finished_run_without_running_it_again(loopwright, tmp_
         (("coffee.png", "--query", "use LPIPS"), "lpips"),
         (("coffee.png", "--query", "What is its MDSI?"), "reference"),
         (("coffee.png", "--config", "missing.yaml"), "missing.yaml"),
+        (("x" * 300,), "name too long"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(loopwright, words, message):
@@ -167,3 +166,35 @@ def test_the_installed_program_answers_and_fails_like_the_entry_point():
 def test_tools_lists_every_tool(loopwright):
     shown = loopwright("iqa", "tools").stdout
     assert all(tool in shown for tool in ("PSNR", "SSIM", "GMSD", "MDSI", "NIQE"))
+
+
+def test_a_large_image_is_one_line_too(loopwright, tmp_path):
+    Image.new("1", (12_000, 9_000)).save(tmp_path / "large.png")
+    done = loopwright("iqa", "assess", "large.png", cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "108,000,000 pixels" in done.stderr
+
+
+def test_an_error_within_a_stage_is_told_without_the_stage_s_input(loopwright, tmp_path):
+    (tmp_path / "c.yaml").write_text("models: {planner: 'openai:gpt-4.1-mini'}")
+    done = loopwright("iqa", "assess", PHOTOGRAPHS / "coffee.png", "--config", tmp_path / "c.yaml")
+    assert done.returncode == 2
+    assert done.stderr.startswith("loopwright: node 'planner', model 'openai:gpt-4.1-mini'")
+    assert "its input was" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_square_brackets_in_a_message_are_no_markup(loopwright, tmp_path):
+    (tmp_path / "c.yaml").write_text("langgraph: {graceful_errors: true, continue_after_error: false}")
+    done = loopwright("iqa", "assess", "a[/b].png", "--config", "c.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "no answer: executor: ImageError: there is no file 'a[/b].png'" in done.stdout
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(loopwright, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = loopwright("graph", "show", "iqa", "--out", tmp_path / "file" / "graph.mmd", "--format", "mermaid")
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr
+    assert "--out" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr

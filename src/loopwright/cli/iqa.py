@@ -40,8 +40,8 @@ def assess(
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole final state as one JSON object.")] = False,
 ) -> None:
     """Assess one image and say why."""
-    # Pillow warns of large images in three lines; our own limit, max_pixels, decides about them.
-    warnings.filterwarnings("ignore", message="Image size", module="PIL")
+    # Pillow warns of large and of damaged files in several lines; what matters of it is an error of the loader.
+    warnings.filterwarnings("ignore", module="PIL")
     from loopwright.workflows.iqa import IQAConfig, Services, trace_pipeline
 
     services = Services.of(IQAConfig.load(config))

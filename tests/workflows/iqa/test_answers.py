@@ -81,6 +81,7 @@ class TestScoring:
             "scope": "Global",
             "type": "gaussian blur",
             "severity": "severe",
+            "confidence": 0.9,
         }
 
     @pytest.mark.parametrize(

@@ -326,3 +326,14 @@ def test_check_pair(tmp_path, loaded):
     check_pair(loaded, loaded)
     with pytest.raises(ImageError, match=r"60 x 40 .* 61 x 40"):
         check_pair(loaded, other)
+
+
+def test_32_bit_integers_are_refused_even_where_they_would_fit_16(tmp_path):
+    Image.fromarray(np.full((40, 40), 200, np.int32)).save(tmp_path / "counts.tiff")
+    with pytest.raises(ImageError, match="32-bit integer"):
+        load_image(tmp_path / "counts.tiff")
+
+
+def test_a_name_that_no_file_can_have_is_an_error_of_the_image():
+    with pytest.raises(ImageError, match="name too long"):
+        load_image("x" * 5000)

@@ -185,7 +185,7 @@ DISTORTIONS = [
     ("salt-and-pepper noise?", {"Global": ["impulse noise"]}),
     ("JPEG 2000 ringing?", {"Global": ["jpeg2000"]}),
     ("is the car sharp and the sky noisy?", {"car": ["sharpness", "blurs"], "sky": ["noise"]}),
-    ("is the bird in focus?", {"bird": ["lens blur"]}),
+    ("is the bird in focus?", {"bird": ["blurs"]}),
     ("are the car and the sky noisy?", {"car": ["noise"], "sky": ["noise"]}),
     ("How severe is the blur? A) slight B) moderate", {"Global": ["blurs"]}),
     ("what distortion is most visible: A) blur B) noise", {}),

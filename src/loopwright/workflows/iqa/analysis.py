@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from loopwright.workflows.iqa.detection import SURE, Detection
-from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.schemas import DistortionFinding
 from loopwright.workflows.iqa.severity import assess
@@ -31,8 +31,8 @@ def analyse(
     """Say how strong each of some distortions is.
 
     What the detector states is taken over. A named distortion that it does not state is there only if it is sure of
-    nothing else, there is no reference, and its number is at least moderate: the numbers overlap (texture measures as slight
-    noise, coding as noise beside a reference), and the detector weighs further signs. On the 60 best of 1,200
+    nothing else, there is no reference, and its number is at least moderate: the numbers overlap (texture measures as
+    slight noise, coding as noise beside a reference), and the detector weighs further signs. On the 60 best of 1,200
     photographs, numbers alone called 19 noisy; this rule 4.
 
     Args:
@@ -62,6 +62,9 @@ def _stated(name: str, detection: Detection) -> DistortionFinding | None:
 
 def _measured(name: str, detection: Detection, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
     finding = assess(name, features, pair, confidence=UNSTATED)
+    if pair is None and features.edge_tiles == 0 and kind_of(name) in (Distortion.BLURS, Distortion.SHARPNESS):
+        said = f"{name[0].upper()}{name[1:]}: without a single clear edge, sharpness cannot be judged"
+        return finding.model_copy(update={"severity": Severity.NONE, "explanation": said, "measured": {}})
     if finding.severity is Severity.NONE:
         return finding.model_copy(update={"confidence": 1 - UNSTATED})
     # What the detector only guesses at explains nothing away.

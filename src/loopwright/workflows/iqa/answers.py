@@ -37,12 +37,17 @@ OTHER_ANSWER = "I answer questions about image quality only."
 
 SPOKEN: dict[str, str] = {
     Distortion.BLURS: "blur",
+    Distortion.SHARPNESS: "fault of sharpness",
+    Distortion.CONTRAST: "fault of contrast",
     "jpeg": "JPEG compression",
     "jpeg2000": "JPEG 2000 compression",
 }
 """Canonical name -> how it is put into a sentence, where that differs."""
 
-_HOW_STRONG = re.compile(r"\bhow (severe|strong|bad|much|noisy|blurry|blurred)\b", re.IGNORECASE)
+_HOW_STRONG = re.compile(
+    r"\bhow (severe|strong|bad|much|visible|noticeable|heavy|heavily|noisy|grainy|blurry|blurred|sharp|soft|dark|bright"
+    r"|compressed|pixelated|blocky|(over|under)exposed)\b", re.IGNORECASE
+)  # fmt: skip
 _HOW_GOOD = re.compile(r"\b(how good|overall|rate|rating|score|quality)\b", re.IGNORECASE)
 _WHAT = re.compile(r"\b(wrong|distort|problem|issue|artifact|artefact|degrad|defect|flaw|why)", re.IGNORECASE)
 
@@ -105,7 +110,8 @@ def used_evidence(facts: Facts) -> dict[str, Any]:
         "tool_score": round(score.tool_score, 3) if score else None,
         "tool_scores": {name: round(value, 3) for name, value in facts.evidence.quality_scores.items()},
         "distortions": [
-            {"scope": scope, "type": item.type, "severity": item.severity.value} for scope, item in facts.present
+            {"scope": scope, "type": item.type, "severity": item.severity.value, "confidence": item.confidence}
+            for scope, item in facts.present
         ],
         "opinion": {str(level): p for level, p in score.opinion.items()} if score and score.opinion else None,
     }
@@ -144,19 +150,22 @@ def _explanation(query: str, facts: Facts) -> str:
             return f"{UNABLE}: nothing was measured about it."
         if severity is Severity.NONE:
             return f"No {_spoken(topic)} {where}."
-        return _capital(f"{_shown(facts.matching(topic))} {where}.")
+        return _capital(f"{_shown(facts, topic)} {where}.")
     claim = read_question(query) if asks_yes_no(query) else None
     if claim is not None:
         return _yes_no(claim, facts)
-    if _HOW_GOOD.search(query) and not _WHAT.search(query) and facts.score is not None:
+    # "What JPEG quality was used?" is no question about the quality.
+    if not topic and _HOW_GOOD.search(query) and not _WHAT.search(query) and facts.score is not None:
         return f"{facts.score.level} ({facts.score.value:.1f} of 5). {_what_is_wrong(facts)}"
+    if asks_yes_no(query) and not topic:
+        return f"{UNABLE} by measurement. {_what_is_wrong(facts)}"
     return _what_is_wrong(facts)
 
 
 def _what_is_wrong(facts: Facts) -> str:
     where = _where(facts)
     if facts.present:
-        listed = "; ".join(f"{_strength_of(item)}{_headline(item.measured)}" for _, item in facts.present)
+        listed = "; ".join(f"{_strength_of(item)}{_details(item, facts, number=True)}" for _, item in facts.present)
         return f"Found {where}, strongest first: {listed}."
     if facts.unanalysed:
         listed = "; ".join(SPOKEN.get(name, name) for name in facts.unanalysed)
@@ -176,11 +185,12 @@ def _yes_no(claim: Claim, facts: Facts) -> str:
         return f"{UNABLE}: nothing was measured that the question is about."
     word = "Yes" if truth > 0 else "No"
     if isinstance(claim, LevelClaim) and facts.score is not None:
-        return f"{word}: the quality is {facts.score.level.lower()} ({facts.score.value:.1f} of 5) {where}."
+        found = f" Found: {_shown(facts)}." if facts.present else ""
+        return f"{word}: the quality is {facts.score.level.lower()} ({facts.score.value:.1f} of 5) {where}.{found}"
     if isinstance(claim, DistortionClaim):
         found = facts.matching(claim.names)
         if found:
-            return f"{word}: {_shown(found)} {where}."
+            return f"{word}: {_shown(facts, claim.names)} {where}."
         if facts.unanalysed:
             return f"{word}: {', '.join(facts.unanalysed)} {where}."
         return f"{word}: no {_spoken(claim.names)} found {where}."
@@ -194,14 +204,18 @@ def _comparison(query: str, facts: Facts) -> str:
     if relation is None:
         return f"{UNABLE}: nothing was measured that compares the two images."
     claim = read_question(query) if asks_yes_no(query) else None
+    if isinstance(claim, DistortionClaim) and claim.names:
+        return _yes_no(claim, facts)
     word = "" if claim is None else ("Yes: " if (judge(claim, facts) or 0) > 0 else "No: ")
     if relation == "same":
         return _capital(f"{word}the image and its reference look the same; no difference that the tools would see.")
-    because = f" It has {_shown(facts.matching(()))}." if facts.present else ""
+    because = f" It has {_shown(facts)}." if facts.present else ""
     return _capital(f"{word}the reference is better, taken as pristine; the image is worse than it.{because}")
 
 
 def _spoken(names: tuple[str, ...]) -> str:
+    if Distortion.BLURS in names:  # a question about sharpness names both
+        names = tuple(name for name in names if name != Distortion.SHARPNESS)
     return " or ".join(SPOKEN.get(name, name) for name in names) or "distortion"
 
 
@@ -209,17 +223,20 @@ def _capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def _shown(found: list[tuple[float, DistortionFinding]]) -> str:
-    return ", ".join(_strength_of(item) for _, item in found[:3])
+def _shown(facts: Facts, names: tuple[str, ...] = ()) -> str:
+    return ", ".join(f"{_strength_of(item)}{_details(item, facts)}" for _, item in facts.matching(names)[:3])
 
 
 def _strength_of(item: DistortionFinding) -> str:
     return f"{item.severity.value} {SPOKEN.get(item.type, item.type)}"
 
 
-def _headline(measured: dict[str, float]) -> str:
-    """The number behind a severity, if it was measured; the explanation says what it is."""
-    return f" (measured {measured['value']:.3g})" if "value" in measured else ""
+def _details(item: DistortionFinding, facts: Facts, *, number: bool = False) -> str:
+    """The number behind a severity, and how likely the type is; beside a reference, the comparison shows the type."""
+    parts = [f"measured {item.measured['value']:.3g}"] if number and "value" in item.measured else []
+    if facts.plan.reference_mode is ReferenceMode.NONE:
+        parts.append(f"{item.confidence:.0%} sure")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _scopes(facts: Facts) -> list[str]:
@@ -255,6 +272,8 @@ def _tool_sentences(facts: Facts) -> list[str]:
         f"{score.tool} gives a score of {score.tool_score:.2f}"
     )  # fmt: skip
     sentences = [f"{own} on the scale of 1 (bad) to 5 (excellent)."]
+    if overlooked := facts.overlooked:
+        sentences.append(f"{score.tool} is weak at {' and '.join(overlooked)}, so the score may be too good.")
     if score.opinion:
         sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
     others = [f"{name} {value:.2f}" for name, value in score.baselines.items() if name != score.tool]

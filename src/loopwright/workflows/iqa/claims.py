@@ -22,6 +22,8 @@ class DistortionClaim:
     """False where the claim is that it has none of them, as "sharp" says of blur."""
     severity: Severity | None = None
     """The strength that is claimed, if one is."""
+    tolerated: Severity = Severity.NONE
+    """The strongest that a claim of absence allows: "acceptable" allows slight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,14 @@ _CANNOT_TELL = re.compile(
 _NOTHING = re.compile(
     r"^\W*(none|nothing|no (visible |obvious )?(distortions?|art[ie]facts?|problems?|issues?|degradations?))\W*$"
 )
-_NEGATED = re.compile(r"\b(no|not|without|never|free (of|from))\b|n't\b|\bfree\W*$|-free\b")
+_NEGATED = re.compile(r"\b(no|not|without|never|less|free (of|from))\b|n't\b|\bfree\W*$|-free\b")
 _ANY = re.compile(
     r"\b(distort(ed|ions?)|degrad(ed|ations?)|damaged?|art[ie]facts?|wrong|problems?|issues?|defects?|flaws?)\b"
 )
 _PRISTINE = re.compile(r"\b(pristine|undistorted|undamaged|flawless)\b")
 _ABSENT: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"\b(sharp|in focus|(well|properly) focus+ed|crisp|clear|detailed)\b"), (Distortion.BLURS.value,)),
-    (re.compile(r"\b(noiseless|clean)\b"), (Distortion.NOISE.value,)),
+    (re.compile(r"\bnoiseless\b"), (Distortion.NOISE.value,)),
     (
         re.compile(r"\b((well|properly|correctly) (exposed|lit)|(correct|good|proper) exposure)\b"),
         (Distortion.BRIGHTNESS.value,),
@@ -90,6 +92,13 @@ _ABSENT: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"\buncompressed\b"), (Distortion.COMPRESSION.value,)),
 )
 """Words of praise -> the distortions that they deny."""
+_CLEAN = re.compile(r"\b(clean|spotless)\b")
+_PRAISED = re.compile(
+    r"\b(?:(?P<passable>acceptable|tolerable|ok|okay|fine|good|enough|sufficient)|correct|right|proper|natural"
+    r"|realistic|accurate|true|neutral|transparent|invisible|imperceptible|negligible|balanced)"
+    r"(?: enough)?(?: (?:for|to|in|at|on|here|now|overall)\b[^.?!,;]*)?\W*$"
+)
+"""Praise that ends a question; after a distortion's name ("is the noise acceptable?") it asks for its absence."""
 
 _LEVELS: dict[str, frozenset[int]] = {
     "bad": frozenset({1}),
@@ -111,9 +120,16 @@ _LEVELS: dict[str, frozenset[int]] = {
 }
 _LEVEL_TEXT = re.compile(rf"^\W*({'|'.join(sorted(_LEVELS, key=len, reverse=True))})(?: quality)?\W*$")
 _SCORING = re.compile(r"\b(quality|rate|rating|score|scale)\b")
-_COMPARING = re.compile(r"\b(worse|better|compare|compared|comparison|versus|vs|differ|different|same as|identical)\b")
+_COMPARING = re.compile(
+    r"\b(worse|better|compare|compared|comparison|versus|vs|differ|different|same as|identical|indistinguishable"
+    r"|than (?:the|its|my) (?:reference|original|source)|(?:any|visible|noticeable) differences?)\b"
+)
 _REFERENCE = re.compile(r"\b(reference|original|pristine)\b")
 _IMAGE = re.compile(r"\b(distorted|test|given|this|assessed|degraded|image in question)\b")
+_YES_NO = re.compile(
+    r"^\W*((is|are|does|do|did|has|have|was|were|should)(n't)?\b|(can|could|will|would|may|might) (?!you\b)"
+    r"|can you see\b|any\b)"
+)
 _ABOUT_STRENGTH = re.compile(r"\b(sever|strong|how much|intens|degree|level of)")
 
 
@@ -130,11 +146,7 @@ def asks_comparison(question: str) -> bool:
 def asks_yes_no(question: str) -> bool:
     """Whether the last sentence of a question can be answered with yes or no."""
     last = [part for part in re.split(r"[.?!]\s*", question.strip().lower()) if part.strip()][-1:]
-    return bool(
-        last
-        and re.match(r"^\W*(is|are|isn't|aren't|does|doesn't|do|has|have|was|were|can you see|any)\b", last[0])
-        and not re.search(r"\bor\b", last[0])
-    )
+    return bool(last and _YES_NO.match(last[0]) and not re.search(r"\bor\b", last[0]))
 
 
 def read_question(question: str) -> Claim | None:
@@ -148,9 +160,9 @@ def read_question(question: str) -> Claim | None:
     """
     # "Isn't it sharp?" asks whether it is sharp.
     text = re.sub(r"^(\W*(?:is|are|was|were|does|do|has|have))n't\b", r"\1", question.lower())
-    if asks_comparison(text):
-        return _comparison(text, question=True)
-    claim = _distortion(text)
+    if asks_comparison(text) and (compared := _comparison(text, question=True)):
+        return compared
+    claim = _praised(text) or _distortion(text)
     if claim is not None:
         return claim
     # "Good" in a question is a threshold; as an option it is one of five levels.
@@ -211,9 +223,11 @@ def _distortion(text: str) -> DistortionClaim | None:
     if _NOTHING.match(text) or _PRISTINE.search(text):
         return DistortionClaim((), present=False)
     negated = bool(_NEGATED.search(text))
-    for pattern, names in _ABSENT:
-        if pattern.search(text):
-            return DistortionClaim(names, present=negated)
+    if _CLEAN.search(text):
+        return DistortionClaim((), present=negated)
+    denied = tuple(name for pattern, names in _ABSENT if pattern.search(text) for name in names)
+    if denied:
+        return DistortionClaim(denied, present=negated)
     names = tuple(named_distortions(text))
     if names:
         strengths = [_severity(word) for word in re.findall(r"[a-z]+", re.sub(r"\b(low|high) contrast\b", "", text))]
@@ -222,16 +236,28 @@ def _distortion(text: str) -> DistortionClaim | None:
     return DistortionClaim((), present=not negated) if _ANY.search(text) else None
 
 
+def _praised(text: str) -> DistortionClaim | None:
+    """That there is little or none of what is praised ("is the noise acceptable?"); None where nothing named is."""
+    praise = _PRAISED.search(text)
+    names = tuple(named_distortions(text[: praise.start()])) if praise else ()
+    if praise is None or not names:
+        return None
+    tolerated = Severity.SLIGHT if praise["passable"] else Severity.NONE
+    return DistortionClaim(names, present=bool(_NEGATED.search(text)), tolerated=tolerated)
+
+
 def _comparison(text: str, *, question: bool, asked: str = "") -> ComparisonClaim | None:
     """A statement about the image and its reference; "the reference" as an option answers "which is better".
 
     The reference is pristine, so an image that differs from it is worse.
     """
     reverse: dict[str, Literal["worse", "better", "same"]] = {"worse": "better", "better": "worse", "same": "same"}
-    relation = re.search(r"\b(worse|better|same|identical|equal|equally|different|differs?)\b", text)
+    relation = re.search(
+        r"\b(worse|better|same|identical|indistinguishable|equal|equally|different|differs?|differences?)\b", text
+    )
     if relation:
         word = relation[1]
-        said = "same" if word in ("same", "identical", "equal", "equally") else word
+        said = "same" if word in ("same", "identical", "indistinguishable", "equal", "equally") else word
         if said in ("worse", "better"):
             subject = text[: relation.start()]
             about_reference = bool(_REFERENCE.search(subject))

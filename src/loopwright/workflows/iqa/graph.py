@@ -13,7 +13,8 @@ from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePoli
 from loopwright.engine.debugging import enable_debug_log
 from loopwright.engine.diagram import save_mermaid
 from loopwright.engine.guarding import add_node
-from loopwright.errors import unknown_name_message
+from loopwright.engine.policies import is_transient
+from loopwright.errors import ModelError, NodeFailed, unknown_name_message
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
@@ -144,12 +145,26 @@ def node_policies(config: IQAConfig, stages: Sequence[str] = STAGES) -> dict[str
             initial_wait=pipeline.retry.initial_wait,
             factor=pipeline.retry.factor,
             max_wait=pipeline.retry.max_wait,
+            retry_on=could_pass,
             give_up=give_up[stage],
             max_model_calls=0 if stage == "executor" else config.iqa.repairs + 1,
             debug=config.langgraph.debug_mode,
         )
         for stage in stages
     }
+
+
+def could_pass(error: BaseException) -> bool:
+    """Whether another attempt at a stage could succeed.
+
+    No `ModelError` can: what a chat model gets wrong is repaired within the attempt, as often as ``iqa.repairs`` says,
+    and a missing key or package stays missing. Connections that break raise the provider's own errors.
+
+    Args:
+        error: What the stage raised, or the `NodeFailed` around it.
+    """
+    cause = error.__cause__ if isinstance(error, NodeFailed) else error
+    return is_transient(error) and not isinstance(cause, ModelError)
 
 
 def _check(stages: Sequence[str], nodes: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ MIN_SIDE = 16
 """The shortest side, in pixels, of an image or region whose quality can be told."""
 
 _ORIENTATION_TAG = 0x0112
+_TIFF_BITS = 258
 
 _UPRIGHT: dict[int, Callable[[NDArray[Any]], NDArray[Any]]] = {
     2: lambda a: a[:, ::-1],
@@ -106,14 +107,15 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
             unknown range (32-bit integers, floats).
     """
     file_path = Path(path)
-    _check_file(file_path)
     try:
+        _check_file(file_path)
         with file_path.open("rb") as file:
             rgb, notes = _decode(file, file_path, max_pixels)
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256")
     except OSError as error:
-        raise ImageError(f"cannot read {str(file_path)!r}: {error.strerror or _one_line(error)}") from error
+        shown = str(file_path)[:200]
+        raise ImageError(f"cannot read {shown!r}: {error.strerror or _one_line(error)}") from error
     height, width = rgb.shape[:2]
     if min(height, width) < MIN_SIDE:
         raise ImageError(
@@ -233,7 +235,9 @@ def _eight_bits(image: Image.Image, notes: list[str]) -> RGB:
     mode = image.mode
     if mode.startswith("I"):
         values = np.asarray(image)
-        if int(values.min()) < 0 or int(values.max()) > 65535:
+        # A TIFF says how deep it is; elsewhere Pillow's 32-bit mode also stands for 16 bits.
+        deep = tuple(getattr(image, "tag_v2", {}).get(_TIFF_BITS, ())) == (32,)
+        if deep or int(values.min()) < 0 or int(values.max()) > 65535:
             raise ImageError("32-bit integer pixels have no known range; convert it to 8 or 16 bits")
         notes.append("grey with 16 bits, scaled to 8 and repeated in three channels")
         return np.repeat(_scaled(values)[..., np.newaxis], 3, axis=2)

@@ -6,8 +6,9 @@ import hashlib
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import count
+from operator import index
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
 
@@ -21,7 +22,7 @@ from loopwright.engine import run as engine_run
 from loopwright.engine import stream as engine_stream
 from loopwright.engine.checkpoints import open_checkpointer, state_types
 from loopwright.engine.diagram import mermaid, save_mermaid
-from loopwright.errors import CheckpointError
+from loopwright.errors import CheckpointError, InputError, unknown_name_message
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.schemas import Box
@@ -79,6 +80,7 @@ def run_pipeline(
         The final state. ``stop_reason`` says whether a bound was reached.
 
     Raises:
+        InputError: If the number of replans or the region is none.
         NodeFailed: If a stage failed for good, unless errors are graceful; its cause is the original error.
         CheckpointError: If the checkpoint belongs to another input.
     """
@@ -137,6 +139,9 @@ class _Session:
     """One run: its graph, its saver, the thread that it is kept under, and the input, None where it goes on."""
 
     def __init__(self, query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> None:
+        unknown = set(options) - set(PipelineOptions.__annotations__)
+        if unknown:
+            raise TypeError(unknown_name_message("option", min(unknown), PipelineOptions.__annotations__))
         services = options.get("services") or Services.of(options.get("config") or IQAConfig())
         self._services = services
         self._config = options.get("config") or services.config
@@ -189,24 +194,42 @@ class _Session:
 
 
 def _initial_state(config: IQAConfig, query: str, image_path: str | Path, options: PipelineOptions) -> AgenticIQAInput:
-    asked = options.get("max_replan_iterations")
+    asked = _replans(options.get("max_replan_iterations"))
     ceiling = config.langgraph.max_iterations
     limit = config.iqa.max_replan_iterations if asked is None else asked
     if limit > ceiling:
         logger.warning("max_replan_iterations=%d is above langgraph.max_iterations=%d, which counts", limit, ceiling)
-    reference, region = options.get("reference_path"), options.get("region")
+    reference, region = options.get("reference_path"), _region(options.get("region"))
     state = AgenticIQAInput(
         query=query,
         image_path=str(image_path),
         reference_path=str(reference) if reference else None,
-        # A list, as every checkpointer gives it back.
-        region=cast("Box", list(region)) if region else None,
+        region=region,
         iteration_count=0,
         max_replan_iterations=limit,
         replan_history=[],
     )
     state["sample_id"] = options.get("sample_id") or sample_id_of(state, config)
     return state
+
+
+def _replans(asked: int | None) -> int | None:
+    try:
+        number = None if asked is None else index(asked)
+    except TypeError:
+        number = -1
+    if number is not None and number < 0:
+        raise InputError(f"max_replan_iterations is {asked!r}: give a whole number from 0, or None")
+    return number
+
+
+def _region(box: Box | None) -> Box | None:
+    try:
+        left, top, width, height = map(index, box or (0, 0, 0, 0))
+    except (TypeError, ValueError):
+        raise InputError(f"region is {box!r}: give left, top, width, height as four whole numbers of pixels") from None
+    # A list, as every checkpointer gives it back.
+    return cast("Box", [left, top, width, height]) if box else None
 
 
 def sample_id_of(state: AgenticIQAInput, config: IQAConfig) -> str:
@@ -218,7 +241,14 @@ def sample_id_of(state: AgenticIQAInput, config: IQAConfig) -> str:
     """
     digest = hashlib.sha256(json.dumps([state, config.model_dump(mode="json")], sort_keys=True, default=str).encode())
     for key in ("image_path", "reference_path"):
-        path = Path(state.get(key) or "")
-        if path.is_file():
-            digest.update(path.read_bytes())
+        # A file that cannot be read has no content to tell apart; the executor says what is wrong with it.
+        with suppress(OSError, ValueError):
+            digest.update(_digest_of(Path(state.get(key) or "")))
     return digest.hexdigest()[:16]
+
+
+def _digest_of(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

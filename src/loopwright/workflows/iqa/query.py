@@ -68,6 +68,7 @@ _SCORING = re.compile(
     r"(?<!frame )(?<!bit )(?<!data )(?<!sample )(?<!refresh )\b(?:rate|rates|rating|rank)\b"
     r"|\bscor(?:e|es|ed|ing)\b|(?<!color )(?<!colour )\bgrade\b|\bhow (?:good|bad|poor)\b"
     r"|\bout of (?:5|10|100|five|ten|a hundred)\b|\bscale (?:of|from)\b|\bquality (?:level|value|index|number)\b"
+    r"|\b(?:mos|mean opinion)\b"
     rf"|\b(?:assess|evaluate|judge|estimate|measure|quantify|determine|predict) {_ADJECTIVES}(?:image )?quality\b"
     rf"|\bwhat(?:'s|s| is| are| was)? {_ADJECTIVES}quality\b|\bwhat quality\b"
     rf"|\bhow (?:is|high is|low is|would you describe) {_ADJECTIVES}quality\b"
@@ -80,7 +81,8 @@ _ABOUT_QUALITY = re.compile(
     r"\b(?:qualit|sharp|blur|focus|nois|grain|good|bad|better|best|wors|poor|wrong|faul|defect|problem|issue|flaw|artefact"
     r"|artifact|distort|degrad|clean|clear|clarit|crisp|detail|resol|rat(?:e|ing)\b|scor|grade|look|seem|visib|expos|lighting"
     r"|bright|dark|contrast|saturat|hue|tint|compress|usab|accept|print|damag|imperfect|aesthetic|pixel|sever|fidelit"
-    r"|impair|natural|realis|improv|fix|metric|perceptual|haz|fog|ok\b|okay|fine|condition|suitable|compar|retouch|edit)"
+    r"|impair|\bmos\b|mean opinion"
+    r"|natural|realis|improv|fix|metric|perceptual|haz|fog|ok\b|okay|fine|condition|suitable|compar|retouch|edit)"
 )
 _ABOUT_IT = re.compile(r"\b(?:it|its|this|that|these|those|here|images?|photos?|photographs?|pictures?|pics?|shots?)\b")
 _KNOWLEDGE = re.compile(

@@ -49,14 +49,16 @@ _GENERAL = _set(
     "texture textures tone tones color colors colour colours presence lack loss opinion region regions area box crop "
     "roi rectangle codec codecs encoder thing things everything camera lens sensor photographer viewer web print "
     "printing phone screen display glance use website dataset publication professional standard standards average "
-    "comparison particular addition order short all one two three four five ten hundred percent bit moment time day"
+    "comparison particular addition order short all one two three four five ten hundred percent bit moment time day "
+    "exposure highlights shadows midtones bitrate edges mos"
 )
 _POSITIONS = _set("side sides left right middle center centre top bottom half")
 _QUALITY = _set(
     "good bad better worse poor great fine ok okay excellent fair acceptable usable clear unclear clean crisp soft "
     "hazy foggy visible noticeable natural unnatural real wrong off right bright light low high sharper blurrier "
     "noisier focus legible readable smooth rough strong weak severe slight mild moderate extreme present absent "
-    "enough free full sharp washed blown lossy lossless"
+    "enough free full sharp washed blown crushed clipped lossy lossless correct transparent tolerable sufficient "
+    "accurate neutral invisible negligible unacceptable"
 ) | {word for name in (*ALIASES, *known_distortions()) for word in name.split() if word not in ("of", "out", "and")}
 _STOPS = (
     _set(

@@ -9,8 +9,20 @@ from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import ALIASES, Distortion, known_distortions, parse_distortion
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
-IN_FOCUS = {"in focus": "lens blur", "focused": "lens blur", "focussed": "lens blur", "crisp": "sharpness"}
-"""Words that ask about a distortion by naming its absence, and are no aliases of it."""
+QUESTION_WORDS: dict[str, str] = {
+    **dict.fromkeys(("in focus", "focused", "focussed", "miss focus", "missed focus", "miss the focus"), "blurs"),
+    **dict.fromkeys(("soft", "softer", "softness", "unsharp", "blurrier"), "blurs"),
+    **{f"{need} {what}": "blurs" for need in ("need", "needs") for what in ("sharpening", "more sharpening")},
+    **dict.fromkeys(("noisier", "grainier"), "noise"),
+    **dict.fromkeys(("darker", "dim"), "underexposure"),
+    **dict.fromkeys(("brighter", "blown"), "overexposure"),
+    **dict.fromkeys(("crisp", "sharper"), "sharpness"),
+    "sharper than": "oversharpening",
+    "washed out": "low contrast",
+    "blocky": "jpeg",
+    "shaky": "motion blur",
+}
+"""Words of questions that ask about a distortion and are no name of it: a photograph in focus is free of blur."""
 
 WELL_KNOWN_METRICS = frozenset(
     "ahiq arniqa bliinds brisque butteraugli ckdn clipiqa cnniqa cornia cwssim dbcnn diivine dists dreamsim fid fsim "
@@ -33,6 +45,8 @@ _GUARDS = {
     "dark": rf"(?!{_PLACES})",
     "flat": rf"(?!{_PLACES})",
     "sharp": rf"(?!{_PLACES})",
+    "dim": rf"(?!{_PLACES})",
+    "soft": rf"(?!{_PLACES}| (?:light|lighting|shadows?|colou?rs?|toys?|drinks?|furnishings?|skin|fur)\b)",
     "jpeg": rf"(?! 2000)(?!{_FORMAT})",
     "jpeg2000": rf"(?!{_FORMAT})",
     "jpeg 2000": rf"(?!{_FORMAT})",
@@ -44,7 +58,7 @@ _BARE_FORMAT = re.compile(
     r"(?! (?:art[ie]fact|block|compress|damage|degrad|distort|noise|ringing))"
 )
 
-_NAMES = sorted({*ALIASES, *known_distortions(), *IN_FOCUS}, key=len, reverse=True)
+_NAMES = sorted({*ALIASES, *known_distortions(), *QUESTION_WORDS}, key=len, reverse=True)
 
 
 def _pattern(name: str) -> str:
@@ -80,7 +94,7 @@ def named_distortions(text: str) -> list[str]:
     names: list[str] = []
     for match in _NAMED.finditer(words):
         word = next(group for group in match.groups() if group)
-        name = parse_distortion(IN_FOCUS.get(word, word))
+        name = parse_distortion(QUESTION_WORDS.get(word, word))
         names += [name, Distortion.BLURS.value] if name == Distortion.SHARPNESS else [name]
     return list(dict.fromkeys(names))
 

@@ -18,6 +18,7 @@ from loopwright.workflows.iqa.claims import (
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.fusion import QualityScore, level_of
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ReferenceMode
+from loopwright.workflows.iqa.tools.registry import all_tools
 
 ABSTAINED = "Detection abstained: "
 """How the executor's note begins when the detector could not tell."""
@@ -70,6 +71,15 @@ class Facts:
     def abstained(self) -> bool:
         """Whether the detector could neither state a distortion nor call the image clean."""
         return any(note.startswith(ABSTAINED) for note in self.evidence.notes)
+
+    @property
+    def overlooked(self) -> list[str]:
+        """The kinds of tone and colour among the present distortions that the score's tool ranks unlike people."""
+        tool = self.score.tool if self.score else None
+        strengths = next((known.strengths for known in all_tools() if known.name == tool), frozenset(Distortion))
+        tone = (Distortion.BRIGHTNESS, Distortion.CONTRAST, Distortion.COLOR)
+        kinds = dict.fromkeys(kind_of(item.type) for _, item in self.present)
+        return [kind.value for kind in kinds if kind in tone and kind not in strengths]
 
     def covers(self, names: tuple[str, ...]) -> bool:
         """Whether the absence of a finding for these names means that there is no such distortion.
@@ -133,8 +143,8 @@ def judge(claim: Claim, facts: Facts, topic: tuple[str, ...] = (), *, nearest: b
         claim: What is stated.
         facts: What was measured.
         topic: The distortions that the question is about, for claims about a strength or level alone.
-        nearest: Whether a claim of a level up to one away counts too, the less the farther it is: for options, among
-            which the nearest is the answer.
+        nearest: Whether a claim of a level or strength up to one away counts too, the less the farther it is: for
+            options, among which the nearest is the answer.
 
     Returns:
         Above 0 if the evidence bears it out, the more the better; 0 if the evidence speaks against it; None if nothing
@@ -147,7 +157,9 @@ def judge(claim: Claim, facts: Facts, topic: tuple[str, ...] = (), *, nearest: b
             return _level(claim, facts, topic, nearest)
         case SeverityClaim():
             severity = facts.severity(topic)
-            return None if severity is None else float(severity is claim.severity)
+            if severity is None or severity is claim.severity:
+                return None if severity is None else 1.0
+            return 0.25 if nearest and abs(severity.rank - claim.severity.rank) == 1 else 0.0
         case ComparisonClaim():
             relation = compare(facts)
             return None if relation is None else float(relation == claim.image_is)
@@ -181,7 +193,7 @@ def _distortion(claim: DistortionClaim, facts: Facts) -> float | None:
         known = facts.covers(claim.names)
         return (float(not claim.present)) if known else None
     if not claim.present:
-        return 0.0
+        return float(all(finding.severity <= claim.tolerated for _, finding in found))
     near, finding = found[0]
     if claim.severity is not None and claim.severity is not finding.severity:
         return 0.0

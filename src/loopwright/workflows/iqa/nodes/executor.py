@@ -152,7 +152,8 @@ class _Execution:
         evidence = ExecutorOutput()
         found = self._attempt("detection", self._detect) if flags.distortion_detection else None
         names = self._named() if found is None else list(dict.fromkeys([*self._named(), *found]))
-        if found is not None or names:
+        # Where detection failed, what the plan only names must not pass for what was detected.
+        if found is not None or (names and not flags.distortion_detection):
             evidence.distortion_set = {scope: names}
         if flags.distortion_analysis:
             findings = self._attempt("analysis", lambda: self._analyse(names))

@@ -1,0 +1,247 @@
+"""Every key of the configuration changes something that can be seen; a key without a test here fails the last one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import skimage
+from PIL import Image
+from pydantic import BaseModel
+from stages import START, Stages, configured
+
+from loopwright.errors import ConfigError, ImageError, ModelError, NodeFailed, NodeTimeout, StructuredReplyError
+from loopwright.testing import ScriptedChatModel, always
+from loopwright.workflows.iqa import IQAConfig, Services, build_graph, run_pipeline
+from loopwright.workflows.iqa.graph import node_policies
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.tools import execution
+
+PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
+COFFEE = PHOTOGRAPHS / "coffee.png"
+EFFECTS: dict[str, Callable[..., None]] = {}
+"""Key -> the test of its effect."""
+
+
+def effect(key: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a test as that of a key."""
+
+    def register(test: Callable[..., None]) -> Callable[..., None]:
+        EFFECTS[key] = test
+        return test
+
+    return register
+
+
+def config(key: str, value: Any, **more: Any) -> IQAConfig:
+    return configured(**{key.replace(".", "__"): value, **more})
+
+
+def assess(settings: IQAConfig, *, query: str = "Rate it", image: Path = COFFEE, **options: Any) -> dict[str, Any]:
+    return dict(run_pipeline(query, image, config=settings, **options))
+
+
+def replans(settings: IQAConfig, **state: Any) -> int:
+    """How many replans are granted to stages that always ask and vary their plans."""
+    return Stages().graph(settings).invoke({**START, **state})["iteration_count"]
+
+
+def evidence(settings: IQAConfig, tmp_path: Path) -> Any:
+    """What is measured on a photograph beside a reference."""
+    Image.fromarray(load_image(COFFEE).rgb[::-1]).save(tmp_path / "other.png")
+    return assess(settings, reference_path=tmp_path / "other.png")["executor_evidence"]
+
+
+@effect("langgraph.max_iterations")
+def test_max_iterations():
+    wished = {"max_replan_iterations": 4}
+    assert replans(configured(), **wished) == 4
+    assert replans(config("langgraph.max_iterations", 1), **wished) == 1
+
+
+@effect("langgraph.recursion_limit")
+def test_recursion_limit():
+    final = Stages().graph(config("langgraph.recursion_limit", 2)).invoke(START)
+    assert final["stop_reason"]["loop"] == "recursion_limit"
+    assert "summarizer_result" not in final
+
+
+@pytest.mark.parametrize("on", [True, False])
+@effect("langgraph.debug_mode")
+@effect("langgraph.log_dir")
+def test_debug_mode_and_log_dir(tmp_path, on):
+    assess(config("langgraph.debug_mode", on, langgraph__log_dir=tmp_path / "here"))
+    log = tmp_path / "here" / "graph_debug.log"
+    assert log.exists() is on
+    if on:
+        assert "node executor: finished in" in log.read_text()
+
+
+@pytest.mark.parametrize("on", [True, False])
+@effect("langgraph.save_graph_visualization")
+def test_save_graph_visualization(tmp_path, on):
+    build_graph(config("langgraph.save_graph_visualization", on, langgraph__log_dir=tmp_path))
+    assert (tmp_path / "graph_structure.mmd").exists() is on
+
+
+@effect("langgraph.graceful_errors")
+def test_graceful_errors(tmp_path):
+    missing = tmp_path / "missing.png"
+    assert "there is no file" in assess(config("langgraph.graceful_errors", True), image=missing)["error"]
+    with pytest.raises(NodeFailed, match="there is no file"):
+        assess(configured(), image=missing)
+
+
+@pytest.mark.parametrize("on", [True, False])
+@effect("langgraph.continue_after_error")
+def test_continue_after_error(tmp_path, on):
+    settings = config("langgraph.continue_after_error", on, langgraph__graceful_errors=True)
+    assert ("summarizer_result" in assess(settings, image=tmp_path / "missing.png")) is on
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+@effect("pipeline.max_retry_attempts")
+def test_max_retry_attempts(retries):
+    calls = refusals(config("pipeline.max_retry_attempts", retries))
+    assert len(calls) == retries + 1
+
+
+def refusals(settings: IQAConfig) -> list[float]:
+    """When a model was called that cannot be reached."""
+    began: list[float] = []
+
+    def refuse(_messages: Any) -> str:
+        began.append(time.monotonic())
+        raise ConnectionError("no connection")
+
+    services = Services(settings)
+    services.models.assign("summarizer", ScriptedChatModel(refuse, repeat_last=True))
+    with pytest.raises(NodeFailed, match="no connection"):
+        run_pipeline("Rate it", COFFEE, services=services)
+    return began
+
+
+@effect("pipeline.retry.initial_wait")
+@effect("pipeline.retry.factor")
+@effect("pipeline.retry.max_wait")
+def test_the_waits_between_attempts():
+    waits = {"pipeline__max_retry_attempts": 2, "pipeline__retry__initial_wait": 0.2, "pipeline__retry__factor": 4}
+    policy = node_policies(configured(**waits, pipeline__retry__max_wait=9))["planner"]
+    assert [policy.wait(attempt) for attempt in (1, 2)] == pytest.approx([0.2, 0.8])
+    first, second, third = refusals(configured(**waits, pipeline__retry__max_wait=0.5))
+    assert second - first >= 0.2
+    assert 0.5 <= third - second < 0.5 + 1.2, "up to a second is added at random"
+
+
+@pytest.mark.parametrize("stage", ["planner", "executor", "summarizer"])
+@effect("pipeline.timeout.planner")
+@effect("pipeline.timeout.executor")
+@effect("pipeline.timeout.summarizer")
+def test_timeouts(stage):
+    slow = {**Stages(asks=0).nodes, stage: lambda _state: time.sleep(1)}
+    with pytest.raises(NodeTimeout, match=f"'{stage}'.*0.05 s"):
+        build_graph(config(f"pipeline.timeout.{stage}", 0.05), nodes=slow).invoke(START)
+
+
+@pytest.mark.parametrize("on", [True, False])
+@effect("pipeline.checkpoint.enable")
+@effect("pipeline.checkpoint.save_dir")
+def test_checkpoints(tmp_path, on):
+    assess(config("pipeline.checkpoint.enable", on, pipeline__checkpoint__save_dir=tmp_path / "kept"), sample_id="cup")
+    assert len(list(tmp_path.glob("kept/*_cup.json"))) == on
+
+
+@effect("iqa.max_replan_iterations")
+def test_max_replan_iterations():
+    assert replans(config("iqa.max_replan_iterations", 3)) == 3
+    assert assess(config("iqa.max_replan_iterations", 0), query="Is the cup sharp?")["iteration_count"] == 0
+    assert assess(configured(), query="Is the cup sharp?")["iteration_count"] == 1
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+@effect("iqa.tools.limit")
+def test_tool_limit(tmp_path, limit):
+    assert len(evidence(config("iqa.tools.limit", limit), tmp_path).selected_tools) == limit
+
+
+@effect("iqa.tools.timeout")
+def test_tool_timeout(monkeypatch):
+    execution.shared_cache.clear()
+    # The tool itself stays as it is; only what is done before it is slow.
+    monkeypatch.setattr(execution, "_pair_problem", lambda *_: time.sleep(0.5))
+    late = assess(config("iqa.tools.timeout", 0.05))["executor_evidence"].tool_logs
+    assert "no result within 0.05 s" in late[0].error
+    assert assess(configured())["executor_evidence"].tool_logs[0].error is None
+
+
+@effect("iqa.tools.budget_ms")
+def test_tool_budget(tmp_path):
+    free = evidence(configured(), tmp_path).selected_tools
+    assert len(evidence(config("iqa.tools.budget_ms", 0.01), tmp_path).selected_tools) < len(free)
+
+
+@effect("iqa.tools.max_pixels")
+def test_max_pixels():
+    with pytest.raises(NodeFailed, match="limit of 1,000") as caught:
+        assess(config("iqa.tools.max_pixels", 1000))
+    assert isinstance(caught.value.__cause__, ImageError)
+
+
+OPINION = {
+    "final_answer": "Excellent",
+    "quality_reasoning": "The score.",
+    "level_probabilities": {"bad": 0.1, "poor": 0.1, "fair": 0.1, "good": 0.1, "excellent": 0.6},
+}
+
+
+@effect("iqa.eta")
+def test_eta():
+    def score(eta: float) -> float:
+        services = Services(config("iqa.eta", eta))
+        services.models.assign("summarizer", always(OPINION))
+        return run_pipeline("Rate it", COFFEE, services=services)["summarizer_result"].quality_score or 0
+
+    tools_own = assess(configured())["summarizer_result"].quality_score
+    assert abs(score(5) - tools_own) < abs(score(0.01) - tools_own), "a larger eta holds more to the tools"
+
+
+@pytest.mark.parametrize("repairs", [0, 2])
+@effect("iqa.repairs")
+def test_repairs(repairs):
+    """A reply that stays wrong is asked for again `repairs` times, and the stage is not retried on top of that."""
+    model = always("no JSON at all")
+    services = Services(config("iqa.repairs", repairs))
+    services.models.assign("summarizer", model)
+    with pytest.raises(NodeFailed) as caught:
+        run_pipeline("Rate it", COFFEE, services=services)
+    assert isinstance(caught.value.__cause__, StructuredReplyError)
+    assert len(model.calls) == repairs + 1
+
+
+@effect("models")
+def test_models(monkeypatch):
+    """The named provider is asked for, once: a missing key does not come by waiting."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    services = Services.of(config("models", {"planner": "openai:gpt-4.1-mini"}))
+    with pytest.raises(NodeFailed, match=r"on attempt 1: ModelError: .*gpt-4\.1-mini") as caught:
+        run_pipeline("Rate it", COFFEE, services=services)
+    assert isinstance(caught.value.__cause__, ModelError)
+    with pytest.raises(ConfigError, match="Did you mean 'planner'"):
+        Services.of(config("models", {"planer": "openai:gpt-4.1-mini"}))
+
+
+def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
+    """The dotted names of all keys."""
+    names: list[str] = []
+    for name, field in model.model_fields.items():
+        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        section = next((kind for kind in kinds if issubclass(kind, BaseModel)), None)
+        names += leaves(section, f"{prefix}{name}.") if section else [f"{prefix}{name}"]
+    return names
+
+
+def test_every_key_has_a_test():
+    assert sorted(EFFECTS) == sorted(leaves(IQAConfig))
