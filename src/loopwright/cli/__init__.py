@@ -24,14 +24,24 @@ app.add_typer(graph.app, name="graph")
 app.add_typer(iqa.app, name="iqa")
 
 
+class Terse(logging.Formatter):
+    """One line for each record: tracebacks are for the debug log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write the level and the message."""
+        return f"{record.levelname} {' '.join(record.getMessage().split())}"
+
+
 @app.callback()
 def options(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to standard error.")] = False,
 ) -> None:
     """Set up logging: always to standard error, so that standard output is the result alone."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s", force=True)
+    terminal = logging.StreamHandler(sys.stderr)
+    terminal.setFormatter(Terse())
     # Each handler has its own level, so that a debug log on file does not fill the terminal.
-    logging.getLogger().handlers[0].setLevel(logging.INFO if verbose else logging.WARNING)
+    terminal.setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.basicConfig(handlers=[terminal], level=logging.WARNING, force=True)
     logging.getLogger("loopwright").setLevel(logging.INFO)
 
 

@@ -145,3 +145,4 @@ def _print_answer(console: Console, run: RunResult) -> None:
         )
     if state.get("error"):
         console.print(f"  error: {state['error']}", style="red", markup=False)
+        raise typer.Exit(1)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self, cast, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, model_validator
 
 from loopwright.errors import ConfigError, unknown_name_message
 
@@ -23,10 +23,27 @@ DEFAULT_FILE = Path("configs/pipeline.yaml")
 """Read from the working directory where it exists and no other file is named."""
 
 
+def _section(annotation: Any) -> type[BaseModel] | None:
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
 class Section(BaseModel):
     """A part of the configuration: known keys only."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _skip_empty_sections(cls, data: Any) -> Any:
+        """A section whose every key is commented out is None in YAML, and changes nothing."""
+        if not isinstance(data, Mapping):
+            return data
+        sections = {name for name, field in cls.model_fields.items() if _section(field.annotation)}
+        items = cast("Mapping[str, Any]", data).items()
+        return {key: value for key, value in items if value is not None or key not in sections}
 
 
 class LangGraphSection(Section):
@@ -180,6 +197,8 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
+        if value is None and isinstance(merged.get(key), Mapping):
+            continue
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
         merged[key] = _merged(merged[key], cast("dict[str, Any]", value)) if both else value
     return merged
@@ -197,10 +216,3 @@ def _refuse_unknown(model: type[BaseModel], data: Mapping[str, Any], source: str
         section = _section(model.model_fields[key].annotation)
         if section and isinstance(value, Mapping):
             _refuse_unknown(section, cast("Mapping[str, Any]", value), source, f"{prefix}{key}.")
-
-
-def _section(annotation: Any) -> type[BaseModel] | None:
-    for kind in (annotation, *get_args(annotation)):
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            return kind
-    return None

@@ -245,3 +245,10 @@ def test_asking_again_about_the_same_evidence_ends(logs, scope, switches, found)
         assert reason not in [entry.split("] ", 1)[1] for entry in history]
         history.append(f"[Iteration {len(history) + 1}] {reason}")
         assert len(history) <= 8
+
+
+def test_an_image_that_cannot_be_used_is_no_reason_for_another_plan():
+    plan = PlannerOutput()
+    broken = ExecutorOutput(error="executor: ImageError: there is no file 'x.png' (attempt 1)")
+    assert missing_evidence(plan, broken, "Rate it.") is None
+    assert missing_evidence(plan, ExecutorOutput(error="executor: RuntimeError: odd (attempt 1)"), "Rate it.")

@@ -12,8 +12,8 @@ from operator import index
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import StateSnapshot
 
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import arun as engine_arun
@@ -30,6 +30,9 @@ from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
 
 logger = logging.getLogger("loopwright.iqa")
+
+CONTENT = "image content"
+"""The key of the checkpoint's metadata that holds `content_of` the input."""
 
 
 class PipelineOptions(TypedDict, total=False):
@@ -94,20 +97,20 @@ def run_pipeline(
 def trace_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> RunResult:
     """Assess one image; like `run_pipeline`, with the events of the run beside the final state."""
     with _Session(query, image_path, **options) as session:
-        return engine_run(session.graph, session.input, thread_id=session.thread)
+        return engine_run(session.graph, session.input, **session.options)
 
 
 async def arun_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> AgenticIQAState:
     """Assess one image without blocking the event loop; see `run_pipeline`."""
     with _Session(query, image_path, **options) as session:
-        result = await engine_arun(session.graph, session.input, thread_id=session.thread)
+        result = await engine_arun(session.graph, session.input, **session.options)
         return cast("AgenticIQAState", result.state)
 
 
 def stream_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> Iterator[RunEvent]:
     """Assess one image and yield what happens as it happens; see `run_pipeline`."""
     with _Session(query, image_path, **options) as session:
-        yield from engine_stream(session.graph, session.input, thread_id=session.thread)
+        yield from engine_stream(session.graph, session.input, **session.options)
 
 
 async def astream_pipeline(
@@ -115,7 +118,7 @@ async def astream_pipeline(
 ) -> AsyncIterator[RunEvent]:
     """Assess one image and yield what happens as it happens; see `run_pipeline`."""
     with _Session(query, image_path, **options) as session:
-        async for event in engine_astream(session.graph, session.input, thread_id=session.thread):
+        async for event in engine_astream(session.graph, session.input, **session.options):
             yield event
 
 
@@ -150,7 +153,7 @@ class _Session:
         self._exits = ExitStack()
         self.graph: BoundedGraph
         self.input: AgenticIQAInput | None = self._given
-        self.thread: str | None = None
+        self.options: dict[str, Any] = {}
 
     def __enter__(self) -> _Session:
         checkpoint = self._config.pipeline.checkpoint
@@ -160,35 +163,36 @@ class _Session:
             saver = self._exits.enter_context(open_checkpointer(f"json:{checkpoint.save_dir}", allow=allow))
         self.graph = build_graph(self._config, services=self._services, checkpointer=saver)
         if saver:
-            self._choose_thread(saver)
+            # The image's content is kept beside the state, so that a resume notices another file under the same name.
+            metadata = {CONTENT: content_of(self._given)}
+            self.options = {"thread_id": self._choose_thread(saver), "config": {"metadata": metadata}}
         return self
 
     def __exit__(self, *problem: Any) -> None:
         self._exits.close()
 
-    def _choose_thread(self, saver: BaseCheckpointSaver[str]) -> None:
+    def _choose_thread(self, saver: BaseCheckpointSaver[str]) -> str:
         """The sample's last run to resume, or a thread that no run has used: a new run never mixes with an old one."""
         sample = str(self._given.get("sample_id"))
-        names = (sample if number == 1 else f"{sample}~{number}" for number in count(1))
-        last = None
-        for name in names:
-            config: RunnableConfig = {"configurable": {"thread_id": name}}
-            if saver.get_tuple(config) is None:
-                self.thread = name
-                break
-            last = name
+        name, last, numbers = sample, None, count(2)
+        while saver.get_tuple({"configurable": {"thread_id": name}}) is not None:
+            name, last = f"{sample}~{next(numbers)}", name
         if not self._resume:
-            return
+            return name
         if last is None:
-            logger.info("no checkpoint of sample %r yet: it starts anew", sample)
-            return
-        self.thread, self.input = last, None
-        kept = self.graph.get_state({"configurable": {"thread_id": last}}).values
-        for key in ("query", "image_path", "reference_path", "region"):
-            if kept and kept.get(key) != self._given.get(key):
+            logger.warning("no checkpoint of sample %r yet, so it starts anew", sample)
+            return name
+        self.input = None
+        self._check_same_input(sample, self.graph.get_state({"configurable": {"thread_id": last}}))
+        return last
+
+    def _check_same_input(self, sample: str, kept: StateSnapshot) -> None:
+        before = {CONTENT: (kept.metadata or {}).get(CONTENT), **kept.values}
+        now = {CONTENT: content_of(self._given), **self._given}
+        for key in ("query", "image_path", "reference_path", "region", CONTENT):
+            if kept.values and before.get(key) != now.get(key):
                 raise CheckpointError(
-                    f"the checkpoint of sample {sample!r} belongs to {key} {kept.get(key)!r}, "
-                    f"not {self._given.get(key)!r}. "
+                    f"the checkpoint of sample {sample!r} belongs to {key} {before.get(key)!r}, not {now.get(key)!r}. "
                     "Give another sample_id, or run without resume."
                 )
 
@@ -239,12 +243,22 @@ def sample_id_of(state: AgenticIQAInput, config: IQAConfig) -> str:
         state: The input.
         config: The configuration.
     """
-    digest = hashlib.sha256(json.dumps([state, config.model_dump(mode="json")], sort_keys=True, default=str).encode())
+    given = json.dumps([state, config.model_dump(mode="json"), content_of(state)], sort_keys=True, default=str)
+    return hashlib.sha256(given.encode()).hexdigest()[:16]
+
+
+def content_of(state: AgenticIQAInput) -> str:
+    """A hash of what the image files hold.
+
+    Args:
+        state: The input.
+    """
+    digest = hashlib.sha256()
     for key in ("image_path", "reference_path"):
         # A file that cannot be read has no content to tell apart; the executor says what is wrong with it.
         with suppress(OSError, ValueError):
             digest.update(_digest_of(Path(state.get(key) or "")))
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
 def _digest_of(path: Path) -> bytes:

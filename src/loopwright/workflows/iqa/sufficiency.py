@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from loopwright.errors import UnknownNameError
+from loopwright.errors import ImageError, UnknownNameError
 from loopwright.workflows.iqa.query_options import split_options
 from loopwright.workflows.iqa.query_terms import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput, PlannerOutput, QueryType, ToolLog
@@ -87,8 +87,10 @@ def without_iteration(entry: str) -> str:
 
 
 def failed_executor(evidence: ExecutorOutput) -> str | None:
-    """The executor as a whole failed; a plan with other work may get through."""
-    return f"The executor failed: {_short(evidence.error)}" if evidence.error else None
+    """The executor as a whole failed; a plan with other work may get through, unless the image itself cannot be used."""
+    if not evidence.error or ImageError.__name__ in evidence.error:
+        return None
+    return f"The executor failed: {_short(evidence.error)}"
 
 
 def unlocated_objects(plan: PlannerOutput, evidence: ExecutorOutput) -> list[str]:
