@@ -15,7 +15,7 @@ from common import Variant, arguments, machine, measure, write
 from skimage import data
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from loopwright.workflows.iqa import features
+from loopwright.workflows.iqa.measuring import features
 from loopwright.workflows.iqa.tools.full_reference import gmsd, mdsi, psnr, ssim
 from loopwright.workflows.iqa.tools.niqe import niqe
 

@@ -20,8 +20,8 @@ from loopwright.cli.iqa import path_taken
 from loopwright.engine import verify
 from loopwright.engine.diagram import svg
 from loopwright.workflows.iqa import IQAConfig, build_graph, trace_pipeline
-from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.report import ReportRow, write_report
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"

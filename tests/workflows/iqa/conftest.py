@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from skimage import data
 
-from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures, measure, measure_pair
+from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 
 NAMES = ("astronaut", "camera", "chelsea", "coffee", "rocket", "coins", "gravel", "stereo_motorcycle")
 """People, animals, objects, night, machines and texture; two with bokeh, three grey, two that were JPEG before."""

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.answers import OTHER_ANSWER, answer
-from loopwright.workflows.iqa.choices import UNABLE, parse_choice
-from loopwright.workflows.iqa.claims import (
+from loopwright.workflows.iqa.answering.answers import OTHER_ANSWER, answer
+from loopwright.workflows.iqa.answering.choices import UNABLE, parse_choice
+from loopwright.workflows.iqa.answering.claims import (
     ComparisonClaim,
     DistortionClaim,
     LevelClaim,

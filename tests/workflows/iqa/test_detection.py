@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from loopwright.workflows.iqa.detection import SURE, detect
-from loopwright.workflows.iqa.distort import LEVELS, distort
 from loopwright.workflows.iqa.distortions import Severity, kind_of
-from loopwright.workflows.iqa.features import measure, measure_pair
+from loopwright.workflows.iqa.measuring.detection import SURE, detect
+from loopwright.workflows.iqa.measuring.distort import LEVELS, distort
+from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 TID = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "tid_rebuilt"
 TID_TYPES = {

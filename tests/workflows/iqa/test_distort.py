@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from loopwright.errors import ImageError, InputError, UnknownNameError
-from loopwright.workflows.iqa.distort import LEVELS, distort
 from loopwright.workflows.iqa.distortions import SUBTYPES
+from loopwright.workflows.iqa.measuring.distort import LEVELS, distort
 
 
 @pytest.mark.parametrize("kind", LEVELS)

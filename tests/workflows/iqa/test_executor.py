@@ -7,13 +7,13 @@ from PIL import Image
 from skimage import data
 
 from loopwright.errors import ImageError, InputError
-from loopwright.workflows.iqa.analysis import analyse
+from loopwright.workflows.iqa.answering.fusion import level_of
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.detection import Detection, detect
-from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.features import measure
-from loopwright.workflows.iqa.fusion import level_of
+from loopwright.workflows.iqa.measuring.analysis import analyse
+from loopwright.workflows.iqa.measuring.detection import Detection, detect
+from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.measuring.features import measure
 from loopwright.workflows.iqa.nodes import executor as executor_module
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.schemas import DistortionFinding, PlannerOutput

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.distort import distort
-from loopwright.workflows.iqa.features import measure, measure_pair
+from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 
 def flat(level: int = 128, height: int = 256, width: int = 320) -> np.ndarray:

@@ -14,9 +14,9 @@ from loopwright.engine import run
 from loopwright.engine.events import LoopDecided, NodeStarted
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa import Services, build_graph, run_pipeline, trace_pipeline
-from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.images import load_image
-from loopwright.workflows.iqa.query import parse_options
+from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.query.reading import parse_options
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 ROOT = Path(__file__).resolve().parents[3]

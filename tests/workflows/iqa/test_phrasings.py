@@ -9,11 +9,11 @@ from PIL import Image
 from skimage import data
 
 from loopwright.workflows.iqa import run_pipeline
-from loopwright.workflows.iqa.answers import answer
-from loopwright.workflows.iqa.choices import UNABLE
+from loopwright.workflows.iqa.answering.answers import answer
+from loopwright.workflows.iqa.answering.choices import UNABLE
 from loopwright.workflows.iqa.distortions import parse_distortion
-from loopwright.workflows.iqa.planning import make_plan
-from loopwright.workflows.iqa.query import read_query
+from loopwright.workflows.iqa.planning.plans import make_plan
+from loopwright.workflows.iqa.query.reading import read_query
 from loopwright.workflows.iqa.schemas import AnswerMode, DistortionFinding, ExecutorOutput, PlannerInput, QueryType
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from loopwright.errors import InputError, PlannerError, UnknownNameError
 from loopwright.workflows.iqa.distortions import ALIASES, known_distortions, parse_distortion
-from loopwright.workflows.iqa.query import MAX_QUERY, named_distortions, parse_options, parse_region, read_query
+from loopwright.workflows.iqa.query.reading import MAX_QUERY, named_distortions, parse_options, parse_region, read_query
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 SCORING = [

@@ -18,8 +18,8 @@ from loopwright.cli.iqa import path_taken
 from loopwright.engine.diagram import svg
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa import ExecutorOutput, IQAConfig, build_graph, trace_pipeline
-from loopwright.workflows.iqa.distort import distort
 from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.report import OPEN_ROWS, THUMBNAIL_SIDE, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import ToolLog
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.distort import LEVELS, distort
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
-from loopwright.workflows.iqa.features import measure, measure_pair
-from loopwright.workflows.iqa.severity import BLIND, PAIRED, assess, severity_of
+from loopwright.workflows.iqa.measuring.distort import LEVELS, distort
+from loopwright.workflows.iqa.measuring.features import measure, measure_pair
+from loopwright.workflows.iqa.measuring.severity import BLIND, PAIRED, assess, severity_of
 
 SAMPLE = ("astronaut", "chelsea", "coffee", "rocket")
 

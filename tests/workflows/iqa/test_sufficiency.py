@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.workflows.iqa import sufficiency
+from loopwright.workflows.iqa.answering import sufficiency
+from loopwright.workflows.iqa.answering.sufficiency import calibration_error, contradicting
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
-from loopwright.workflows.iqa.sufficiency import calibration_error, contradicting
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 TOOLS = [get_tool(name) for name in ("MDSI", "GMSD", "SSIM", "PSNR", "NIQE")]

@@ -11,9 +11,9 @@ from skimage import data
 from loopwright.errors import StructuredReplyError
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel, always
-from loopwright.workflows.iqa.choices import UNABLE
+from loopwright.workflows.iqa.answering.choices import UNABLE
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.distort import distort
+from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from PIL import Image, ImageDraw
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.fusion import LEVEL_NAMES, level_name, level_of, quality_score
+from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, level_name, level_of, quality_score
 from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput, SummarizerOutput
 from loopwright.workflows.iqa.state import AgenticIQAState

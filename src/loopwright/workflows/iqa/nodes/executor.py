@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from loopwright.errors import InputError, LoopwrightError
-from loopwright.workflows.iqa.analysis import analyse
-from loopwright.workflows.iqa.detection import Detection, detect
-from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures, measure, measure_pair
+from loopwright.workflows.iqa.answering.sufficiency import REGION_PREFIX
+from loopwright.workflows.iqa.answering.verdicts import ABSTAINED, closeness, strength
 from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.measuring.analysis import analyse
+from loopwright.workflows.iqa.measuring.detection import Detection, detect
+from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     Box,
@@ -24,10 +26,8 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.sufficiency import REGION_PREFIX
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
-from loopwright.workflows.iqa.verdicts import ABSTAINED, closeness, strength
 
 logger = logging.getLogger("loopwright.iqa")
 

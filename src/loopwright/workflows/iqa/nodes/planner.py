@@ -17,8 +17,8 @@ from loopwright.errors import InputError, PlannerError
 from loopwright.models import PromptLibrary, UsageRecorder, ask
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
-from loopwright.workflows.iqa.planning import enforce, make_plan, require_reference
-from loopwright.workflows.iqa.query import read_query
+from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
+from loopwright.workflows.iqa.query.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     ExecutorOutput,
@@ -82,7 +82,7 @@ def ask_for_plan(
     repairs: int = 2,
     usage: UsageRecorder | None = None,
 ) -> PlannerOutput:
-    """Let a chat model plan; what it may not decide is decided by `loopwright.workflows.iqa.planning.enforce`.
+    """Let a chat model plan; what it may not decide is decided by `loopwright.workflows.iqa.planning.plans.enforce`.
 
     Args:
         model: The chat model.

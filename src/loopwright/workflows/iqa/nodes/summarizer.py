@@ -11,10 +11,12 @@ from pydantic import AfterValidator, BaseModel, Field, create_model, model_valid
 
 from loopwright.errors import UnknownNameError
 from loopwright.models import PromptLibrary, ask
-from loopwright.workflows.iqa.answers import UNABLE, answer, reasoning, used_evidence
-from loopwright.workflows.iqa.choices import parse_choice
-from loopwright.workflows.iqa.fusion import LEVEL_NAMES, quality_score
-from loopwright.workflows.iqa.query_options import parse_options
+from loopwright.workflows.iqa.answering.answers import UNABLE, answer, reasoning, used_evidence
+from loopwright.workflows.iqa.answering.choices import parse_choice
+from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, quality_score
+from loopwright.workflows.iqa.answering.sufficiency import missing_evidence, without_iteration
+from loopwright.workflows.iqa.answering.verdicts import Facts
+from loopwright.workflows.iqa.query.options import parse_options
 from loopwright.workflows.iqa.schemas import (
     AnswerMode,
     ExecutorOutput,
@@ -25,8 +27,6 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.sufficiency import missing_evidence, without_iteration
-from loopwright.workflows.iqa.verdicts import Facts
 
 logger = logging.getLogger("loopwright.iqa")
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loopwright.errors import PlannerError
-from loopwright.workflows.iqa.query_options import parse_options, split_options
-from loopwright.workflows.iqa.query_scope import query_scope
-from loopwright.workflows.iqa.query_terms import named_distortions, named_tools, spoken
+from loopwright.workflows.iqa.query.options import parse_options, split_options
+from loopwright.workflows.iqa.query.scope import query_scope
+from loopwright.workflows.iqa.query.terms import named_distortions, named_tools, spoken
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, QueryType
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from loopwright.workflows.iqa.features import PairFeatures
+from loopwright.workflows.iqa.measuring.features import PairFeatures
 
 SAME_RMS = 0.75
 """Error up to which two images count as the same, grey levels: a re-encoding at the highest quality."""

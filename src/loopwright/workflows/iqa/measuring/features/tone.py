@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 
 
 class Tone(NamedTuple):

@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.features.model import Plane, Rgb
-from loopwright.workflows.iqa.features.planes import area_mean, blocks
+from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, blocks
 
 NOISE_BLOCK = 16
 """Side of the blocks in which the noise is measured, pixels of the full size."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from loopwright.workflows.iqa.features import ImageFeatures
+from loopwright.workflows.iqa.measuring.features import ImageFeatures
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 REPEATED = 1.6

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.claims import (
+from loopwright.workflows.iqa.answering.claims import (
     Claim,
     DistortionClaim,
     YesNoClaim,
@@ -14,8 +14,8 @@ from loopwright.workflows.iqa.claims import (
     read_question,
     says_cannot_tell,
 )
-from loopwright.workflows.iqa.query_terms import named_distortions
-from loopwright.workflows.iqa.verdicts import Facts, judge
+from loopwright.workflows.iqa.answering.verdicts import Facts, judge
+from loopwright.workflows.iqa.query.terms import named_distortions
 
 UNABLE = "Unable to determine"
 """The answer where the evidence bears nothing out."""

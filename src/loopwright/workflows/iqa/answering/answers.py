@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from loopwright.workflows.iqa.choices import UNABLE, choose
-from loopwright.workflows.iqa.claims import (
+from loopwright.workflows.iqa.answering.choices import UNABLE, choose
+from loopwright.workflows.iqa.answering.claims import (
     Claim,
     DistortionClaim,
     LevelClaim,
@@ -14,10 +14,12 @@ from loopwright.workflows.iqa.claims import (
     asks_yes_no,
     read_question,
 )
+from loopwright.workflows.iqa.answering.fusion import quality_score
+from loopwright.workflows.iqa.answering.sufficiency import contradicting
+from loopwright.workflows.iqa.answering.verdicts import Facts, compare, judge
 from loopwright.workflows.iqa.distortions import Distortion, Severity
-from loopwright.workflows.iqa.fusion import quality_score
-from loopwright.workflows.iqa.query_options import split_options
-from loopwright.workflows.iqa.query_terms import named_distortions
+from loopwright.workflows.iqa.query.options import split_options
+from loopwright.workflows.iqa.query.terms import named_distortions
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -29,8 +31,6 @@ from loopwright.workflows.iqa.schemas import (
     SummarizerOutput,
     ToolLog,
 )
-from loopwright.workflows.iqa.sufficiency import contradicting
-from loopwright.workflows.iqa.verdicts import Facts, compare, judge
 
 OTHER_ANSWER = "I answer questions about image quality only."
 """The answer to a question about anything else."""

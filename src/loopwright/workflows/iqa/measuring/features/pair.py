@@ -10,12 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.features.coding import grid_steps, jpeg_trace, level_use, pixel_size
-from loopwright.workflows.iqa.features.grain import specks
-from loopwright.workflows.iqa.features.model import PairFeatures, Plane, Rgb
-from loopwright.workflows.iqa.features.planes import area_mean, blocks, checked, detail_view, luma, mean_square
-from loopwright.workflows.iqa.features.tone import lab
-from loopwright.workflows.iqa.features.transfer import linear_filter
+from loopwright.workflows.iqa.measuring.features.coding import grid_steps, jpeg_trace, level_use, pixel_size
+from loopwright.workflows.iqa.measuring.features.grain import specks
+from loopwright.workflows.iqa.measuring.features.model import PairFeatures, Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import (
+    area_mean,
+    blocks,
+    checked,
+    detail_view,
+    luma,
+    mean_square,
+)
+from loopwright.workflows.iqa.measuring.features.tone import lab
+from loopwright.workflows.iqa.measuring.features.transfer import linear_filter
 
 Stack = NDArray[np.float32]
 """Three channels in grey levels: float32, shape (height, width, 3)."""

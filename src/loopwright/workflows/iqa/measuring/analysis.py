@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from loopwright.workflows.iqa.detection import SURE, Detection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures
+from loopwright.workflows.iqa.measuring.detection import SURE, Detection
+from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
+from loopwright.workflows.iqa.measuring.likeness import SAME_THING, closeness, strength
+from loopwright.workflows.iqa.measuring.severity import assess
 from loopwright.workflows.iqa.schemas import DistortionFinding
-from loopwright.workflows.iqa.severity import assess
-from loopwright.workflows.iqa.verdicts import SAME_THING, closeness, strength
 
 UNSTATED = 0.4
 """Confidence in a distortion that its number alone speaks for, without the detector's other signs."""

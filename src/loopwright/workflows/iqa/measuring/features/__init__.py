@@ -5,8 +5,8 @@ Everything is NumPy and OpenCV, deterministic, and fast enough for a hundred tho
 
 from __future__ import annotations
 
-from loopwright.workflows.iqa.features.model import ImageFeatures, PairFeatures, Rgb
-from loopwright.workflows.iqa.features.pair import measure_pair
-from loopwright.workflows.iqa.features.single import measure
+from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, PairFeatures, Rgb
+from loopwright.workflows.iqa.measuring.features.pair import measure_pair
+from loopwright.workflows.iqa.measuring.features.single import measure
 
 __all__ = ["ImageFeatures", "PairFeatures", "Rgb", "measure", "measure_pair"]

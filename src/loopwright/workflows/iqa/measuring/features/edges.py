@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.features.model import Plane
-from loopwright.workflows.iqa.features.planes import frequencies, tile_spectra
+from loopwright.workflows.iqa.measuring.features.model import Plane
+from loopwright.workflows.iqa.measuring.features.planes import frequencies, tile_spectra
 
 CREST = 1.0
 """Smoothing with which crests are found, pixels."""

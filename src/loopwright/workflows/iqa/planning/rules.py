@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loopwright.workflows.iqa.answering.sufficiency import REGION_PREFIX, contradicting, measured_scopes
 from loopwright.workflows.iqa.distortions import kind_of
-from loopwright.workflows.iqa.query import QueryReading
-from loopwright.workflows.iqa.query_terms import named_distortions
+from loopwright.workflows.iqa.query.reading import QueryReading
+from loopwright.workflows.iqa.query.terms import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, ReferenceMode
-from loopwright.workflows.iqa.sufficiency import REGION_PREFIX, contradicting, measured_scopes
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 

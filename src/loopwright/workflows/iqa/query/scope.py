@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from loopwright.workflows.iqa.distortions import ALIASES, known_distortions
-from loopwright.workflows.iqa.query_terms import spoken
+from loopwright.workflows.iqa.query.terms import spoken
 from loopwright.workflows.iqa.schemas import GLOBAL
 from loopwright.workflows.iqa.tools.registry import all_tools
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from loopwright.workflows.iqa.query import QueryReading
-from loopwright.workflows.iqa.replanning_rules import EVIDENCE_RULES, WORD_RULES, Case
+from loopwright.workflows.iqa.planning.rules import EVIDENCE_RULES, WORD_RULES, Case
+from loopwright.workflows.iqa.query.reading import QueryReading
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput, QueryType
 from loopwright.workflows.iqa.tools.registry import all_tools
 

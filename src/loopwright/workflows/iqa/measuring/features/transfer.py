@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loopwright.workflows.iqa.features.model import Plane
-from loopwright.workflows.iqa.features.planes import frequencies, tile_spectra
+from loopwright.workflows.iqa.measuring.features.model import Plane
+from loopwright.workflows.iqa.measuring.features.planes import frequencies, tile_spectra
 
 
 class LinearFilter(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.features.coding import jpeg_trace, level_use, pixel_size
-from loopwright.workflows.iqa.features.edges import CREST, find_edges, gradient, halo, motion, tile_sharpness
-from loopwright.workflows.iqa.features.grain import evenness, fine_detail, noise, ringing_and_gaps, specks
-from loopwright.workflows.iqa.features.model import ImageFeatures, Rgb
-from loopwright.workflows.iqa.features.planes import checked, detail_view, luma, whole_view
-from loopwright.workflows.iqa.features.tone import tone
+from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
+from loopwright.workflows.iqa.measuring.features.edges import CREST, find_edges, gradient, halo, motion, tile_sharpness
+from loopwright.workflows.iqa.measuring.features.grain import evenness, fine_detail, noise, ringing_and_gaps, specks
+from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import checked, detail_view, luma, whole_view
+from loopwright.workflows.iqa.measuring.features.tone import tone
 
 
 def measure(rgb: Rgb) -> ImageFeatures:

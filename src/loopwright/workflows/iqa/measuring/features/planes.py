@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 
 LONG_SIDE = 1536
 """Longer side, in pixels, beyond which sharpness is judged on a reduced image, as a screen shows it, and pixel-exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from loopwright.workflows.iqa.claims import (
+from loopwright.workflows.iqa.answering.claims import (
     Claim,
     ComparisonClaim,
     DistortionClaim,
@@ -15,8 +15,9 @@ from loopwright.workflows.iqa.claims import (
     YesNoClaim,
     kind_names,
 )
+from loopwright.workflows.iqa.answering.fusion import QualityScore, level_of
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.fusion import QualityScore, level_of
+from loopwright.workflows.iqa.measuring.likeness import closeness, strength
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.tools.registry import all_tools
 
@@ -31,11 +32,6 @@ IMPAIRMENT_LEVEL: dict[Severity, int] = {
     Severity.EXTREME: 1,
 }
 """Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
-
-SAME_THING = 0.9
-"""Closeness from which a finding stands for what was asked."""
-
-_FROM_THE_SAME_MEASUREMENT = frozenset({"gaussian blur", "lens blur"})
 
 
 @dataclass(frozen=True)
@@ -108,32 +104,6 @@ class Facts:
             return max((item.severity for _, item in found), key=lambda severity: severity.rank)
         unknown = any(closeness(name, other) > 0 for other in self.unanalysed for name in names)
         return Severity.NONE if self.covers(names) and not unknown else None
-
-
-def strength(finding: DistortionFinding) -> float:
-    """By severity, then by confidence: 0 for an absent distortion, up to 5."""
-    return finding.severity.rank + finding.confidence if finding.severity is not Severity.NONE else 0.0
-
-
-def closeness(asked: str, found: str) -> float:
-    """How closely a finding speaks about a distortion that was asked for.
-
-    Args:
-        asked: Canonical name of a kind or sub-type.
-        found: Canonical name of the finding.
-
-    Returns:
-        1 for the same name, less where one is only the kind of the other or both share one measurement, 0 if unrelated.
-    """
-    if asked == found:
-        return 1.0
-    if kind_of(found) == asked:
-        return 0.95
-    if asked in _FROM_THE_SAME_MEASUREMENT and found in _FROM_THE_SAME_MEASUREMENT:
-        return 0.9
-    if asked == Distortion.SHARPNESS and kind_of(found) is Distortion.BLURS:
-        return 0.85
-    return 0.5 if kind_of(asked) == found else 0.0
 
 
 def judge(claim: Claim, facts: Facts, topic: tuple[str, ...] = (), *, nearest: bool = False) -> float | None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, parse_distortion
-from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures
-from loopwright.workflows.iqa.features.model import finite
+from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
+from loopwright.workflows.iqa.measuring.features.model import finite
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 F = TypeVar("F", ImageFeatures, PairFeatures)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
-from loopwright.workflows.iqa.query_terms import named_distortions
+from loopwright.workflows.iqa.query.terms import named_distortions
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 

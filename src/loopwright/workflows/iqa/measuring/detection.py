@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loopwright.workflows.iqa.detection_blind import blind_candidates, doubt
-from loopwright.workflows.iqa.detection_paired import paired_candidates, unexplained
 from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.features import ImageFeatures, PairFeatures
+from loopwright.workflows.iqa.measuring.detection_blind import blind_candidates, doubt
+from loopwright.workflows.iqa.measuring.detection_paired import paired_candidates, unexplained
+from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
+from loopwright.workflows.iqa.measuring.severity import assess
 from loopwright.workflows.iqa.schemas import DistortionFinding
-from loopwright.workflows.iqa.severity import assess
 
 SURE = 0.6
 """Confidence from which a type counts as stated; below, it is a guess that names its doubt."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopwright.errors import PlannerError
-from loopwright.workflows.iqa.query import QueryReading, read_query
-from loopwright.workflows.iqa.replanning import revise
+from loopwright.workflows.iqa.planning.replanning import revise
+from loopwright.workflows.iqa.query.reading import QueryReading, read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -26,8 +26,8 @@ def make_plan(
     """Plan by rules. The same arguments always give the same plan.
 
     Without feedback this is the first plan; with feedback, the previous plan is changed so that it can find what was
-    missing (`loopwright.workflows.iqa.replanning`). If there is nothing left to change, the plan is the previous one in
-    every parameter, and its rationale says so.
+    missing (`loopwright.workflows.iqa.planning.replanning`). If there is nothing left to change, the plan is the
+    previous one in every parameter, and its rationale says so.
 
     Args:
         task: The query, whether there is a reference, and why earlier plans were not enough.

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from loopwright.errors import ImageError, UnknownNameError
-from loopwright.workflows.iqa.query_options import split_options
-from loopwright.workflows.iqa.query_terms import named_distortions
+from loopwright.workflows.iqa.measuring.likeness import closeness
+from loopwright.workflows.iqa.query.options import split_options
+from loopwright.workflows.iqa.query.terms import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput, PlannerOutput, QueryType, ToolLog
 from loopwright.workflows.iqa.tools.calibration import get_calibration
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
-from loopwright.workflows.iqa.verdicts import closeness
 
 REGION_PREFIX = "region "
 """How the scope of a box begins; the box counts as the place of whatever the query asks about."""
@@ -87,7 +87,7 @@ def without_iteration(entry: str) -> str:
 
 
 def failed_executor(evidence: ExecutorOutput) -> str | None:
-    """The executor as a whole failed; a plan with other work may get through, unless the image itself cannot be used."""
+    """The executor as a whole failed; a plan with other work may get through, but not with an unusable image."""
     if not evidence.error or ImageError.__name__ in evidence.error:
         return None
     return f"The executor failed: {_short(evidence.error)}"

@@ -19,7 +19,7 @@ from PIL import Image
 
 from loopwright.errors import ImageError, InputError, UnknownNameError
 from loopwright.workflows.iqa.distortions import Distortion, parse_distortion
-from loopwright.workflows.iqa.features import Rgb
+from loopwright.workflows.iqa.measuring.features import Rgb
 
 Recipe = Callable[[Rgb, float, np.random.Generator], Rgb]
 """Image, strength and source of chance -> distorted image."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.features.model import Plane, Rgb
-from loopwright.workflows.iqa.features.planes import blocks
+from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import blocks
 
 LUMA_TABLE = {
     (0, 0): 16, (0, 1): 11, (1, 0): 12, (1, 1): 12, (2, 0): 14, (0, 2): 10, (1, 2): 14, (2, 1): 13, (2, 2): 16,

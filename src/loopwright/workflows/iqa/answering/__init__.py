@@ -1,0 +1,1 @@
+"""From evidence to answers: claims held against measurements, and whether the evidence is enough."""

@@ -1,0 +1,1 @@
+"""What the pixels show: features, distortions and how severe they are."""

@@ -1,0 +1,1 @@
+"""The question: what is asked, about what, and in which form."""
