@@ -18,9 +18,11 @@ def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...
     order = {node: place for place, node in enumerate(follow)}
     found: dict[tuple[str, ...], None] = {}
     for component in _cyclic_components(follow):
-        for source in sorted(component, key=order.__getitem__):
-            for target in sorted(component & set(follow[source]), key=order.__getitem__):
-                path = _shortest_path(follow, target, source, component)
+        nodes = sorted(component, key=order.__getitem__)
+        inside = {node: sorted(component & set(follow[node]), key=order.__getitem__) for node in nodes}
+        for source in nodes:
+            for target in inside[source]:
+                path = _shortest_path(inside, target, source)
                 first = min(range(len(path)), key=lambda i: order[path[i]])
                 found[(*path[first:], *path[:first])] = None
     return list(found)
@@ -58,15 +60,16 @@ def _reach(follow: Mapping[str, Iterable[str]], start: str, within: set[str]) ->
     return reached
 
 
-def _shortest_path(follow: Mapping[str, Iterable[str]], start: str, goal: str, within: set[str]) -> tuple[str, ...]:
+def _shortest_path(follow: Mapping[str, Iterable[str]], start: str, goal: str) -> tuple[str, ...]:
     came: dict[str, str | None] = {start: None}
     queue = [start]
     for node in queue:
-        if node == goal:
+        if goal in came:
             break
-        for target in sorted(set(follow[node]) & within - set(came)):
-            came[target] = node
-            queue.append(target)
+        for target in follow[node]:
+            if target not in came:
+                came[target] = node
+                queue.append(target)
     path: list[str] = []
     step: str | None = goal
     while step is not None:
