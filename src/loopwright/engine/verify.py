@@ -35,7 +35,7 @@ def verify(graph: Any, loops: Sequence[Loop] = ()) -> Certificate:
 
     Raises:
         LoopDeclarationError: If a loop does not fit the graph.
-        GraphError: If a node is unreachable or leads nowhere.
+        GraphError: If no path from the start reaches a node.
     """
     builder = builder_of(graph)
     if loops:

@@ -173,6 +173,9 @@ def assumptions_of(builder: Builder, topology: Topology) -> list[str]:
     ]
     if any(not builder.nodes[node].ends for node in nodes):
         found.append("a node that declares no destinations returns no Command with a goto, unless its source shows one")
+    ends = [node for node in nodes if node not in topology.hidden | {edge.source for edge in topology.edges}]
+    if ends:
+        found.append(f"{', '.join(ends)} has no way on: LangGraph ends that branch there")
     assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
     if assumed:
         found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
