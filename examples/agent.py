@@ -1,7 +1,7 @@
 """A ReAct agent whose search never finds anything: the loop that runs away today.
 
-loopwright check examples/agent.py      names the cycle, and how far it runs
-    python examples/agent.py                the same agent, bounded: five passes, and an answer
+``loopwright check examples/agent.py`` names the cycle, and how far it runs.
+``python examples/agent.py`` runs the same agent, bounded: five passes, and an answer.
 """
 
 from __future__ import annotations

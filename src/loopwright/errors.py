@@ -77,7 +77,7 @@ class NodeFailed(LoopwrightError):
 
     def __init__(self, node: str, message: str, *, attempt: int = 1, snapshot: str = "") -> None:
         shown = f"; its input was {snapshot}" if snapshot else ""
-        super().__init__(f"node {node!r} failed on attempt {attempt}: {message}{shown}")
+        super().__init__(f"node {node!r} failed on attempt {attempt}: {message.rstrip('.')}{shown}")
         self.node = node
         self.attempt = attempt
         self.snapshot = snapshot

@@ -136,6 +136,9 @@ def test_configurable_max_iterations(photograph):
         stages = Stages()
         stages.graph().invoke({**START, "max_replan_iterations": limit})
         assert len(stages.visits("planner")) == limit + 1
+    capped = Stages()
+    capped.graph(configured(langgraph__max_iterations=1)).invoke({**START, "max_replan_iterations": 5})
+    assert len(capped.visits("planner")) == 2, "nobody gets more than the configured ceiling"
     default = Stages()
     default.graph().invoke(START)
     assert len(default.visits("planner")) == 3
@@ -196,6 +199,12 @@ def test_log_conditional_edge_decision(caplog):
     decide_next_node({"summarizer_result": CONTENT, "iteration_count": 1, "max_replan_iterations": 2})
     assert "need_replan=True, iteration_count=1, max_replan_iterations=2, decision: planner" in caplog.text
     assert "need_replan=False, iteration_count=1, max_replan_iterations=2, decision: __end__" in caplog.text
+    caplog.clear()
+    Stages(asks=1).graph().invoke({**START, "max_replan_iterations": 2})
+    assert "Iteration 1/2: need_replan=True, max_replan_iterations=2, decision: planner" in caplog.text
+    assert "need_replan=False, iteration_count=1, max_replan_iterations=2, decision: __end__" in caplog.text
+    decide_next_node({"summarizer_result": asking(), "iteration_count": 2, "max_replan_iterations": 2})
+    assert "need_replan=True, iteration_count=2, max_replan_iterations=2, decision: __end__" in caplog.text
 
 
 def test_log_replanning_trigger(caplog):
@@ -205,6 +214,9 @@ def test_log_replanning_trigger(caplog):
     infos = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
     assert "Replanning triggered: look at the car" in infos
     assert any(line.startswith("Iteration 1/2") for line in infos)
+    caplog.clear()
+    decide_next_node({"summarizer_result": asking("look at the car"), "iteration_count": 1})
+    assert {"Replanning triggered: look at the car", "Iteration 2/2"} <= set(caplog.messages)
 
 
 def test_log_max_iterations_reached(caplog):

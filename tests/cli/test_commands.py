@@ -56,6 +56,12 @@ def test_check_names_the_cycle_and_a_loop_that_bounds_it(loopwright):
     assert "Loop(name='agent', target='agent', sources=('tools',), limit=5)" in done.stdout
 
 
+def test_graph_show_names_the_workflows_that_there_are(loopwright):
+    done = loopwright("graph", "show", "iqe")
+    assert done.returncode == 2
+    assert done.stderr == "loopwright: unknown workflow 'iqe'. Did you mean 'iqa'? Known: iqa.\n"
+
+
 def test_check_proves_the_workflow(loopwright):
     done = loopwright("check", "loopwright.workflows.iqa:build_graph")
     assert done.returncode == 0
@@ -67,7 +73,7 @@ def test_check_proves_the_workflow(loopwright):
     ("target", "message"),
     [
         ("no_such_module:graph", "cannot import no_such_module"),
-        ("loopwright.workflows.iqa:bild_graph", "no graph 'bild_graph'"),
+        ("loopwright.workflows.iqa:bild_graph", "unknown graph 'bild_graph'. Did you mean 'build_graph'?"),
         ("json", "holds no LangGraph graph"),
         ("missing.py", "there is no file missing.py"),
         ("json:dumps", "cannot be called without arguments"),

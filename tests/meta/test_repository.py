@@ -37,6 +37,11 @@ def test_every_scenario_has_a_test_named_after_it(document):
     assert scenarios_tested()[document] == wanted
 
 
+def test_no_acceptance_test_is_skipped_or_expected_to_fail():
+    for path in (ROOT / "tests/acceptance").glob("test_*.py"):
+        assert not re.search(r"mark\.(skip|skipif|xfail)|pytest\.(skip|xfail)\(", path.read_text()), path
+
+
 def test_public_names_are_sorted_and_importable():
     assert list(loopwright.__all__) == sorted(loopwright.__all__)
     for name in loopwright.__all__:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loopwright.errors import InputError
+from loopwright.errors import InputError, UnknownNameError
 
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
 
@@ -46,6 +46,8 @@ def show(
     from loopwright.engine.diagram import mermaid, png, svg
     from loopwright.engine.reading import read_topology
 
+    if graph not in WORKFLOWS and not any(mark in graph for mark in (":", ".", "/")):
+        raise UnknownNameError("workflow", graph, WORKFLOWS)
     for found in load_graphs(WORKFLOWS.get(graph, graph)).values():
         topology = read_topology(found)
         if format is Format.PNG:

@@ -93,11 +93,8 @@ def _box(text: str | None) -> tuple[int, int, int, int] | None:
 
 
 def _plain(state: dict[str, Any]) -> dict[str, Any]:
-    hidden = ("loop_ledger", "loop_requests")
     return {
-        key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
-        for key, value in state.items()
-        if key not in hidden
+        key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value for key, value in state.items()
     }
 
 

@@ -7,6 +7,7 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from functools import partial
+from inspect import isfunction
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -36,8 +37,8 @@ def load_graphs(target: str) -> dict[str, Any]:
     module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
     if name:
         if not hasattr(module, name):
-            names = [key for key, value in vars(module).items() if _is_graph(value)]
-            raise GraphError(f"{place} has no graph {name!r}. {unknown_name_message('graph', name, names)}")
+            names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
+            raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
         return {target: _made(getattr(module, name), target)}
     found = {f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)}
     compiled = {id(value.builder) for value in found.values() if isinstance(value, CompiledStateGraph)}
@@ -49,6 +50,10 @@ def load_graphs(target: str) -> dict[str, Any]:
 
 def _is_graph(value: Any) -> bool:
     return isinstance(value, StateGraph | CompiledStateGraph)
+
+
+def _makes_one(value: Any) -> bool:
+    return isfunction(value) and "Graph" in str(value.__annotations__.get("return"))
 
 
 def _made(value: Any, target: str) -> Any:

@@ -12,7 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from loopwright.engine.binding import Builder, bind, copy_builder
 from loopwright.engine.bounded_graph import RECURSION_LIMIT, BoundedGraph, as_bounded
 from loopwright.engine.gate import LEDGER, REQUESTS
-from loopwright.engine.loops import Loop
+from loopwright.engine.loops import Loop, is_count
 from loopwright.engine.reading import builder_of, read_topology
 from loopwright.engine.verify import step_limit, verify
 from loopwright.errors import GraphError
@@ -61,6 +61,8 @@ def bounded(
     builder = builder_of(graph)
     if fallback is not None and (loops or limit is None):
         raise GraphError("fallback goes with limit; a Loop names its own node in 'exhausted'")
+    if limit is not None and not is_count(limit):
+        raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
     if loops and limit is not None:
         raise GraphError("give either loops, which have their own limits, or limit, which bounds every cycle")
     if limit is not None:

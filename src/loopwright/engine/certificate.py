@@ -30,7 +30,7 @@ class Certificate(BaseModel):
     max_seconds: float | None = None
     """Seconds, retries included; None unless every node outside the engine has a timeout."""
     max_tokens: int | None = None
-    """Tokens; None unless a budget bounds them."""
+    """Tokens; always None for now, because nothing bounds them yet."""
     assumptions: tuple[str, ...] = ()
     """What the figures rest on and the engine cannot check."""
 

@@ -22,8 +22,14 @@ END = "__end__"
 RUN = "run"
 """The scope of a loop whose passes are counted over the whole run."""
 
+
 Decision = Literal["granted", "exhausted", "stalled"]
 """What a gate answers: another pass, no more passes, or no use in another pass."""
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number from 0 up; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +155,10 @@ class Loop:
             problems.append("the name must not be empty, begin with a dot, nor hold ':', '|' or a line break")
         if not self.sources:
             problems.append("name at least one source: a node whose edge into the target goes round")
-        if isinstance(self.limit, bool) or self.ceiling < 0:
+        counts = [self.limit.default, self.limit.ceiling] if isinstance(self.limit, StateLimit) else [self.limit]
+        if any(
+            isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in cast("list[Any]", counts)
+        ):
             problems.append(f"limit must be a whole number from 0 up, not {self.limit!r}")
         if self.history_limit < 1:
             problems.append(f"history_limit must be at least 1, not {self.history_limit}")

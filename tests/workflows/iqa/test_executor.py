@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from time import sleep
+
 import pytest
 from PIL import Image
 from skimage import data
@@ -18,6 +21,7 @@ from loopwright.workflows.iqa.nodes import executor as executor_module
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.schemas import DistortionFinding, PlannerOutput
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.tools.execution import shared_cache
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 FULL, NONE = "Full-Reference", "No-Reference"
@@ -148,8 +152,11 @@ def test_the_time_budget_is_configured(run):
     assert "No quality tool ran: none is named and none was chosen" in found.notes
 
 
-def test_the_timeout_is_configured_and_a_late_tool_is_replaced_or_reported(run):
-    found = run("reference", services=configured(timeout=1e-6))
+def test_the_timeout_is_configured_and_a_late_tool_is_replaced_or_reported(run, monkeypatch):
+    late = replace(get_tool("NIQE"), compute=lambda *_images: sleep(5))
+    monkeypatch.setattr(executor_module, "select_tools", lambda *_args, **_options: [late])
+    shared_cache.clear()
+    found = run("reference", services=configured(timeout=0.1))
     assert found.quality_scores == {}
     assert all("no result within" in log.error for log in found.tool_logs)
     assert found.primary_tool == "NIQE"

@@ -12,6 +12,7 @@ from stages import QUICK, START, Stages, configured
 
 from loopwright.engine import run
 from loopwright.engine.events import LoopDecided, NodeStarted
+from loopwright.errors import NodeFailed
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa import Services, build_graph, run_pipeline, trace_pipeline
 from loopwright.workflows.iqa.images import load_image
@@ -169,3 +170,12 @@ def test_no_key_in_the_source():
 def test_the_path_shows_every_visit():
     result = trace_pipeline("Is the cup sharp?", PHOTOGRAPHS / "coffee.png")
     assert result.path == ["planner", "executor", "summarizer", "planner", "executor", "summarizer"]
+
+
+def test_a_model_that_answers_badly_is_not_asked_again_by_the_retries():
+    services = Services(QUICK)
+    model = ScriptedChatModel("no JSON", repeat_last=True)
+    services.models.assign("planner", model)
+    with pytest.raises(NodeFailed, match="not a valid"):
+        run_pipeline("Rate the quality.", PHOTOGRAPHS / "coffee.png", services=services)
+    assert len(model.calls) == 1 + QUICK.iqa.repairs

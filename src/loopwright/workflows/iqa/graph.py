@@ -56,7 +56,10 @@ def replan_loop(config: IQAConfig, stall: Stall | None = PLAN_STALL) -> Loop:
         reason=replan_reason,
         stall=stall,
         messages=LoopMessages(
-            granted=("Replanning triggered: {reason}", "Iteration {spent}/{limit}, decision: {target}"),
+            granted=(
+                "Replanning triggered: {reason}",
+                "Iteration {spent}/{limit}: need_replan=True, max_replan_iterations={limit}, decision: {target}",
+            ),
             exhausted=EXHAUSTED,
             stalled="Replanning stopped after {spent}/{limit}: the new plan asks for the same work. Reason: {reason}",
             evicted="replan_history is full: its oldest entry was dropped. This much replanning is excessive.",

@@ -24,7 +24,11 @@ def wants_replan(state: Mapping[str, Any]) -> Next:
         state: An `AgenticIQAState`.
     """
     result: SummarizerOutput | None = state.get("summarizer_result")
-    return "planner" if result and result.need_replan else "__end__"
+    wish: Next = "planner" if result and result.need_replan else "__end__"
+    if wish == "__end__":
+        # The gate logs what becomes of a wish; without one it is not asked.
+        _log_decision(state, wish)
+    return wish
 
 
 def decide_next_node(state: Mapping[str, Any]) -> Next:
@@ -43,16 +47,22 @@ def decide_next_node(state: Mapping[str, Any]) -> Next:
     allowed: int | None = state.get("max_replan_iterations", DEFAULT_MAX_REPLANS)
     limit = DEFAULT_MAX_REPLANS if allowed is None else allowed
     decision: Next = "planner" if result.need_replan and iteration < limit else "__end__"
-    logger.info(
-        "need_replan=%s, iteration_count=%s, max_replan_iterations=%s, decision: %s",
-        result.need_replan, iteration, limit, decision,
-    )  # fmt: skip
+    _log_decision(state, decision)
     if decision == "planner":
         logger.info("Replanning triggered: %s", result.replan_reason)
         logger.info("Iteration %s/%s", iteration + 1, limit)
     elif result.need_replan:
         logger.warning(EXHAUSTED.format(limit=limit))
     return decision
+
+
+def _log_decision(state: Mapping[str, Any], decision: Next) -> None:
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    wanted, limit = bool(result and result.need_replan), state.get("max_replan_iterations")
+    logger.info(
+        "need_replan=%s, iteration_count=%s, max_replan_iterations=%s, decision: %s",
+        wanted, state.get("iteration_count", 0), DEFAULT_MAX_REPLANS if limit is None else limit, decision,
+    )  # fmt: skip
 
 
 EXHAUSTED = (
