@@ -179,3 +179,10 @@ def test_a_model_that_answers_badly_is_not_asked_again_by_the_retries():
     with pytest.raises(NodeFailed, match="not a valid"):
         run_pipeline("Rate the quality.", PHOTOGRAPHS / "coffee.png", services=services)
     assert len(model.calls) == 1 + QUICK.iqa.repairs
+
+
+@pytest.mark.parametrize("word", ["overexposed", "over-exposed", "over exposed"])
+def test_hyphens_do_not_hide_a_distortion(word):
+    final = run_pipeline(f"Is it {word}?", PHOTOGRAPHS / "coffee.png")
+    assert final["plan"].distortions == {"Global": ["overexposure"]}
+    assert final["summarizer_result"].final_answer.startswith("No")

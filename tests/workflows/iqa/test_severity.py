@@ -98,3 +98,13 @@ def test_every_name_can_be_assessed_and_absence_is_none(photograph):
     assert "only beside a reference" in blind.explanation
     with pytest.raises(UnknownNameError, match="fog"):
         assess("fog", features)
+
+
+def test_sentences_use_proper_words(photograph):
+    rgb = photograph("astronaut")
+    features = measure(rgb)
+    assert assess("gaussian noise", features).explanation.startswith("No gaussian noise: the standard deviation")
+    assert assess("blurs", features).explanation.startswith("No ")
+    for kind, start in (("jpeg", "JPEG compression is "), ("jpeg2000", "JPEG 2000 compression is ")):
+        made = distort(rgb, kind, 5)
+        assert assess(kind, measure(made), measure_pair(made, rgb)).explanation.startswith(start)

@@ -96,6 +96,10 @@ ALIASES: dict[str, str] = {
     "dark": "underexposure",
     "darkening": "underexposure",
     "underexposed": "underexposure",
+    "under exposed": "underexposure",
+    "under exposure": "underexposure",
+    "over exposed": "overexposure",
+    "over exposure": "overexposure",
     "too bright": "overexposure",
     "overexposed": "overexposure",
     "brightening": "overexposure",
@@ -116,6 +120,21 @@ ALIASES: dict[str, str] = {
     "pixelated": "pixelation",
 }
 """Other words -> a kind or a sub-type."""
+
+
+SPOKEN: dict[str, str] = {
+    Distortion.BLURS: "blur",
+    Distortion.SHARPNESS: "fault of sharpness",
+    Distortion.CONTRAST: "fault of contrast",
+    "jpeg": "JPEG compression",
+    "jpeg2000": "JPEG 2000 compression",
+}
+"""Canonical name -> how it is put into a sentence, where that differs."""
+
+
+def in_words(name: str) -> str:
+    """A canonical name as it is put into a sentence."""
+    return SPOKEN.get(name, name)
 
 
 def known_distortions() -> tuple[str, ...]:

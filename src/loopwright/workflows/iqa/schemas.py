@@ -183,6 +183,9 @@ class ExecutorOutput(BaseModel):
     """Every run, failed ones too."""
     notes: list[str] = Field(default_factory=list)
     """What the reader must know: an object that could not be located, a detector that abstained and why."""
+    undecided: list[str] = Field(default_factory=list)
+    """The kinds of distortion that detection could neither state nor rule out; if it is empty beside a note of an
+    abstention, that is about all of them."""
     primary_tool: str | None = None
     """The tool whose score is the answer."""
     error: str | None = None

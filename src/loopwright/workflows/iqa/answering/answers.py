@@ -15,11 +15,14 @@ from loopwright.workflows.iqa.answering.claims import (
     read_question,
 )
 from loopwright.workflows.iqa.answering.fusion import quality_score
+from loopwright.workflows.iqa.answering.numbers import held_against, in_unit, values
 from loopwright.workflows.iqa.answering.sufficiency import contradicting
 from loopwright.workflows.iqa.answering.verdicts import Facts, compare, judge
-from loopwright.workflows.iqa.distortions import Distortion, Severity
+from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words
 from loopwright.workflows.iqa.query.options import split_options
-from loopwright.workflows.iqa.query.terms import named_distortions
+from loopwright.workflows.iqa.query.reading import asks_value
+from loopwright.workflows.iqa.query.terms import named_distortions, named_tools
+from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -29,20 +32,10 @@ from loopwright.workflows.iqa.schemas import (
     QueryType,
     ReferenceMode,
     SummarizerOutput,
-    ToolLog,
 )
 
 OTHER_ANSWER = "I answer questions about image quality only."
 """The answer to a question about anything else."""
-
-SPOKEN: dict[str, str] = {
-    Distortion.BLURS: "blur",
-    Distortion.SHARPNESS: "fault of sharpness",
-    Distortion.CONTRAST: "fault of contrast",
-    "jpeg": "JPEG compression",
-    "jpeg2000": "JPEG 2000 compression",
-}
-"""Canonical name -> how it is put into a sentence, where that differs."""
 
 _HOW_STRONG = re.compile(
     r"\bhow (severe|strong|bad|much|visible|noticeable|heavy|heavily|noisy|grainy|blurry|blurred|sharp|soft|dark|bright"
@@ -70,7 +63,7 @@ def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> Summari
         return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
     facts = Facts(plan, evidence, quality_score(evidence))
     if plan.answer_mode is AnswerMode.SCORING:
-        return _scoring(facts)
+        return _scoring(query, facts)
     if plan.answer_mode is AnswerMode.MCQ:
         return _multiple_choice(query, facts)
     return _result(_explanation(query, facts), facts)
@@ -123,10 +116,13 @@ def _result(final: str, facts: Facts, *first: str) -> SummarizerOutput:
     )
 
 
-def _scoring(facts: Facts) -> SummarizerOutput:
+def _scoring(query: str, facts: Facts) -> SummarizerOutput:
+    wanted = [name for name in facts.plan.required_tools or [] if name in named_tools(query)]
+    said = values(wanted, facts) if wanted and asks_value(query) else ""
     if facts.score is None:
         return _result(UNABLE, facts)
-    result = _result(facts.score.level, facts)
+    level = facts.score.level
+    result = _result(f"{said} {_where(facts)}: {level} ({facts.score.value:.1f} of 5)." if said else level, facts)
     return result.model_copy(update={"quality_score": round(facts.score.value, 4)})
 
 
@@ -141,6 +137,8 @@ def _multiple_choice(query: str, facts: Facts) -> SummarizerOutput:
 def _explanation(query: str, facts: Facts) -> str:
     """The answer as one or two sentences."""
     topic = tuple(named_distortions(query))
+    if threshold := read_threshold(query):
+        return _yes_no(threshold, facts)
     if asks_comparison(query):
         return _comparison(query, facts)
     if _HOW_STRONG.search(query) and topic:
@@ -168,10 +166,14 @@ def _what_is_wrong(facts: Facts) -> str:
         listed = "; ".join(f"{_strength_of(item)}{_details(item, facts, number=True)}" for _, item in facts.present)
         return f"Found {where}, strongest first: {listed}."
     if facts.unanalysed:
-        listed = "; ".join(SPOKEN.get(name, name) for name in facts.unanalysed)
+        listed = "; ".join(in_words(name) for name in facts.unanalysed)
         return f"Found {where}, strongest first: {listed}. How strong was not analysed."
     if facts.covers(()):
         return f"No distortion found {where}."
+    absent = [kind.value for kind in Distortion if facts.evidence.undecided and facts.covers((kind.value,))]
+    if absent:
+        doubtful = _spoken(tuple(facts.evidence.undecided))
+        return f"No {_spoken(tuple(absent))} found {where}; it cannot be told whether there is any {doubtful}."
     named = {item.type for _, item in facts.analysed}
     if named:
         return f"No {_spoken(tuple(sorted(named)))} found {where}; nothing else was looked for."
@@ -184,6 +186,8 @@ def _yes_no(claim: Claim, facts: Facts) -> str:
     if truth is None:
         return f"{UNABLE}: nothing was measured that the question is about."
     word = "Yes" if truth > 0 else "No"
+    if isinstance(claim, Threshold):
+        return f"{word}: {held_against(claim, facts)} {where}."
     if isinstance(claim, LevelClaim) and facts.score is not None:
         found = f" Found: {_shown(facts)}." if facts.present else ""
         return f"{word}: the quality is {facts.score.level.lower()} ({facts.score.value:.1f} of 5) {where}.{found}"
@@ -216,7 +220,7 @@ def _comparison(query: str, facts: Facts) -> str:
 def _spoken(names: tuple[str, ...]) -> str:
     if Distortion.BLURS in names:  # a question about sharpness names both
         names = tuple(name for name in names if name != Distortion.SHARPNESS)
-    return " or ".join(SPOKEN.get(name, name) for name in names) or "distortion"
+    return " or ".join(in_words(name) for name in names) or "distortion"
 
 
 def _capital(sentence: str) -> str:
@@ -228,7 +232,7 @@ def _shown(facts: Facts, names: tuple[str, ...] = ()) -> str:
 
 
 def _strength_of(item: DistortionFinding) -> str:
-    return f"{item.severity.value} {SPOKEN.get(item.type, item.type)}"
+    return f"{item.severity.value} {in_words(item.type)}"
 
 
 def _details(item: DistortionFinding, facts: Facts, *, number: bool = False) -> str:
@@ -268,9 +272,9 @@ def _tool_sentences(facts: Facts) -> list[str]:
     if score is None:
         return [_no_score(facts)]
     log = next((log for log in evidence.tool_logs if log.tool == score.tool and log.score is not None), None)
-    own = f"{score.tool} measures {_raw(log)}, a score of {score.tool_score:.2f}" if log and log.raw is not None else (
-        f"{score.tool} gives a score of {score.tool_score:.2f}"
-    )  # fmt: skip
+    own = f"{score.tool} gives a score of {score.tool_score:.2f}"
+    if log and log.raw is not None:
+        own = f"{score.tool} measures {in_unit(log.tool, log.raw)}, a score of {score.tool_score:.2f}"
     sentences = [f"{own} on the scale of 1 (bad) to 5 (excellent)."]
     if overlooked := facts.overlooked:
         sentences.append(f"{score.tool} is weak at {' and '.join(overlooked)}, so the score may be too good.")
@@ -286,10 +290,6 @@ def _tool_sentences(facts: Facts) -> list[str]:
             f"{' and '.join(opposed)} {verb} {evidence.primary_tool} by more than their calibration errors."
         )
     return sentences
-
-
-def _raw(log: ToolLog) -> str:
-    return f"{log.raw:.4g}"
 
 
 def _no_score(facts: Facts) -> str:

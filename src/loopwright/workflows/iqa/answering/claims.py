@@ -9,6 +9,7 @@ from typing import Literal
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
 from loopwright.workflows.iqa.query.terms import named_distortions
+from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 
@@ -66,7 +67,7 @@ class YesNoClaim:
     """Whether it is so."""
 
 
-Claim = DistortionClaim | LevelClaim | SeverityClaim | ComparisonClaim | ToolClaim | YesNoClaim
+Claim = DistortionClaim | LevelClaim | SeverityClaim | ComparisonClaim | ToolClaim | YesNoClaim | Threshold
 """Anything that can be held against the evidence."""
 
 _CANNOT_TELL = re.compile(
@@ -160,6 +161,8 @@ def read_question(question: str) -> Claim | None:
     """
     # "Isn't it sharp?" asks whether it is sharp.
     text = re.sub(r"^(\W*(?:is|are|was|were|does|do|has|have))n't\b", r"\1", question.lower())
+    if threshold := read_threshold(text):
+        return threshold
     if asks_comparison(text) and (compared := _comparison(text, question=True)):
         return compared
     claim = _praised(text) or _distortion(text)
@@ -204,6 +207,13 @@ def read_option(option: str, question: str) -> Claim | None:
     return _distortion(text) or (SeverityClaim(strength) if strength is not None else None)
 
 
+def read_statement(clause: str) -> DistortionClaim | None:
+    """What a clause of prose states about distortions; None if it names none."""
+    text = clause.strip().lower()
+    # "A clear blur" is no clear image.
+    return _distortion(re.sub(r"\b(?:clear|detailed)\b", " ", text) if named_distortions(text) else text)
+
+
 def _severity(text: str) -> Severity | None:
     try:
         return Severity(text.strip(" .!"))
@@ -230,7 +240,8 @@ def _distortion(text: str) -> DistortionClaim | None:
         return DistortionClaim(denied, present=negated)
     names = tuple(named_distortions(text))
     if names:
-        strengths = [_severity(word) for word in re.findall(r"[a-z]+", re.sub(r"\b(low|high) contrast\b", "", text))]
+        words = re.findall(r"[a-z]+", re.sub(r"\b(low|high) contrast\b", "", text))
+        strengths = [_severity(word.removesuffix("ly")) for word in words]
         severity = next((s for s in strengths if s is not None and s is not Severity.NONE), None)
         return DistortionClaim(names, present=not negated, severity=None if negated else severity)
     return DistortionClaim((), present=not negated) if _ANY.search(text) else None

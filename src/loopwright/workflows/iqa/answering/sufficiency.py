@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from loopwright.errors import ImageError, UnknownNameError
+from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.likeness import closeness
 from loopwright.workflows.iqa.query.options import split_options
 from loopwright.workflows.iqa.query.terms import named_distortions
@@ -128,7 +129,7 @@ def missing_distortion(plan: PlannerOutput, evidence: ExecutorOutput, query: str
     asked = planned or named_distortions(split_options(query).stem)
     found = [finding.type for findings in evidence.distortion_analysis.values() for finding in findings]
     for name in dict.fromkeys(asked):
-        told = any(note.casefold().startswith(name) for note in evidence.notes)
+        told = any(note.casefold().startswith((name, in_words(name).casefold())) for note in evidence.notes)
         if not told and not any(closeness(name, other) > 0 for other in found):
             return f"No evidence for {name}: it was not analysed, and detection was off"
     return None

@@ -18,6 +18,7 @@ from loopwright.workflows.iqa.answering.claims import (
 from loopwright.workflows.iqa.answering.fusion import QualityScore, level_of
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.likeness import closeness, strength
+from loopwright.workflows.iqa.query.thresholds import Threshold
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.tools.registry import all_tools
 
@@ -51,6 +52,12 @@ class Facts:
         pairs = [(scope, item) for scope, items in self.evidence.distortion_analysis.items() for item in items]
         return sorted(pairs, key=lambda pair: -strength(pair[1]))
 
+    def value(self, tool: str | None = None) -> float | None:
+        """A tool's own value, in its own unit; without a tool, the quality, 1 to 5. None if it was not measured."""
+        if tool is None:
+            return None if self.score is None else self.score.value
+        return next((log.raw for log in self.evidence.tool_logs if log.tool == tool and log.raw is not None), None)
+
     @cached_property
     def present(self) -> list[tuple[str, DistortionFinding]]:
         """Those that are there, strongest first."""
@@ -83,10 +90,17 @@ class Facts:
         Args:
             names: Canonical names; none stands for every distortion.
         """
-        if self.plan.plan.distortion_detection and self.evidence.distortion_set and not self.abstained:
-            return True
         wanted = kind_names(names)
+        if self.plan.plan.distortion_detection and self.evidence.distortion_set and not self._open(wanted):
+            return True
         return bool(names) and any(item.type in wanted or kind_of(item.type) in wanted for _, item in self.analysed)
+
+    def _open(self, names: frozenset[str]) -> bool:
+        """Whether detection left some of these names undecided; an abstention that names no kinds is about them all."""
+        undecided = self.evidence.undecided
+        if not undecided:
+            return self.abstained
+        return not names or any(kind_of(name) in undecided for name in names)
 
     def matching(self, names: tuple[str, ...]) -> list[tuple[float, DistortionFinding]]:
         """The present findings that speak about some names, each with how closely it does (0..1], best first.
@@ -135,6 +149,9 @@ def judge(claim: Claim, facts: Facts, topic: tuple[str, ...] = (), *, nearest: b
             return None if relation is None else float(relation == claim.image_is)
         case ToolClaim():
             return _tool(claim, facts)
+        case Threshold():
+            value = facts.value(claim.tool)
+            return None if value is None else float(claim.holds(value))
         case YesNoClaim():
             return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
 from loopwright.workflows.iqa.measuring.detection import SURE, Detection
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.measuring.likeness import SAME_THING, closeness, strength
@@ -63,7 +63,7 @@ def _stated(name: str, detection: Detection) -> DistortionFinding | None:
 def _measured(name: str, detection: Detection, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
     finding = assess(name, features, pair, confidence=UNSTATED)
     if pair is None and features.edge_tiles == 0 and kind_of(name) in (Distortion.BLURS, Distortion.SHARPNESS):
-        said = f"{name[0].upper()}{name[1:]}: without a single clear edge, sharpness cannot be judged"
+        said = f"{_subject(name)}: without a single clear edge, sharpness cannot be judged"
         return finding.model_copy(update={"severity": Severity.NONE, "explanation": said, "measured": {}})
     if finding.severity is Severity.NONE:
         return finding.model_copy(update={"confidence": 1 - UNSTATED})
@@ -72,8 +72,13 @@ def _measured(name: str, detection: Detection, features: ImageFeatures, pair: Pa
     explained_otherwise = known or any(found.confidence >= SURE for found in detection.findings)
     if finding.severity >= Severity.MODERATE and not explained_otherwise:
         return finding
-    other = f"; what was measured is put down to {detection.findings[0].type}" if detection.findings else ""
+    other = f"; what was measured is put down to {in_words(detection.findings[0].type)}" if detection.findings else ""
     value = finding.measured["value"]
-    said = f"{name[0].upper()}{name[1:]}: not found; the number for it, {value:.3g}, does not suffice{other}."
+    said = f"{_subject(name)} was not found: the number for it, {value:.3g}, does not suffice{other}."
     changes = {"severity": Severity.NONE, "confidence": 1 - UNSTATED, "explanation": said}
     return finding.model_copy(update=changes)
+
+
+def _subject(name: str) -> str:
+    words = in_words(name)
+    return words[0].upper() + words[1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.measuring.detection_blind import blind_candidates, doubt
+from loopwright.workflows.iqa.measuring.detection_blind import Doubt, blind_candidates, doubts, unmeasured
 from loopwright.workflows.iqa.measuring.detection_paired import paired_candidates, unexplained
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.measuring.severity import assess
@@ -23,6 +23,8 @@ class Detection:
     """Strongest first; empty for a clean image."""
     abstained: str | None = None
     """Why it could not tell, in words; None for an image that is clean or whose distortion is stated."""
+    doubts: list[Doubt] = field(default_factory=list[Doubt])
+    """What it could neither state nor rule out, beside a sure finding too; empty if it abstained on all kinds."""
 
     @property
     def main(self) -> DistortionFinding | None:
@@ -54,4 +56,8 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
         return Detection(findings, None if findings else unexplained(pair))
     findings.sort(key=lambda finding: -finding.confidence * finding.severity.rank)
     sure = any(finding.confidence >= SURE for finding in findings)
-    return Detection(findings, None if sure else doubt(features, findings))
+    if sure:
+        return Detection(findings, None, unmeasured(features, findings))
+    open_ = doubts(features, findings)
+    reasons = "; ".join(item.why for item in open_)
+    return Detection(findings, f"without a reference it cannot be told: {reasons}" if open_ else None, open_)

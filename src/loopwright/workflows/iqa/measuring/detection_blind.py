@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.features import ImageFeatures
+from loopwright.workflows.iqa.measuring.severity import is_veiled
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 REPEATED = 1.6
@@ -52,6 +54,10 @@ TINTED = 26.0
 CLIPPED = 0.15
 """Share of clipped pixels from which a bright image is overexposed rather than bright."""
 
+VEIL_CONFIDENCE = 0.5
+"""Confidence in blur where no edge is left to measure: likely in a photograph, but never certain."""
+_SOFTNESS = (Distortion.BLURS, Distortion.SHARPNESS)
+
 
 class Sign(NamedTuple):
     """A type and how much its sign can be trusted."""
@@ -81,24 +87,51 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     return [*found, *_tone(features, clean=not found)]
 
 
-def doubt(features: ImageFeatures, findings: list[DistortionFinding]) -> str | None:
-    """Why no type is stated, where the image is unusual enough to wonder; None for an image that looks clean."""
-    reasons = [f"{finding.type} is only a guess ({finding.confidence:.0%})" for finding in findings]
-    if features.mean_luma < 60:
-        reasons.append(f"a mean luma of {features.mean_luma:.0f} may be underexposure or a dark scene")
-    elif features.mean_luma > 190:
-        reasons.append(f"a mean luma of {features.mean_luma:.0f} may be overexposure or a bright scene")
-    if features.contrast_range < 120:
-        reasons.append(f"a luma range of {features.contrast_range:.0f} may be low contrast or a soft scene")
+class Doubt(NamedTuple):
+    """What can be neither stated nor ruled out."""
+
+    kinds: tuple[Distortion, ...]
+    """The kinds of distortion that it is about."""
+    why: str
+    """The sign that a scene could bring about as well, or what cannot be measured."""
+
+
+def unmeasured(features: ImageFeatures, findings: list[DistortionFinding]) -> list[Doubt]:
+    """What no finding of another kind can settle: sharpness where there is nothing to judge it by."""
+    if features.edge_tiles > 0 or any(kind_of(finding.type) is Distortion.BLURS for finding in findings):
+        return []
+    return [Doubt(_SOFTNESS, "without a single clear edge, sharpness cannot be judged")]
+
+
+def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[Doubt]:
+    """Why no type is stated, where the image is unusual enough to wonder; none for an image that looks clean."""
+    reasons = [
+        Doubt(_guessed(finding.type), f"{finding.type} is only a guess ({finding.confidence:.0%})")
+        for finding in findings
+    ]
+    luma, spread, tint = features.mean_luma, features.contrast_range, features.cast
+    signs: list[tuple[Distortion, str]] = []
+    if luma < 60:
+        signs.append((Distortion.BRIGHTNESS, f"a mean luma of {luma:.0f} may be underexposure or a dark scene"))
+    elif luma > 190:
+        signs.append((Distortion.BRIGHTNESS, f"a mean luma of {luma:.0f} may be overexposure or a bright scene"))
+    if spread < 120:
+        signs.append((Distortion.CONTRAST, f"a luma range of {spread:.0f} may be low contrast or a soft scene"))
     if features.chroma < 1:
-        reasons.append("without any colour it may be desaturated or a black-and-white photograph")
+        signs.append((Distortion.COLOR, "without any colour it may be desaturated or a black-and-white photograph"))
     elif features.chroma < 5:
-        reasons.append(f"a mean chroma of {features.chroma:.1f} may be desaturation or a grey scene")
-    if features.cast > 15:
-        reasons.append(f"a common tint of {features.cast:.0f} CIELAB units may be a colour cast or coloured light")
-    if features.edge_tiles == 0:
-        reasons.append("without a single clear edge, sharpness cannot be judged")
-    return f"without a reference it cannot be told: {'; '.join(reasons)}" if reasons else None
+        signs.append((Distortion.COLOR, f"a mean chroma of {features.chroma:.1f} may be desaturation or a grey scene"))
+    if tint > 15:
+        signs.append(
+            (Distortion.COLOR, f"a common tint of {tint:.0f} CIELAB units may be a colour cast or coloured light")
+        )
+    reasons += [Doubt((kind,), why) for kind, why in signs]
+    return reasons + unmeasured(features, findings)
+
+
+def _guessed(name: str) -> tuple[Distortion, ...]:
+    """The kinds that a guess leaves open: what a wavelet coder leaves may be blur as well."""
+    return (kind_of(name), *_SOFTNESS) if name == "jpeg2000" else (kind_of(name),)
 
 
 def _specks(features: ImageFeatures) -> list[Sign]:
@@ -137,6 +170,10 @@ def _jpeg(features: ImageFeatures) -> list[Sign]:
 
 def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
     """Motion blur, round blur, or what a wavelet coder leaves; after a JPEG coder only round blur can be told."""
+    veiled = is_veiled(features)
+    if features.edge_tiles == 0:
+        why = "no edge is left in an image with content; fog and pools of soft light look the same"
+        return [Sign("gaussian blur", VEIL_CONFIDENCE, why)] if veiled else []
     spread = features.edge_sigma_weak / max(features.edge_sigma_strong, 0.1)
     if features.motion_anisotropy > DIRECTED and not coded and spread < WIPED:
         confidence = 0.45 + 0.5 * (features.motion_anisotropy - DIRECTED)
@@ -146,7 +183,7 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
             return [Sign("motion blur", min(0.9, confidence), f"along {features.motion_direction:.0f} degrees")]
     if features.fine_detail_gap < NO_FINE_DETAIL:
         return []
-    if spread > WIPED:
+    if spread > WIPED and not veiled:
         sharp = features.edge_sigma < NO_SHARP_TILE or features.edge_sigma_typical < 0.6
         if coded or sharp or spread > SHARP_SUBJECT or features.jpeg_evidence >= JPEG_EVIDENCE:
             return []

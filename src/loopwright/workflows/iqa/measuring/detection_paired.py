@@ -16,6 +16,8 @@ POINT_SHARE = 0.4
 POINT_SHIFT = 4.0
 """Shift of the mean from which brightness is a cause even under heavy noise, grey levels; neither noise nor blur
 shift it."""
+NO_DETAIL = 0.05
+"""Gain of fine detail below which nothing is left of it; a tone curve keeps it above 0.9."""
 BLUR_SHARE = 0.86
 """Filter share from which the filter alone is the cause; JPEG 2000 stays below 0.85, blur above 0.9."""
 ROUND_BLUR = 0.55
@@ -72,7 +74,7 @@ def paired_candidates(pair: PairFeatures) -> list[Candidate]:
     """
     if pair.rms_error < SAME_RMS:
         return []
-    found = [*_point(pair), *_specks(pair)]
+    found = [*_washed_out(pair), *_point(pair), *_specks(pair)]
     if not _done_by_levels(found, pair):
         found += _structure(pair)
     total = max(pair.rms_error**2, sum(item.weight**2 for item in found))
@@ -113,6 +115,13 @@ def _point(pair: PairFeatures) -> list[Candidate]:
     confidence = 0.6 + 0.38 * (1 - second / max(sizes[name], 1e-9)) * pair.point_share
     why = f"{share}, and of these it changes most ({sizes[name]:.3g} grey levels, the next {second:.3g})"
     return [Candidate(name, max(sizes[name], rms), min(0.98, confidence), why)]
+
+
+def _washed_out(pair: PairFeatures) -> list[Candidate]:
+    """Blur so strong that pixel by pixel it looks like a loss of contrast, which would keep the fine detail."""
+    if pair.point_share < POINT_SHARE or pair.contrast_gain > 1 or pair.detail_gain > NO_DETAIL:
+        return []
+    return [Candidate("gaussian blur", pair.rms_error, 0.8, f"a gain of {pair.detail_gain:.2f} for fine detail")]
 
 
 def _brightness(pair: PairFeatures) -> str:

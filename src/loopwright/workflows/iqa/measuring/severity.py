@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, parse_distortion
+from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, in_words, parse_distortion
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.measuring.features.model import finite
 from loopwright.workflows.iqa.schemas import DistortionFinding
@@ -21,6 +21,14 @@ from loopwright.workflows.iqa.schemas import DistortionFinding
 F = TypeVar("F", ImageFeatures, PairFeatures)
 Bounds = tuple[float, float, float, float]
 """Where slight, moderate, severe and extreme begin; falling bounds mean that a smaller number is worse."""
+
+NATURAL_SIDE = 256
+"""Shorter side from which the absence of every edge says something, pixels; a small crop may lie within a wall."""
+CONTENT = 6.0
+"""`tone_variation` from which there is content. Of 4,800 quarters of real photographs, 33 have no edge: skies, walls
+and backgrounds with at most 4.0. Photographs blurred by 20 pixels have 10 to 37, pure textures 4."""
+VEILED = 8.0
+"""`least_blur` from which nothing is sharp: 15 to 27 pixels after a blur by 20, below 6 in 99 % of photographs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,12 @@ def severity_of(value: float, bounds: Bounds) -> Severity:
     rising = bounds[0] < bounds[3]
     reached = sum(value >= bound if rising else value <= bound for bound in bounds)
     return list(Severity)[reached]
+
+
+def is_veiled(features: ImageFeatures) -> bool:
+    """Whether an image has content, more than a sky or a wall, and yet no slope that a sharp thing would show."""
+    large = min(features.width, features.height) >= NATURAL_SIDE
+    return large and features.tone_variation > CONTENT and features.least_blur > VEILED
 
 
 def assess(
@@ -95,7 +109,7 @@ def _assess_kind(
     if kind is Distortion.COLOR and pair is not None:
         value, gauge = pair.channel_shift if pair.channel_shift_rms > 0 else 0.0, CHANNEL_SHIFT
         if (severity := severity_of(value, gauge.bounds)) is not Severity.NONE:
-            sentence = _sentence("color fringes", severity, value, gauge, with_reference=True, why=why)
+            sentence = _sentence("color fringing", severity, value, gauge, with_reference=True, why=why)
             measured = finite({"value": value, "channel_shift_rms": pair.channel_shift_rms})
             return DistortionFinding(
                 type=kind, severity=severity, confidence=confidence, explanation=sentence, measured=measured
@@ -110,6 +124,8 @@ def _read(
 ) -> tuple[float, Gauge[ImageFeatures] | Gauge[PairFeatures]]:
     if pair is not None and name in PAIRED:
         return PAIRED[name].read(pair), PAIRED[name]
+    if name in ("gaussian blur", "lens blur") and features.edge_tiles == 0 and is_veiled(features):
+        return _VEIL.read(features), _VEIL
     if name not in BLIND:
         return math.nan, NOT_WITHOUT_REFERENCE
     return BLIND[name].read(features), BLIND[name]
@@ -124,7 +140,8 @@ def _sentence(
     with_reference: bool,
     why: str,
 ) -> str:
-    subject = name[0].upper() + name[1:]
+    words = in_words(name)
+    subject = words[0].upper() + words[1:]
     if math.isnan(value):
         return f"{subject} cannot be measured here: {gauge.label}."
     unit = f" {gauge.unit}" if gauge.unit else ""
@@ -133,7 +150,8 @@ def _sentence(
     bound = gauge.bounds[max(0, severity.rank - 1)]
     start = f"{'slight' if severity is Severity.NONE else severity.value} starts at {bound:g} {direction}"
     reason = f"; {why}" if why else ""
-    return f"{subject} is {severity.value}: {gauge.label} is {value:.3g}{unit}, {source} ({start}){reason}."
+    head = f"No {words}" if severity is Severity.NONE else f"{subject} is {severity.value}"
+    return f"{head}: {gauge.label} is {value:.3g}{unit}, {source} ({start}){reason}."
 
 
 NOT_WITHOUT_REFERENCE: Gauge[ImageFeatures] = Gauge(
@@ -146,6 +164,10 @@ CHANNEL_SHIFT: Gauge[PairFeatures] = Gauge(
 _BLUR: Gauge[ImageFeatures] = Gauge(
     "the standard deviation of the strongest edges", "pixels", lambda f: f.edge_sigma_strong,
     (0.9, 1.3, 2.0, 3.4), ("edge_sigma", "edge_sigma_typical", "edge_sigma_weak", "fine_detail_gap"),
+)  # fmt: skip
+_VEIL: Gauge[ImageFeatures] = Gauge(
+    "the standard deviation of a blur that leaves no steeper slope", "pixels", lambda f: f.least_blur,
+    (0.9, 1.3, 2.0, 3.4), ("steepest_slope", "tone_variation"),
 )  # fmt: skip
 _NOISE: Gauge[ImageFeatures] = Gauge(
     "the standard deviation of the noise in flat areas", "grey levels", lambda f: f.noise_sigma,

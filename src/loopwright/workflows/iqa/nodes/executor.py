@@ -151,6 +151,8 @@ class _Execution:
         self.notes.extend(self.subject.notes)
         evidence = ExecutorOutput()
         found = self._attempt("detection", self._detect) if flags.distortion_detection else None
+        if found is not None:
+            evidence.undecided = [*dict.fromkeys(kind.value for doubt in self.detection.doubts for kind in doubt.kinds)]
         names = self._named() if found is None else list(dict.fromkeys([*self._named(), *found]))
         # Where detection failed, what the plan only names must not pass for what was detected.
         if found is not None or (names and not flags.distortion_detection):
@@ -186,6 +188,8 @@ class _Execution:
     def _detect(self) -> list[str]:
         if self.detection.abstained:
             self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        else:
+            self.notes.extend(f"Not measured: {doubt.why}" for doubt in self.detection.doubts)
         return [finding.type for finding in self.detection.findings]
 
     def _analyse(self, names: list[str]) -> list[DistortionFinding]:

@@ -13,6 +13,7 @@ from loopwright.errors import UnknownNameError
 from loopwright.models import PromptLibrary, ask
 from loopwright.workflows.iqa.answering.answers import UNABLE, answer, reasoning, used_evidence
 from loopwright.workflows.iqa.answering.choices import parse_choice
+from loopwright.workflows.iqa.answering.contradictions import contradictions
 from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answering.sufficiency import missing_evidence, without_iteration
 from loopwright.workflows.iqa.answering.verdicts import Facts
@@ -146,6 +147,9 @@ def _by_model(
     opinion = reply.level_probabilities.by_level() if reply.level_probabilities else None
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
     final, said, value = reply.final_answer, reply.quality_reasoning, None
+    against = contradictions(final, query, facts)
+    if against:
+        said = f"{said if said[-1] in '.!?' else f'{said}.'} The measurements say: {'; '.join(against)}."
     if plan.answer_mode is AnswerMode.SCORING and scored.score is not None:
         # The level and the number are one answer; how sure a model is of another level, its probabilities say.
         value = round(scored.score.value, 4)
@@ -157,7 +161,12 @@ def _by_model(
         quality_reasoning=said,
         need_replan=reply.need_replan,
         replan_reason=reply.replan_reason if reply.need_replan else None,
-        used_evidence={**used_evidence(scored), "model_answer": reply.final_answer, "prompt": prompt.digest},
+        used_evidence={
+            **used_evidence(scored),
+            "model_answer": reply.final_answer,
+            "prompt": prompt.digest,
+            "the measurements say": against or None,
+        },
         quality_score=value,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NoReturn
 
 from loopwright.errors import PlannerError
 
@@ -83,6 +84,8 @@ def _list_of(query: str, marks: list[re.Match[str]]) -> list[re.Match[str]]:
     for mark in marks:
         letter = _letter(mark)
         if not found or (len(found) == 1 and letter == "A"):
+            if found and _is_option(query[found[0].end() : mark.start()]):
+                _refuse(letter, query[found[0].end() : mark.start()])
             found = [mark] if letter == "A" else []
             continue
         step = ord(letter) - ord(_letter(found[-1]))
@@ -91,14 +94,22 @@ def _list_of(query: str, marks: list[re.Match[str]]) -> list[re.Match[str]]:
         elif len(found) > 1:
             between = query[found[-1].end() : mark.start()]
             if step == 0 and _clean(between) and not _NEW_SENTENCE.search(between.strip()):
-                raise PlannerError(
-                    f"the query lists two options {letter}: {_clean(between)[:60]!r} and another; "
-                    "give each option a letter of its own"
-                )
+                _refuse(letter, between)
             break
         else:
             found = []
     return found
+
+
+def _is_option(text: str) -> bool:
+    """Whether what stands between two marks "A" is an option, and not the rest of a sentence before the list."""
+    return bool(_clean(text)) and not re.search(r"[.?!:\n]", text.strip())
+
+
+def _refuse(letter: str, text: str) -> NoReturn:
+    raise PlannerError(
+        f"the query lists two options {letter}: {_clean(text)[:60]!r} and another; give each option a letter of its own"
+    )
 
 
 def _letter(mark: re.Match[str]) -> str:

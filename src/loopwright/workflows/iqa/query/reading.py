@@ -13,11 +13,13 @@ from loopwright.errors import PlannerError
 from loopwright.workflows.iqa.query.options import parse_options, split_options
 from loopwright.workflows.iqa.query.scope import query_scope
 from loopwright.workflows.iqa.query.terms import named_distortions, named_tools, spoken
+from loopwright.workflows.iqa.query.thresholds import read_threshold
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, QueryType
 
 __all__ = [
     "MAX_QUERY",
     "QueryReading",
+    "asks_value",
     "named_distortions",
     "named_tools",
     "parse_options",
@@ -60,6 +62,7 @@ _EXPLANATION = re.compile(
     r"|what (?:is|are|'s) (?:causing|the (?:cause|reason|problem|issue))"
     r"|what(?: is|'s|s)? (?:\w+ )?(?:wrong|causes|makes))\b"
 )
+_GRADE = re.compile(r"\b(?:quality|rate|rating|grade|mos|how (?:good|bad|poor))\b")
 _ADJECTIVES = (
     r"(?:(?:the|this|that|its|my|of|overall|general|image|images?'s|photo|photo's|picture|picture's|perceptual|perceived"
     r"|visual|technical|current) )*"
@@ -74,7 +77,9 @@ _SCORING = re.compile(
     rf"|\bhow (?:is|high is|low is|would you describe) {_ADJECTIVES}quality\b"
     rf"|^{_ADJECTIVES}quality(?: (?:of|in) [^?]*)?\W*$"
 )
-_MEASURE = re.compile(r"^(?:what(?:'s|s| is)|compute|calculate|measure|run|use|give|get|report|show|how high is)\b")
+_MEASURE = re.compile(
+    r"^(?:what(?:'s|s| is| are)|compute|calculate|measure|run|use|give|get|report|show|how high is)\b"
+)
 
 # Any of these words makes a text a question about quality, or at least about the image.
 _ABOUT_QUALITY = re.compile(
@@ -150,6 +155,12 @@ def read_query(query: str) -> QueryReading:
     )
 
 
+def asks_value(stem: str) -> bool:
+    """Whether a question asks for a tool's own value ("What is the PSNR?"), not for a grade by it ("Rate by PSNR")."""
+    text = spoken(stem)
+    return bool(_MEASURE.search(text)) and not _GRADE.search(text) and bool(named_tools(stem))
+
+
 def parse_region(query: str) -> Box | None:
     """The region that a query gives in numbers, as in "region 10,20,100,80".
 
@@ -180,7 +191,7 @@ def _answer_mode(stem: str, options: dict[str, str], tools: list[str]) -> Answer
     """Options make a choice; a wish for a grade or for a tool's value makes a score; all else is explained."""
     if options:
         return AnswerMode.MCQ
-    if _EXPLANATION.search(stem):
+    if _EXPLANATION.search(stem) or read_threshold(stem):
         return AnswerMode.EXPLANATION
     if _SCORING.search(stem) or (tools and _MEASURE.search(stem)):
         return AnswerMode.SCORING

@@ -36,6 +36,8 @@ class Tool:
     """The function: ``compute(image, reference)``, or ``compute(image)`` without a reference, on uint8 RGB arrays."""
     source: str
     """Where the formula was published."""
+    unit: str = dataclasses.field(default="", kw_only=True)
+    """Unit of its raw value, or nothing."""
     primary: bool
     """Whether its score is the answer when nothing speaks for another tool; one per reference mode."""
 
@@ -103,6 +105,7 @@ _TOOLS = (
         cost_ms=0.02,
         compute=psnr,
         source="10 log10(255^2 / mean squared error) over the three channels",
+        unit="dB",
         primary=False,
     ),
     Tool(

@@ -84,6 +84,11 @@ class ImageFeatures:
     """1st percentile of luma, grey levels."""
     bright_point: float
     """99th percentile of luma, grey levels."""
+    tone_variation: float
+    """Standard deviation of luma, averaged over a grid of 64 x 64, about the quadratic surface that fits it best, grey
+    levels: what is left of the content where a sky or a wall shows only a gradient."""
+    steepest_slope: float
+    """99.9th percentile of the gradient of luma, grey levels per pixel."""
     cast_a: float
     """Green (-) to red (+) shift that the highlights and the mean share, CIELAB units."""
     cast_b: float
@@ -97,6 +102,11 @@ class ImageFeatures:
     def contrast_range(self) -> float:
         """From the 1st to the 99th percentile of luma, grey levels."""
         return self.bright_point - self.dark_point
+
+    @property
+    def least_blur(self) -> float:
+        """Blur that gives a step over the `contrast_range` the `steepest_slope`: standard deviation, pixels."""
+        return self.contrast_range / (math.sqrt(2 * math.pi) * max(self.steepest_slope, 0.01))
 
     @property
     def cast(self) -> float:

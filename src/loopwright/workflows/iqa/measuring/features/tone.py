@@ -8,7 +8,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.workflows.iqa.measuring.features.edges import CREST, gradient
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import area_mean
 
 
 class Tone(NamedTuple):
@@ -20,6 +22,8 @@ class Tone(NamedTuple):
     mean_luma: float
     dark_point: float
     bright_point: float
+    tone_variation: float
+    steepest_slope: float
     cast_a: float
     cast_b: float
     chroma: float
@@ -56,10 +60,20 @@ def tone(rgb: Rgb, plane: Plane) -> Tone:
         mean_luma=float(plane.mean()),
         dark_point=float(dark),
         bright_point=float(bright),
+        tone_variation=_variation(plane),
+        steepest_slope=float(np.quantile(np.hypot(*gradient(plane, CREST)), 0.999)),
         cast_a=cast_a,
         cast_b=cast_b,
         chroma=float(np.hypot(image[..., 1], image[..., 2]).mean()),
     )
+
+
+def _variation(plane: Plane) -> float:
+    """What a quadratic surface leaves of the luma, once that is reduced to 64 x 64."""
+    small = area_mean(plane, (64, 64)).astype(np.float64).ravel()
+    v, u = (axis.ravel() for axis in np.mgrid[-1:1:64j, -1:1:64j])
+    surface = np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], axis=1)
+    return float((small - surface @ np.linalg.lstsq(surface, small, rcond=None)[0]).std())
 
 
 def _cast(image: NDArray[np.float32]) -> tuple[float, float]:

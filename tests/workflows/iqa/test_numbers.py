@@ -1,0 +1,89 @@
+"""Questions about numbers: a threshold of the score, a tool's own value; and two options of one letter."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image
+from skimage.metrics import peak_signal_noise_ratio
+
+from loopwright.errors import PlannerError
+from loopwright.workflows.iqa import run_pipeline
+from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.query.options import parse_options
+from loopwright.workflows.iqa.query.reading import read_query
+from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory, photograph):
+    place = tmp_path_factory.mktemp("pair")
+    rgb = photograph("astronaut")
+    made = distort(rgb, "gaussian noise", 4)
+    Image.fromarray(rgb).save(place / "reference.png")
+    Image.fromarray(made).save(place / "image.png")
+    return place / "image.png", place / "reference.png", peak_signal_noise_ratio(rgb, made)
+
+
+@pytest.mark.parametrize(
+    ("question", "threshold"),
+    [
+        ("Quality above 3?", Threshold(3, True)),
+        ("Is the overall quality at least 3.5 out of 5?", Threshold(3.5, True, True)),
+        ("Is the quality >= 4/5?", Threshold(4, True, True)),
+        ("Is the score below 2?", Threshold(2, False)),
+        ("Is the quality not above 3?", Threshold(3, False, True)),
+        ("Is the quality better than 3?", Threshold(3, True)),
+        ("Is the PSNR above 30 dB?", Threshold(30, True, False, "PSNR")),
+        ("Is the NIQE score under 4?", Threshold(4, False, False, "NIQE")),
+        ("Use MDSI: is the quality above 3?", Threshold(3, True)),
+        ("Is the quality above 70?", None),
+        ("Is the noise above 3?", None),
+        ("Is the JPEG quality above 3?", None),
+        ("What quality is above 3?", None),
+        ("Is it blurry?", None),
+    ],
+)
+def test_thresholds(question, threshold):
+    assert read_threshold(question) == threshold
+
+
+def test_the_score_is_held_against_the_number(pair):
+    image, reference, _ = pair
+    score = run_pipeline("Rate it", image, reference)["summarizer_result"].quality_score
+    for query, word in ((f"Quality above {score - 0.2:.2f}?", "Yes"), (f"Quality above {score + 0.2:.2f}?", "No")):
+        said = run_pipeline(query, image, reference)["summarizer_result"].final_answer
+        assert said.startswith(f"{word}: the quality is ")
+        assert f"({score:.2f} of 5)" in said
+    choice = f"Is the quality above {score + 0.2:.2f}? A. Yes B. No"
+    assert run_pipeline(choice, image, reference)["summarizer_result"].final_answer == "B"
+
+
+def test_a_tools_own_value_comes_first_with_its_unit(pair):
+    image, reference, psnr = pair
+    result = run_pipeline("What is the PSNR?", image, reference)["summarizer_result"]
+    assert result.final_answer.startswith(f"PSNR is {psnr:.4g} dB in the whole image: ")
+    assert f"({result.quality_score:.1f} of 5)" in result.final_answer
+    both = run_pipeline("What are PSNR and SSIM?", image, reference)["summarizer_result"].final_answer
+    assert both.startswith(f"PSNR is {psnr:.4g} dB, SSIM is 0.")
+    rated = run_pipeline("Rate the quality with PSNR", image, reference)["summarizer_result"].final_answer
+    assert rated in ("Bad", "Poor", "Fair", "Good", "Excellent")
+
+
+def test_a_tools_own_value_is_held_against_the_number(pair):
+    image, reference, psnr = pair
+    said = run_pipeline("Is the PSNR above 60?", image, reference)["summarizer_result"].final_answer
+    assert said.startswith(f"No: PSNR is {psnr:.4g} dB, below 60")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["Which? A. blur A. noise", "Which?\nA. blur\nA. noise\nB. jpeg", "(A) blur (A) noise", "A) blur B) noise B) jpeg"],
+)
+def test_one_letter_for_two_options_is_a_clear_error_of_one_line(query):
+    with pytest.raises(PlannerError, match="give each option a letter of its own") as error:
+        read_query(query)
+    assert "\n" not in str(error.value)
+
+
+def test_a_letter_before_the_list_is_no_option():
+    assert parse_options("From camera A. Which is it? A. blur B. noise") == {"A": "blur", "B": "noise"}
