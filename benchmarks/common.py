@@ -8,7 +8,7 @@ import platform
 import re
 import statistics
 import time
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,16 +47,20 @@ def machine() -> str:
     return f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
 
 
-def arguments(description: str | None, repetitions: int) -> Namespace:
-    """The command line that every benchmark has."""
+def write(title: str, section: str) -> None:
+    """Put a section into the results, in place of its older self."""
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.is_file() else "# Measured results"
+    text = re.sub(rf"\n*## {title}\n.*?(?=\n## |\Z)", "", text, flags=re.DOTALL).rstrip("\n")
+    RESULTS.write_text(f"{text}\n\n## {title}\n\n{section}\n", encoding="utf-8")
+
+
+def main(title: str, description: str | None, repetitions: int, report: Callable[[int], str]) -> None:
+    """The command line that every benchmark has: measure, print, and write if asked to."""
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
     parser.add_argument("--repetitions", type=int, default=repetitions)
-    return parser.parse_args()
-
-
-def write(title: str, section: str) -> None:
-    """Put a section into the results, in place of its older self."""
-    text = RESULTS.read_text(encoding="utf-8") if RESULTS.is_file() else "# Measured results\n"
-    text = re.sub(rf"\n*## {title}\n.*?(?=\n## |\Z)", "", text, flags=re.DOTALL).rstrip("\n")
-    RESULTS.write_text(f"{text}\n\n## {title}\n\n{section}\n", encoding="utf-8")
+    given = parser.parse_args()
+    section = report(given.repetitions)
+    print(section)
+    if given.write:
+        write(title, section)

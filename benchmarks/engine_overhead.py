@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-from common import Variant, arguments, machine, measure, write
+from common import Variant, machine, main, measure
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
@@ -131,14 +131,5 @@ def report(repetitions: int = REPETITIONS) -> str:
     return "\n".join(rows)
 
 
-def main() -> None:
-    """Run from the command line."""
-    given = arguments(__doc__, REPETITIONS)
-    section = report(given.repetitions)
-    print(section)
-    if given.write:
-        write(TITLE, section)
-
-
 if __name__ == "__main__":
-    main()
+    main(TITLE, __doc__, REPETITIONS, report)

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 import cv2
 import numpy as np
-from common import Variant, arguments, machine, measure, write
+from common import Variant, machine, main, measure
 from skimage import data
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
@@ -56,14 +56,5 @@ def report(repetitions: int = REPETITIONS) -> str:
     )
 
 
-def main() -> None:
-    """Run from the command line."""
-    given = arguments(__doc__, REPETITIONS)
-    section = report(given.repetitions)
-    print(section)
-    if given.write:
-        write(TITLE, section)
-
-
 if __name__ == "__main__":
-    main()
+    main(TITLE, __doc__, REPETITIONS, report)
