@@ -73,9 +73,11 @@ def _as_json(topology: Any, certificate: Any) -> str:
 def _describe(topology: Any, certificate: Any) -> None:
     from rich.console import Console
 
+    from loopwright.engine.diagram import shown_nodes
+
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]{topology.name}[/]")
-    nodes = [node for node in topology.nodes if not node.startswith(("loop.", "__"))]
+    _start, *nodes, _end = shown_nodes(topology)
     console.print(f"  nodes        {', '.join(nodes)}")
     for loop in topology.loops:
         back = ", ".join("the end" if route == "__end__" else route for route in loop.exhausted)

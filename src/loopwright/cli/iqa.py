@@ -101,10 +101,11 @@ def _plain(state: dict[str, Any]) -> dict[str, Any]:
 def path_taken(events: Sequence[RunEvent]) -> str:
     """The nodes that ran, in order, with the passes of the loop marked."""
     from loopwright.engine.events import LoopDecided, NodeStarted
+    from loopwright.engine.gate import is_engine_node
 
     steps: list[str] = []
     for event in events:
-        if isinstance(event, NodeStarted) and not event.node.startswith(("loop.", "__")):
+        if isinstance(event, NodeStarted) and not is_engine_node(event.node):
             steps.append(event.node)
         elif isinstance(event, LoopDecided):
             shown = f"{event.spent}/{event.limit}" if event.decision == "granted" else event.decision

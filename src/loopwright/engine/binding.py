@@ -17,7 +17,6 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, create_model
 
 from loopwright.engine.gate import (
-    ENGINE_NODES,
     LEDGER,
     NEW_RUN_NODE,
     REQUESTS,
@@ -27,6 +26,7 @@ from loopwright.engine.gate import (
     GateState,
     NewRun,
     StopReasons,
+    is_engine_node,
     last_write,
     merge_ledger,
     merge_requests,
@@ -57,8 +57,7 @@ def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
 
     Raises:
         LoopDeclarationError: If a loop names an unknown node, state key or scope, an edge that is not there, or shares
-        what
-            only one loop may have.
+            what only one loop may have.
     """
     bound = copy_builder(builder)
     bound.loops = tuple(loops)
@@ -70,18 +69,16 @@ def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
         _add_node(bound, loop.gate, Gate(loop, view), destinations)
         for source in loop.sources:
             _redirect(bound, loop, source, _entrance(bound, loop, source))
-    if (
-        bound.loops
-    ):  # a second task beside the entry makes LangGraph start threads, so only where there are books to clear
+    # A second task beside the entry makes LangGraph start threads, so only where there are books to clear.
+    if bound.loops:
         _add_node(bound, NEW_RUN_NODE, NewRun(bound.loops))
         bound.add_edge(START, NEW_RUN_NODE)
     return bound
 
 
 def _add_node(bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = ()) -> None:
-    schema: Any = (
-        GateState  # not among the kinds of class that LangGraph's annotation lists, and taken by it all the same
-    )
+    # A dict's subclass is not among the kinds of class that LangGraph's annotation lists; it takes it all the same.
+    schema: Any = GateState
     bound.add_node(name, node, input_schema=schema, destinations=destinations)
 
 
@@ -277,7 +274,7 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str, entrance: s
     found = False
     for name, branch in bound.branches.get(source, {}).items():
         # A router without a path map may return any node's name: then every name is its own label.
-        ends = branch.ends or {node: node for node in (*bound.nodes, END) if not node.startswith(ENGINE_NODES)}
+        ends = branch.ends or {node: node for node in (*bound.nodes, END) if not is_engine_node(node)}
         if loop.target not in ends.values():
             continue
         found = True

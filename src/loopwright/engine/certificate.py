@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.engine.gate import ENGINE_NODES
+from loopwright.engine.gate import ENGINE_NODES, is_engine_node
 from loopwright.errors import UnboundedCycleError
 
 
@@ -42,7 +42,7 @@ class Certificate(BaseModel):
         """
         if not self.bounded:
             first = self.unbounded_cycles[0]
-            gates = [node.removeprefix(ENGINE_NODES) for node in first if node.startswith(ENGINE_NODES)]
+            gates = [node.removeprefix(ENGINE_NODES) for node in first if is_engine_node(node)]
             fix = f"Declare a Loop, for example {suggested_loop(first)}"
             if gates:
                 loop = min(gates, key=len)  # the others are note-takers on the way into its gate

@@ -46,6 +46,11 @@ NEW_RUN_NODE = "loop..start"
 """The hidden node beside the entry that starts new ledgers; no gate has this name: no loop's name begins with a dot."""
 
 
+def is_engine_node(name: str) -> bool:
+    """Whether a node's name is of those that the engine gives to its own nodes."""
+    return name.startswith(ENGINE_NODES)
+
+
 class StopReason(TypedDict):
     """Why a loop did not go round again; the value of the state key ``stop_reason``."""
 

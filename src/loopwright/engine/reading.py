@@ -17,7 +17,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 
 from loopwright.engine.binding import BoundBuilder, Builder
-from loopwright.engine.gate import ENGINE_NODES, NEW_RUN_NODE, Asker
+from loopwright.engine.gate import NEW_RUN_NODE, Asker, is_engine_node
 from loopwright.engine.loops import Loop
 from loopwright.engine.rerouting import unwrapped
 from loopwright.engine.topology import Edge, LoopEdge, Topology
@@ -97,8 +97,8 @@ def _edges(builder: Builder) -> Iterator[Edge]:
     for sources, target in builder.waiting_edges:
         for source in sources:
             yield Edge(source, target, "join")
-    anywhere = [node for node, spec in builder.nodes.items() if not spec.is_error_handler]
-    anywhere = (*(node for node in anywhere if not node.startswith(ENGINE_NODES)), END)
+    written = (node for node, spec in builder.nodes.items() if not spec.is_error_handler and not is_engine_node(node))
+    anywhere = (*written, END)
     for source, branches in builder.branches.items():
         for branch in branches.values():
             for label, target in (branch.ends or dict.fromkeys(anywhere)).items():

@@ -25,7 +25,7 @@ from loopwright.engine.events import (
     RunStarted,
     run_event,
 )
-from loopwright.engine.gate import NEW_RUN_NODE, STOP_REASON
+from loopwright.engine.gate import NEW_RUN_NODE, STOP_REASON, is_engine_node
 from loopwright.errors import CheckpointError
 
 MODES = ["tasks", "custom", "values", "updates"]
@@ -43,7 +43,9 @@ class RunResult:
     @property
     def path(self) -> list[str]:
         """The nodes in the order in which they ran, gates and book-keeping left out."""
-        return [event.node for event in self.events if isinstance(event, NodeStarted) and event.node[:5] != "loop."]
+        return [
+            event.node for event in self.events if isinstance(event, NodeStarted) and not is_engine_node(event.node)
+        ]
 
     @property
     def seconds(self) -> float:

@@ -19,7 +19,7 @@ from loopwright.engine.cycles import unbounded_cycles
 from loopwright.engine.loops import Loop
 from loopwright.engine.reading import builder_of, called_graphs, read_topology, subgraphs
 from loopwright.engine.topology import Topology
-from loopwright.engine.worst_case import assumptions_of, worst_case
+from loopwright.engine.worst_case import assumptions_of, fanned_out, worst_case
 from loopwright.errors import GraphError
 
 
@@ -55,7 +55,11 @@ def verify(graph: Any, loops: Sequence[Loop] = ()) -> Certificate:
     ]
     if cycles:
         found = tuple(tuple(cycle) for cycle in cycles)
-        return Certificate(bounded=False, unbounded_cycles=found, assumptions=tuple(assumptions_of(builder, topology)))
+        return Certificate(
+            bounded=False,
+            unbounded_cycles=found,
+            assumptions=tuple(assumptions_of(builder, topology, fanned_out(builder, topology))),
+        )
     return worst_case(builder, topology, left, inner)
 
 

@@ -55,7 +55,7 @@ def worst_case(
     for handler in set(handled.values()):
         # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
         runs[handler] = sum(runs[node] for node, its in handled.items() if its == handler)
-    fanned = _fanned_out(builder, topology)
+    fanned = fanned_out(builder, topology)
     by_node: dict[str, int | None] = {node: None if node in fanned else runs[node] for node in topology.nodes}
     return Certificate(
         bounded=True,
@@ -64,7 +64,7 @@ def worst_case(
         max_node_runs=_total_runs(by_node, inner),
         max_model_calls=_total(builder, by_node, inner, "model_calls"),
         max_seconds=_total(builder, by_node, inner, "seconds"),
-        assumptions=tuple(assumptions_of(builder, topology)),
+        assumptions=tuple(assumptions_of(builder, topology, fanned)),
     )
 
 
@@ -119,7 +119,7 @@ def _written(builder: Builder) -> dict[str, Any]:
     return {name: spec for name, spec in builder.nodes.items() if not isinstance(spec.runnable, Gate | Asker | NewRun)}
 
 
-def _fanned_out(builder: Builder, topology: Topology) -> set[str]:
+def fanned_out(builder: Builder, topology: Topology) -> set[str]:
     """Nodes that a `Send` can reach, and everything behind them that runs once per task: their error handlers."""
     senders = {
         source for source, branches in builder.branches.items() if any(may_send(b.path) for b in branches.values())
@@ -163,7 +163,7 @@ def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[s
     return total
 
 
-def assumptions_of(builder: Builder, topology: Topology) -> list[str]:
+def assumptions_of(builder: Builder, topology: Topology, fanned: set[str]) -> list[str]:
     """What a certificate rests on and the engine cannot check, one sentence each."""
     nodes = [*_written(builder)]
     found = [
@@ -179,9 +179,10 @@ def assumptions_of(builder: Builder, topology: Topology) -> list[str]:
     assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
     if assumed:
         found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
-    fanned = sorted(_fanned_out(builder, topology))
     if fanned:
-        found.append(f"how many Sends reach {', '.join(fanned)} at once is not declared, so their runs are not counted")
+        found.append(
+            f"how many Sends reach {', '.join(sorted(fanned))} at once is not declared, so their runs are not counted"
+        )
     retried = [node for node in nodes if builder.nodes[node].retry_policy]
     if retried:
         found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from loopwright.engine.diagram.drawing import png, svg
-from loopwright.engine.diagram.flowchart import mermaid, save_mermaid
+from loopwright.engine.diagram.flowchart import mermaid, save_mermaid, shown_nodes
 
-__all__ = ["mermaid", "png", "save_mermaid", "svg"]
+__all__ = ["mermaid", "png", "save_mermaid", "shown_nodes", "svg"]

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, suppress
+from functools import cached_property
 from itertools import count
 from operator import index
 from pathlib import Path
@@ -150,10 +151,15 @@ class _Session:
         self._config = options.get("config") or services.config
         self._resume = options.get("resume", False)
         self._given = _initial_state(self._config, query, image_path, options)
+        self._given["sample_id"] = options.get("sample_id") or sample_id_of(self._given, self._config, self._content)
         self._exits = ExitStack()
         self.graph: BoundedGraph
         self.input: AgenticIQAInput | None = self._given
         self.options: dict[str, Any] = {}
+
+    @cached_property
+    def _content(self) -> str:
+        return content_of(self._given)
 
     def __enter__(self) -> _Session:
         checkpoint = self._config.pipeline.checkpoint
@@ -164,7 +170,7 @@ class _Session:
         self.graph = build_graph(self._config, services=self._services, checkpointer=saver)
         if saver:
             # The image's content is kept beside the state, so that a resume notices another file under the same name.
-            metadata = {CONTENT: content_of(self._given)}
+            metadata = {CONTENT: self._content}
             self.options = {"thread_id": self._choose_thread(saver), "config": {"metadata": metadata}}
         return self
 
@@ -188,7 +194,7 @@ class _Session:
 
     def _check_same_input(self, sample: str, kept: StateSnapshot) -> None:
         before = {CONTENT: (kept.metadata or {}).get(CONTENT), **kept.values}
-        now = {CONTENT: content_of(self._given), **self._given}
+        now = {CONTENT: self._content, **self._given}
         for key in ("query", "image_path", "reference_path", "region", CONTENT):
             if kept.values and before.get(key) != now.get(key):
                 raise CheckpointError(
@@ -204,7 +210,7 @@ def _initial_state(config: IQAConfig, query: str, image_path: str | Path, option
     if limit > ceiling:
         logger.warning("max_replan_iterations=%d is above langgraph.max_iterations=%d, which counts", limit, ceiling)
     reference, region = options.get("reference_path"), _region(options.get("region"))
-    state = AgenticIQAInput(
+    return AgenticIQAInput(
         query=query,
         image_path=str(image_path),
         reference_path=str(reference) if reference else None,
@@ -213,8 +219,6 @@ def _initial_state(config: IQAConfig, query: str, image_path: str | Path, option
         max_replan_iterations=limit,
         replan_history=[],
     )
-    state["sample_id"] = options.get("sample_id") or sample_id_of(state, config)
-    return state
 
 
 def _replans(asked: int | None) -> int | None:
@@ -236,14 +240,15 @@ def _region(box: Box | None) -> Box | None:
     return cast("Box", [left, top, width, height]) if box else None
 
 
-def sample_id_of(state: AgenticIQAInput, config: IQAConfig) -> str:
+def sample_id_of(state: AgenticIQAInput, config: IQAConfig, content: str) -> str:
     """The default name of a sample: a hash of the input, the image's content and the configuration.
 
     Args:
         state: The input.
         config: The configuration.
+        content: What `content_of` gives for the input.
     """
-    given = json.dumps([state, config.model_dump(mode="json"), content_of(state)], sort_keys=True, default=str)
+    given = json.dumps([state, config.model_dump(mode="json"), content], sort_keys=True, default=str)
     return hashlib.sha256(given.encode()).hexdigest()[:16]
 
 

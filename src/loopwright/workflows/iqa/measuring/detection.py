@@ -37,8 +37,7 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
 
     With a reference, the squared error is split among the possible causes, and those that hold a fair share of it are
     found, the one with most of it first. Without one, each type has its own signs; a sign that a scene could bring
-    about
-    as well gives a low confidence, or an abstention that names the sign.
+    about as well gives a low confidence, or an abstention that names the sign.
 
     Args:
         features: What the image shows by itself (`measure`).

@@ -1,9 +1,8 @@
 """How strong a distortion is: one measured number per type, held against four bounds.
 
 The bounds are set so that the levels 1 to 5 of `distort.LEVELS`, which follow the published databases, come out as
-about
-slight, slight to moderate, moderate, severe and extreme. What an image shows by itself and what a comparison with its
-reference shows are different numbers, so each has its own gauge.
+about slight, slight to moderate, moderate, severe and extreme. What an image shows by itself and what a comparison with
+its reference shows are different numbers, so each has its own gauge.
 """
 
 from __future__ import annotations

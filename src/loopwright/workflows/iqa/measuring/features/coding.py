@@ -58,8 +58,7 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
     """Largest step whose multiples the values of each coefficient keep to, or 0.
 
     Values that a coder set to zero agree with every step, so only the others count. The mean of cos(2 pi v / q) is 1
-    for
-    values on multiples of q and 0 on average otherwise; it needs to exceed 0.6 with at least 24 values.
+    for values on multiples of q and 0 on average otherwise; it needs to exceed 0.6 with at least 24 values.
 
     Args:
         coefficients: Shape (blocks, n): the same n DCT coefficients of every block.

@@ -169,8 +169,7 @@ def halo(plane: Plane, edges: Edges) -> float:
     """Overshoot beside isolated edges, as a share of the step.
 
     Profiles of 15 pixels are read across up to 6,000 edges; those that are flat at both ends and step by at least 20
-    grey
-    levels count.
+    grey levels count.
 
     Args:
         plane: Luma, grey levels.

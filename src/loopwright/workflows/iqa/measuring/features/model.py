@@ -123,9 +123,8 @@ class PairFeatures:
     """How an image differs from its reference.
 
     The difference is split into what a point operation on the reference explains (tone and colour), what a linear
-    filter
-    of it explains (blur, sharpening), what a shift of its colour channels explains, and the rest (noise, coding).
-    Every part is a root mean square over the three channels in grey levels, so the parts can be compared.
+    filter of it explains (blur, sharpening), what a shift of its colour channels explains, and the rest (noise,
+    coding). Every part is a root mean square over the three channels in grey levels, so the parts can be compared.
     """
 
     rms_error: float

@@ -17,8 +17,7 @@ def measure(rgb: Rgb) -> ImageFeatures:
     """Measure an image without a reference.
 
     Sharpness, tone and colour are measured on the whole image, reduced to 1,536 pixels if it is larger; noise, specks
-    and
-    traces of coding on at most 1,536 x 1,536 pixels from the middle at full resolution.
+    and traces of coding on at most 1,536 x 1,536 pixels from the middle at full resolution.
 
     Args:
         rgb: uint8, shape (height, width, 3), upright.
