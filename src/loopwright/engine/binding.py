@@ -12,27 +12,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, cast, get_type_hints
 
 from langchain_core.runnables import Runnable
-from langgraph.channels import BinaryOperatorAggregate
-from langgraph.graph import END, START, StateGraph
+from langgraph.channels.base import BaseChannel
+from langgraph.graph import END, StateGraph
 from pydantic import BaseModel, create_model
 
-from loopwright.engine.gate import (
+from loopwright.engine.books import (
     LEDGER,
-    NEW_RUN_NODE,
     REQUESTS,
+    SPENT,
     STOP_REASON,
-    Asker,
-    Gate,
-    GateState,
-    NewRun,
+    Ledger,
+    Owned,
+    Requests,
+    Spending,
     StopReasons,
-    is_engine_node,
-    last_write,
-    merge_ledger,
-    merge_requests,
+    fresh_books,
 )
+from loopwright.engine.budgets import Budget
+from loopwright.engine.destinations import undeclared_jumps
+from loopwright.engine.gate import DISPATCHER, Asker, Dispatcher, Gate, GateState, is_engine_node
 from loopwright.engine.loops import Loop, StateLimit
 from loopwright.engine.rerouting import Rerouted, WithoutSends
+from loopwright.engine.spending import check_budgets, meter_nodes
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
 
 Builder = StateGraph[Any, Any, Any, Any]
@@ -43,14 +44,22 @@ class BoundBuilder(Builder):
 
     loops: tuple[Loop, ...]
     """The loops whose gates it holds."""
+    budget: Budget | None
+    """What a run may spend."""
+
+    @property
+    def metered(self) -> bool:
+        """Whether what a run spends is counted: it has a budget, or one of its loops has."""
+        return self.budget is not None or any(loop.budget for loop in self.loops)
 
 
-def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
+def bind(builder: Builder, loops: Sequence[Loop], budget: Budget | None = None) -> BoundBuilder:
     """Copy a builder and put a gate into every loop.
 
     Args:
         builder: The graph before compilation; not changed.
         loops: The declarations.
+        budget: What a run may spend.
 
     Returns:
         The copy, ready to compile.
@@ -60,19 +69,20 @@ def bind(builder: Builder, loops: Sequence[Loop]) -> BoundBuilder:
             what only one loop may have.
     """
     bound = copy_builder(builder)
-    bound.loops = tuple(loops)
+    bound.loops, bound.budget = tuple(loops), budget
     _check_names(builder, bound.loops)
+    check_budgets(builder, bound.loops, budget)
     view = _viewer(builder.state_schema)
     _add_channels(bound)
+    if bound.metered:
+        meter_nodes(bound)
     for loop in bound.loops:
         destinations = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
-        _add_node(bound, loop.gate, Gate(loop, view), destinations)
+        _add_node(bound, loop.gate, Gate(loop, view, bound.metered), destinations)
         for source in loop.sources:
             _redirect(bound, loop, source, _entrance(bound, loop, source))
-    # A second task beside the entry makes LangGraph start threads, so only where there are books to clear.
-    if bound.loops:
-        _add_node(bound, NEW_RUN_NODE, NewRun(bound.loops))
-        bound.add_edge(START, NEW_RUN_NODE)
+    if bound.loops or budget:
+        _add_node(bound, DISPATCHER, Dispatcher(), (budget.exhausted or END,) if budget else ())
     return bound
 
 
@@ -94,7 +104,7 @@ def copy_builder(builder: Builder) -> BoundBuilder:
     bound.managed = dict(builder.managed)
     bound.schemas = {schema: dict(channels) for schema, channels in builder.schemas.items()}
     bound.compiled = False
-    bound.loops = ()
+    bound.loops, bound.budget = (), None
     _settle_defaults(bound)
     return bound
 
@@ -160,7 +170,7 @@ def _check_nodes(builder: Builder, loop: Loop) -> None:
 def _check_keys(builder: Builder, loop: Loop) -> None:
     limit_key = loop.limit.key if isinstance(loop.limit, StateLimit) else None
     for key in filter(None, (loop.counter, loop.history, limit_key)):
-        if key not in builder.channels:
+        if isinstance(key, str) and key not in builder.channels:
             raise LoopDeclarationError(loop.name, unknown_name_message("state key", key, builder.channels))
 
 
@@ -197,15 +207,22 @@ def _add_channels(bound: BoundBuilder) -> None:
     schema = dict(bound.schemas[bound.state_schema])
     for loop in bound.loops:
         if loop.counter and loop.counter_by == "engine":
-            schema[loop.counter] = bound.channels[loop.counter] = BinaryOperatorAggregate(int, last_write)
+            schema[loop.counter] = bound.channels[loop.counter] = Owned(int, loop.counter)
         if loop.history:
-            schema[loop.history] = bound.channels[loop.history] = BinaryOperatorAggregate(list, last_write)
-    stop_reason = StopReasons(Any)
-    hidden: dict[str, BinaryOperatorAggregate[Any]] = {LEDGER: BinaryOperatorAggregate(dict, merge_ledger)}
+            schema[loop.history] = bound.channels[loop.history] = Owned(list, loop.history)
+    stop_reason = StopReasons(Any, STOP_REASON)
+    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: Ledger(dict, LEDGER)}
+    if bound.metered:
+        hidden[SPENT] = Spending(dict, SPENT)
     if any(not isinstance(loop.exhausted, str) for loop in bound.loops):
-        hidden[REQUESTS] = BinaryOperatorAggregate(dict, merge_requests)
+        hidden[REQUESTS] = Requests(dict, REQUESTS)
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
     bound.schemas[GateState] = {**schema, **hidden, STOP_REASON: stop_reason}
+    # A new input resets the books, so it may write to their channels; nodes that read the same schema see none of them.
+    books = {key: bound.channels[key] for key in fresh_books(bound.loops, structure="", metered=bound.metered)}
+    entry = _twin(bound.input_schema)
+    bound.schemas[entry] = {**bound.schemas[bound.input_schema], **books}
+    bound.input_schema = entry
     if STOP_REASON not in bound.schemas[bound.output_schema]:
         output = _with_stop_reason(bound.output_schema)
         bound.schemas[output] = {**bound.schemas[bound.output_schema], STOP_REASON: stop_reason}
@@ -214,16 +231,22 @@ def _add_channels(bound: BoundBuilder) -> None:
 
 def _with_stop_reason(schema: type[Any]) -> type[Any]:
     """The output schema with the key ``stop_reason``, in the same kind of class."""
-    name = schema.__name__
+    return _twin(schema, {STOP_REASON: (Any, None)})
+
+
+def _twin(schema: type[Any], extra: Mapping[str, tuple[Any, Any]] | None = None) -> type[Any]:
+    """Another class with the fields of a state schema, and some more: name -> type and default."""
+    name, added = schema.__name__, dict(extra or {})
     if issubclass(schema, BaseModel):
-        return create_model(name, __base__=schema, stop_reason=(Any, None))
+        return create_model(name, __base__=schema, **cast("dict[str, Any]", added))
     if dataclasses.is_dataclass(schema):
         frozen = cast("Any", schema).__dataclass_params__.frozen
-        return dataclasses.make_dataclass(
-            name, [(STOP_REASON, Any, None)], bases=(schema,), kw_only=True, frozen=frozen
-        )
-    fields = {**get_type_hints(schema, include_extras=True), STOP_REASON: Any}
-    return cast("type[Any]", TypedDict(name, fields, total=False))  # type: ignore[operator]
+        fields = [(key, kind, default) for key, (kind, default) in added.items()]
+        return dataclasses.make_dataclass(name, fields, bases=(schema,), kw_only=True, frozen=frozen)
+    hints = {**get_type_hints(schema, include_extras=True), **{key: kind for key, (kind, _) in added.items()}}
+    # Only the fields that were added may be missing.
+    total = getattr(schema, "__total__", True) and not added
+    return cast("type[Any]", TypedDict(name, hints, total=total))  # type: ignore[operator]
 
 
 # Edges
@@ -285,7 +308,8 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str, entrance: s
 
 def _redirect_commands(bound: BoundBuilder, loop: Loop, source: str, entrance: str) -> bool:
     spec = bound.nodes[source]
-    ends = spec.ends or ()
+    written = (node for node, its in bound.nodes.items() if not its.is_error_handler and not is_engine_node(node))
+    ends = spec.ends or undeclared_jumps(spec.runnable, (*written, END))
     if loop.target not in ends:
         return False
     if isinstance(ends, dict):

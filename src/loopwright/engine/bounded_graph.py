@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -13,16 +13,15 @@ from langgraph.errors import GraphRecursionError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
+from loopwright.engine.binding import BoundBuilder
+from loopwright.engine.books import STOP_REASON
+from loopwright.engine.budgets import Budget
 from loopwright.engine.certificate import Certificate
-from loopwright.engine.gate import NEW_RUN_NODE, STOP_REASON, StopReason
+from loopwright.engine.course import RECURSION_LIMIT, Course
+from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loops import Loop
 from loopwright.engine.reading import read_topology
 from loopwright.engine.topology import Topology
-
-logger = logging.getLogger("loopwright.loops")
-
-RECURSION_LIMIT = "recursion_limit"
-"""The name of LangGraph's own step limit, as a config key and as the ``loop`` of its stop reason."""
 
 
 class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -34,8 +33,17 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     loops: tuple[Loop, ...]
     """The loops whose gates it holds."""
+    budget: Budget | None
+    """What one run may spend."""
     certificate: Certificate
     """The worst case of one run."""
+    structure: str
+    """The hash of its nodes, fixed edges and loops, by which a resume knows the graph again."""
+
+    @property
+    def metered(self) -> bool:
+        """Whether what a run spends is counted."""
+        return cast("BoundBuilder", self.builder).metered
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
         """A copy with some attributes changed, as LangGraph's ``with_config`` makes one."""
@@ -55,43 +63,80 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return read_topology(self)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # type: ignore[override]
-        """Run and yield what LangGraph yields; reaching a step limit is an outcome.
+        """Run and yield what LangGraph yields; reaching a step limit or spending the budget is an outcome.
 
         Args:
             input: The input, a ``Command``, or None to go on from a checkpoint.
             config: The run's configuration.
             **kwargs: As for LangGraph's ``stream``.
+
+        Raises:
+            CheckpointError: If the checkpoint was written by a graph of another structure.
         """
-        last = _LastValues(self, config, kwargs)
-        try:
-            for chunk in super().stream(input, config, **kwargs):
-                last.see(chunk)
-                yield chunk
-        except GraphRecursionError as error:
-            stop = last.stop_reason(error)
-            if self.checkpointer and self.loops:
-                self.update_state(self._thread(config), {STOP_REASON: stop}, as_node=NEW_RUN_NODE)
-            yield from last.closing(stop)
+        course = Course(self, input, config, kwargs)
+        saver, begun_at = course.saver, course.begun_at
+        course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
+        if not course.can_be_cut_short:
+            yield from super().stream(course.input, course.config, **course.options)
+            return
+        while True:
+            chunks = super().stream(course.input, course.config, **course.options)
+            try:
+                for chunk in course.meter.follow(chunks) if course.meter else chunks:
+                    course.last.see(chunk)
+                    yield chunk
+                return
+            except GraphRecursionError as error:
+                stop = course.last.stop_reason(error)
+                if course.saver and self.loops:
+                    self.update_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
+                yield from course.last.closing(RECURSION_LIMIT, stop)
+                return
+            except Exception as error:
+                command = course.spent_up(error)
+            self.update_state(course.place, command, as_node=DISPATCHER)
+            yield from course.told()
+            if not course.goes_on:
+                return
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
-        """Run and yield what LangGraph yields; reaching a step limit is an outcome.
+        """Run and yield what LangGraph yields; see `stream`.
 
         Args:
             input: The input, a ``Command``, or None to go on from a checkpoint.
             config: The run's configuration.
             **kwargs: As for LangGraph's ``astream``.
         """
-        last = _LastValues(self, config, kwargs)
-        try:
-            async for chunk in super().astream(input, config, **kwargs):
-                last.see(chunk)
+        course = Course(self, input, config, kwargs, asynchronous=True)
+        saver, begun_at = course.saver, course.begun_at
+        course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
+        if not course.can_be_cut_short:
+            async for chunk in super().astream(course.input, course.config, **course.options):
                 yield chunk
-        except GraphRecursionError as error:
-            stop = last.stop_reason(error)
-            if self.checkpointer and self.loops:
-                await self.aupdate_state(self._thread(config), {STOP_REASON: stop}, as_node=NEW_RUN_NODE)
-            for chunk in last.closing(stop):
+            return
+        while True:
+            chunks = super().astream(course.input, course.config, **course.options)
+            try:
+                async for chunk in course.meter.afollow(chunks) if course.meter else chunks:
+                    course.last.see(chunk)
+                    yield chunk
+                return
+            except GraphRecursionError as error:
+                stop = course.last.stop_reason(error)
+                if course.saver and self.loops:
+                    await self.aupdate_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
+                for chunk in course.last.closing(RECURSION_LIMIT, stop):
+                    yield chunk
+                return
+            except Exception as error:
+                command = course.spent_up(error)
+            finally:
+                await asyncio.gather(*course.notes)
+            await self.aupdate_state(course.place, command, as_node=DISPATCHER)
+            for chunk in course.told():
                 yield chunk
+            if not course.goes_on:
+                return
 
     def update_state(
         self, config: RunnableConfig, values: Any, as_node: str | None = None, task_id: str | None = None
@@ -133,77 +178,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return None
         last = self._infer_as_node(saved.checkpoint["versions_seen"])
         return last if last in {loop.gate for loop in self.loops} else None
-
-    def _infer_as_node(self, versions_seen: dict[str, Any]) -> str | None:
-        """The last node that ran, but for the hidden one beside the entry, which would make it ambiguous."""
-        return super()._infer_as_node({node: seen for node, seen in versions_seen.items() if node != NEW_RUN_NODE})
-
-    def _thread(self, config: RunnableConfig | None) -> RunnableConfig:
-        """Where the run's last checkpoint is: not at the ``checkpoint_id`` from which a fork began."""
-        merged = merge_configs(self.config, config)
-        place = {key: value for key, value in merged.get("configurable", {}).items() if key != "checkpoint_id"}
-        return {**merged, "configurable": place}
-
-
-class _LastValues:
-    """Follows a stream, so that a run that hits the step limit can still end with its last values."""
-
-    def __init__(self, graph: BoundedGraph, config: RunnableConfig | None, options: Mapping[str, Any]) -> None:
-        limits = [(source or {}).get(RECURSION_LIMIT) for source in (config, graph.config)]
-        self._limit = next((limit for limit in limits if limit), None)
-        modes = options.get("stream_mode") or graph.stream_mode
-        self._modes: list[str] = [modes] if isinstance(modes, str) else list(modes)
-        self._single = isinstance(modes, str)
-        self._subgraphs = bool(options.get("subgraphs"))
-        self._v2 = options.get("version") == "v2"
-        self._values: Any = {}
-
-    def see(self, chunk: Any) -> None:
-        if self._v2:
-            mode, space, payload = chunk["type"], chunk["ns"], chunk["data"]
-        else:
-            parts: tuple[Any, ...] = (chunk,) if self._single and not self._subgraphs else chunk
-            payload = parts[-1]
-            mode = self._modes[0] if self._single else parts[-2]
-            space = parts[0] if self._subgraphs else ()
-        if mode == "values" and not space:
-            self._values = payload
-
-    def stop_reason(self, error: GraphRecursionError) -> StopReason:
-        """Turn the exception into an outcome; one from a graph inside a node goes on as it is.
-
-        LangGraph adds a note to every exception that comes out of a node, and none to its own step limit.
-        """
-        if getattr(error, "__notes__", None):
-            raise error
-        limit = int(self._limit or 0)
-        logger.warning(
-            "step limit %s reached before the graph came to its end: it stops with what it has. "
-            "Raise or drop recursion_limit to let every loop use its own limit.", limit,
-        )  # fmt: skip
-        return StopReason(
-            loop=RECURSION_LIMIT, outcome="exhausted", limit=limit, spent=limit, reason="the step limit was reached",
-            step=limit,
-        )  # fmt: skip
-
-    def closing(self, stop: StopReason) -> Iterator[Any]:
-        """The last chunks of the stream, in the shape that the caller asked for."""
-        payloads: dict[str, Any] = {"updates": {RECURSION_LIMIT: {STOP_REASON: stop}}}
-        if isinstance(self._values, dict):  # and not the value of a single key that the caller asked for
-            payloads["values"] = {**cast("dict[str, Any]", self._values), STOP_REASON: stop}
-        for mode in self._modes:
-            if mode not in payloads:
-                continue
-            if self._v2:
-                yield {
-                    "type": mode,
-                    "ns": (),
-                    "data": payloads[mode],
-                    **({"interrupts": ()} if mode == "values" else {}),
-                }
-                continue
-            parts = [*([()] if self._subgraphs else []), *([] if self._single else [mode]), payloads[mode]]
-            yield parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def as_bounded(original: CompiledStateGraph[Any, Any, Any, Any], attributes: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,11 +11,15 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.binding import Builder, bind, copy_builder
-from loopwright.engine.bounded_graph import RECURSION_LIMIT, BoundedGraph, as_bounded
-from loopwright.engine.gate import LEDGER, REQUESTS
+from loopwright.engine.books import HIDDEN
+from loopwright.engine.bounded_graph import BoundedGraph, as_bounded
+from loopwright.engine.budgets import Budget
+from loopwright.engine.course import RECURSION_LIMIT
+from loopwright.engine.fan_out import limit_sends
+from loopwright.engine.fingerprint import structure_of
 from loopwright.engine.loops import Loop, is_count
+from loopwright.engine.proof import step_limit, verify
 from loopwright.engine.reading import builder_of, read_topology
-from loopwright.engine.verify import step_limit, verify
 from loopwright.errors import GraphError
 
 logger = logging.getLogger("loopwright.loops")
@@ -38,6 +43,8 @@ def bounded(
     *,
     limit: int | None = None,
     fallback: Callable[..., Any] | None = None,
+    budget: Budget | None = None,
+    fan_out: Mapping[str, int] | None = None,
     **compile_options: Any,
 ) -> BoundedGraph:
     """Bound every cycle of a graph, prove it, and compile it.
@@ -47,7 +54,11 @@ def bounded(
         loops: Where it goes round and how often. Without any, `limit` bounds every cycle: the edges that close a cycle
             are chosen, and the `Loop`s that were chosen are logged, ready to paste.
         limit: Passes per loop, when no `loops` are given.
-        fallback: A node function that answers when a bound is reached; with `limit` only (a `Loop` names its own).
+        fallback: A node function that answers when a bound is reached. It becomes the node ``fallback``: with `limit`
+            every loop leads there, a `budget` that names no route does, and so does each `Loop` that names it.
+        budget: What a run may spend on model calls, tokens, money and time.
+        fan_out: Node -> how many ``Send``s at most reach it from one run of a router or node; more is an error, and the
+            certificate counts with it.
         **compile_options: As for LangGraph's ``compile``; what a compiled graph had is carried over unless given.
 
     Returns:
@@ -59,21 +70,27 @@ def bounded(
         GraphError: If a node cannot be reached, or neither `loops` nor `limit` is given for a graph that has cycles.
     """
     builder = builder_of(graph)
-    if fallback is not None and (loops or limit is None):
-        raise GraphError("fallback goes with limit; a Loop names its own node in 'exhausted'")
     if limit is not None and not is_count(limit):
         raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
     if loops and limit is not None:
         raise GraphError("give either loops, which have their own limits, or limit, which bounds every cycle")
+    if fallback is not None:
+        builder = _with_fallback(builder, fallback)
+        if budget and not budget.exhausted:
+            budget = dataclasses.replace(budget, exhausted=FALLBACK)
+        leads_there = limit is not None or (budget and budget.exhausted == FALLBACK)
+        if not (leads_there or any(FALLBACK in loop.fallbacks for loop in loops)):
+            raise GraphError(f"nothing leads to the fallback: let a Loop name it, {FALLBACK!r}, or give a limit")
     if limit is not None:
-        if fallback is not None:
-            builder = _with_fallback(builder, fallback)
         loops = choose_loops(builder, limit, exhausted=FALLBACK if fallback else END)
         for loop in loops:
             logger.info(
                 "chosen: Loop(name=%r, target=%r, sources=%r, limit=%r)", loop.name, loop.target, loop.sources, limit
             )
-    bound = bind(builder, loops)
+    if fan_out:
+        builder = copy_builder(builder)
+        limit_sends(builder, fan_out)
+    bound = bind(builder, loops, budget)
     certificate = verify(bound).require()
     compiled = bound.compile(**_compile_options(graph, builder, compile_options))
     if isinstance(graph, CompiledStateGraph) and graph.config:
@@ -81,8 +98,17 @@ def bounded(
     if steps := step_limit(certificate, bound):
         steps = min(steps, (compiled.config or {}).get(RECURSION_LIMIT, steps))
         compiled = compiled.with_config(recursion_limit=steps)
-    shown = [key for key in compiled.stream_channels_list if key not in (LEDGER, REQUESTS)]
-    return as_bounded(compiled, {"stream_channels": shown, "loops": bound.loops, "certificate": certificate})
+    shown = [key for key in compiled.stream_channels_list if key not in HIDDEN]
+    return as_bounded(
+        compiled,
+        {
+            "stream_channels": shown,
+            "loops": bound.loops,
+            "budget": budget,
+            "certificate": certificate,
+            "structure": structure_of(compiled),
+        },
+    )
 
 
 def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dict[str, Any]:
@@ -139,7 +165,11 @@ def choose_loops(builder: Builder, limit: int, exhausted: str = END) -> tuple[Lo
             raise GraphError(
                 f"the error handler of {source!r} leads back to {target!r}; bound that with the node's retries"
             )
-        sources.setdefault(target, []).append(source)
+        # A join goes back as a whole: it waits for all its sources, so all of them ask.
+        joined = [
+            start for starts, end in builder.waiting_edges if end == target and source in starts for start in starts
+        ]
+        sources.setdefault(target, []).extend([source, *joined])
     return tuple(
         Loop(name=target, target=target, sources=tuple(froms), limit=limit, exhausted=exhausted)
         for target, froms in sources.items()

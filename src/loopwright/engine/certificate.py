@@ -26,11 +26,11 @@ class Certificate(BaseModel):
     max_node_runs: int | None = None
     """The sum of the above, with the nodes of subgraphs; None if any is unknown."""
     max_model_calls: int | None = None
-    """Calls of chat models, retries included; None unless every node that calls one says how often."""
+    """Calls of chat models, retries included; None unless all that call one say how often, or a budget does."""
     max_seconds: float | None = None
     """Seconds, retries included; None unless every node outside the engine has a timeout."""
     max_tokens: int | None = None
-    """Tokens; always None for now, because nothing bounds them yet."""
+    """Tokens, but for what calls in flight take beyond it; None without a budget of tokens."""
     assumptions: tuple[str, ...] = ()
     """What the figures rest on and the engine cannot check."""
 

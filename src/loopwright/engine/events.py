@@ -87,8 +87,12 @@ class NodeRetried(_Event):
     """The exception's class."""
     message: str
     """The exception's message, truncated."""
+    rule: str
+    """The name of the retry rule that grants the next attempt."""
     wait: float
-    """About how many seconds pass before the next attempt."""
+    """Seconds before the next attempt."""
+    retry_after: float | None = None
+    """Seconds that the server asked to wait, or None if it did not."""
 
 
 class NodeGaveUp(_Event):
@@ -106,6 +110,25 @@ class NodeGaveUp(_Event):
     """Where control goes instead."""
 
 
+class ModelFellBack(_Event):
+    """A chat model failed for good, and the next one of its fallbacks takes its place."""
+
+    type: Literal["model_fell_back"] = "model_fell_back"
+    """The tag."""
+    node: str | None
+    """The node that asked, if it is known."""
+    from_model: str
+    """The model that failed."""
+    to_model: str
+    """The model that is asked instead."""
+    kind: str
+    """The exception's class."""
+    failure: str
+    """What kind of failure it was, for example ``rate_limit``."""
+    message: str
+    """The exception's message, truncated and without keys."""
+
+
 class LoopDecided(_Event):
     """A gate answered a request for another pass."""
 
@@ -114,7 +137,7 @@ class LoopDecided(_Event):
     loop: str
     """The loop's name."""
     decision: Decision
-    """Granted, exhausted or stalled."""
+    """Granted, exhausted, stalled or over budget."""
     spent: int
     """Passes granted so far in this scope, this one included."""
     limit: int
@@ -127,6 +150,25 @@ class LoopDecided(_Event):
     """The superstep of the decision."""
     waited: float = 0.0
     """Seconds that the gate waited before granting."""
+    why: str = ""
+    """The stall rule that found no progress, or what the loop's budget lacks; empty for the other decisions."""
+
+
+class BudgetSpent(_Event):
+    """The run's budget is spent: it takes its fallback."""
+
+    type: Literal["budget"] = "budget"
+    """The tag."""
+    resource: str
+    """What is spent: model_calls, tokens, money or seconds."""
+    limit: float
+    """How much of it the run had; before the fallback without what is kept for it."""
+    spent: float
+    """How much of it is spent."""
+    reason: str
+    """The same in words."""
+    goto: str
+    """Where control goes."""
 
 
 class RunFinished(_Event):
@@ -154,13 +196,19 @@ class RunFailed(_Event):
 
 
 RunEvent = Annotated[
-    RunStarted | NodeStarted | NodeFinished | NodeRetried | NodeGaveUp | LoopDecided | RunFinished | RunFailed,
+    RunStarted
+    | NodeStarted
+    | NodeFinished
+    | NodeRetried
+    | NodeGaveUp
+    | ModelFellBack
+    | LoopDecided
+    | BudgetSpent
+    | RunFinished
+    | RunFailed,
     Field(discriminator="type"),
 ]
 """Any event of a run."""
 
 run_event: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 """Validates and writes any `RunEvent`."""
-
-CUSTOM_EVENTS = frozenset({"loop", "node_retried", "node_gave_up"})
-"""The tags that arrive on LangGraph's ``custom`` stream."""

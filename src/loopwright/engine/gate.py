@@ -7,43 +7,27 @@ resume, fork and time travel without help.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.channels import LastValue
-from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
-from loopwright.engine.events import LoopDecided
+from loopwright.engine import clock
+from loopwright.engine.books import LEDGER, REQUESTS, STOP_REASON, StopReason
+from loopwright.engine.listening import emit
 from loopwright.engine.loops import Loop, Spend, Verdict, decide
+from loopwright.engine.meter import current_meter
 
 logger = logging.getLogger("loopwright.loops")
-
-LEDGER = "loop_ledger"
-"""The hidden channel of what every loop has spent."""
-
-REQUESTS = "loop_requests"
-"""The hidden channel of who asked, for loops whose fallback depends on the source."""
-
-STOP_REASON = "stop_reason"
-"""The state key that says which bound was reached."""
-
-NO_STOP: dict[str, Any] = {}
-"""Written to the stop reason when a new input arrives."""
-
-NEW_RUN: dict[str, Any] = {"": {}}
-"""Written to the ledger when a new input arrives."""
-
 
 ENGINE_NODES = "loop."
 """How the names of all nodes begin that the engine adds to a graph."""
 
-NEW_RUN_NODE = "loop..start"
-"""The hidden node beside the entry that starts new ledgers; no gate has this name: no loop's name begins with a dot."""
+DISPATCHER = "loop..dispatch"
+"""The node in whose name a run's end at a bound is written; no gate has this name: no loop's name begins with a dot."""
 
 
 def is_engine_node(name: str) -> bool:
@@ -51,77 +35,8 @@ def is_engine_node(name: str) -> bool:
     return name.startswith(ENGINE_NODES)
 
 
-class StopReason(TypedDict):
-    """Why a loop did not go round again; the value of the state key ``stop_reason``."""
-
-    loop: str
-    """The loop's name; ``recursion_limit`` for LangGraph's own step limit."""
-    outcome: Literal["exhausted", "stalled"]
-    """Whether the bound was reached or no progress was made."""
-    limit: int
-    """The limit in force."""
-    spent: int
-    """Passes granted before the refused one."""
-    reason: str
-    """Why the refused pass was wanted."""
-    step: int
-    """The superstep of the refusal."""
-
-
 class GateState(dict[str, Any]):
     """The input schema of gates: every channel, as a plain dict."""
-
-
-def merge_ledger(old: Mapping[str, Spend], new: Mapping[str, Any]) -> dict[str, Spend]:
-    """Reduce two ledgers: a count never falls, unless a new run starts.
-
-    Args:
-        old: The ledger so far.
-        new: One gate's entry, or `NEW_RUN`.
-    """
-    if "" in new:
-        return {}
-    merged = dict(old)
-    for name, spend in new.items():
-        if name not in merged or _order(spend) >= _order(merged[name]):
-            merged[name] = spend
-    return merged
-
-
-def _order(spend: Spend) -> tuple[int, int, int]:
-    return spend.get("pass_of", 0), spend["spent"], spend["refused"]
-
-
-def merge_requests(old: Mapping[str, list[str]], new: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Reduce two sets of requests: join the sources per loop; an empty list clears a loop's."""
-    merged = {name: list(sources) for name, sources in old.items()}
-    for name, sources in new.items():
-        merged[name] = sorted({*merged.get(name, []), *sources}) if sources else []
-    return merged
-
-
-class StopReasons(LastValue[Any]):
-    """The channel of the stop reason: those of one superstep become a list, and a later one replaces an earlier one.
-
-    `NO_STOP` clears. None changes nothing: a bounded subgraph that came to its own end returns it.
-    """
-
-    def get(self) -> Any:
-        """The stop reason, or None."""
-        return self.value if self.is_available() else None
-
-    def update(self, values: Sequence[Any]) -> bool:
-        """Take the writes of one superstep."""
-        if not values or all(value is None for value in values):
-            return False
-        stops = [stop for value in values for stop in (value if isinstance(value, list) else [value]) if stop]
-        self.value = stops if len(stops) > 1 else stops[0] if stops else None
-        return True
-
-
-def last_write(_old: Any, new: Any) -> Any:
-    """Reduce two writes of a key that the engine owns: the last one counts."""
-    return new
 
 
 class Gate(Runnable[GateState, Command[Any]]):
@@ -130,19 +45,22 @@ class Gate(Runnable[GateState, Command[Any]]):
     Args:
         loop: The declaration.
         view: Makes the graph's own schema out of the plain state, for the loop's ``reason`` and ``stall`` callables.
+        metered: Whether budgets are counted in this graph.
     """
 
-    def __init__(self, loop: Loop, view: Callable[[Mapping[str, Any]], Any]) -> None:
+    def __init__(self, loop: Loop, view: Callable[[Mapping[str, Any]], Any], metered: bool = False) -> None:
         self.loop = loop
         self.name = loop.gate
         self._view = view
+        self._looks = bool(loop.reason or loop.stall_rules)
+        self._metered = metered
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and say where control goes."""
         verdict, reason = self._decide(input)
         wait = self._wait(verdict)
         if wait:
-            time.sleep(wait)
+            clock.sleep(wait)
         return self._answer(input, verdict, reason, wait, config)
 
     async def ainvoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
@@ -150,13 +68,20 @@ class Gate(Runnable[GateState, Command[Any]]):
         verdict, reason = self._decide(input)
         wait = self._wait(verdict)
         if wait:
-            await asyncio.sleep(wait)
+            await clock.asleep(wait)
         return self._answer(input, verdict, reason, wait, config)
 
     def _decide(self, state: GateState) -> tuple[Verdict, str]:
         loop = self.loop
-        view = self._view(state) if loop.reason or loop.stall else state
-        verdict = decide(loop, state, view, state.get(LEDGER) or {})
+        view = self._view(state) if self._looks else state
+        meter = current_meter() if self._metered else None
+        ledger = state.get(LEDGER) or {}
+        if meter and meter.closed:
+            # The run's budget is spent and its fallback is on: nothing goes round any more.
+            entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
+            verdict = Verdict("over_budget", cast("Spend", {**entry, "refused": entry["refused"] + 1}))
+        else:
+            verdict = decide(loop, state, view, ledger, meter.total() if meter else None)
         return verdict, (loop.reason(view) if loop.reason else None) or "no reason given"
 
     def _wait(self, verdict: Verdict) -> float:
@@ -175,53 +100,66 @@ class Gate(Runnable[GateState, Command[Any]]):
         if verdict.decision == "granted":
             goto = [loop.target]
             if loop.history:
-                update[loop.history] = self._history(state, loop.history, spend, reason)
+                update[loop.history] = self._history(state, loop.history, verdict, reason)
         else:
             goto = self._refused_route(state, verdict)
-            update[STOP_REASON] = StopReason(
-                loop=loop.name, outcome=verdict.decision, limit=spend["limit"], spent=spend["spent"], reason=reason,
-                step=step,
-            )  # fmt: skip
+            if verdict.decision != "over_budget" or verdict.overspent:  # else the run's own stop reason stands
+                update[STOP_REASON] = self._stop_reason(verdict, reason, step)
         if not isinstance(loop.exhausted, str):
             update[REQUESTS] = {loop.name: []}
         self._log(verdict, reason)
-        event = LoopDecided(
-            loop=loop.name, decision=verdict.decision, spent=spend["spent"], limit=spend["limit"], reason=reason,
-            goto=goto, step=step, waited=waited,
-        )  # fmt: skip
-        get_runtime().stream_writer(event.model_dump(mode="json"))
+        # A plain dict: it is made for every pass, and checked by whoever reads it.
+        event = {"type": "loop", "at": datetime.now(UTC).isoformat(), "loop": loop.name, "decision": verdict.decision,
+                 "spent": spend["spent"], "limit": spend["limit"], "reason": reason, "goto": goto, "step": step,
+                 "waited": waited, "why": verdict.why}  # fmt: skip
+        emit(event)
         return Command(goto=goto, update=update)
+
+    def _stop_reason(self, verdict: Verdict, reason: str, step: int) -> StopReason:
+        decision: Any = verdict.decision
+        stop = StopReason(
+            loop=self.loop.name, outcome=decision, limit=verdict.spend["limit"], spent=verdict.spend["spent"],
+            reason=reason, step=step,
+        )  # fmt: skip
+        if verdict.rule:
+            stop["rule"] = verdict.rule.name
+        if over := verdict.overspent:
+            stop["resource"], stop["limit"], stop["spent"] = over.resource, over.limit, over.spent
+        return stop
 
     def _refused_route(self, state: GateState, verdict: Verdict) -> list[str]:
         loop = self.loop
-        if verdict.decision == "stalled" and loop.stall and loop.stall.route:
-            return [loop.stall.route]
+        own = verdict.rule.route if verdict.rule else None
+        if verdict.overspent and loop.budget:
+            own = loop.budget.exhausted
+        if own:
+            return [own]
         if isinstance(loop.exhausted, str):
             return [loop.exhausted]
         asked = (state.get(REQUESTS) or {}).get(loop.name) or list(loop.sources)
         return list(dict.fromkeys(loop.exhausted[source] for source in asked))
 
-    def _history(self, state: GateState, key: str, spend: Spend, reason: str) -> list[str]:
-        loop, words = self.loop, self._words(spend, reason)
+    def _history(self, state: GateState, key: str, verdict: Verdict, reason: str) -> list[str]:
+        loop, words = self.loop, self._words(verdict, reason)
         lines: list[str] = [*(state.get(key) or []), loop.history_entry.format(**words)]
         for _ in range(len(lines) - loop.history_limit):
             logger.warning(loop.messages.evicted.format(**words))
         return lines[-loop.history_limit :]
 
-    def _words(self, spend: Spend, reason: str) -> dict[str, Any]:
-        loop = self.loop
+    def _words(self, verdict: Verdict, reason: str) -> dict[str, Any]:
+        loop, spend = self.loop, verdict.spend
         return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spend["spent"],
-                "limit": spend["limit"]}  # fmt: skip
+                "limit": spend["limit"], "why": verdict.why}  # fmt: skip
 
     def _log(self, verdict: Verdict, reason: str) -> None:
-        messages, words = self.loop.messages, self._words(verdict.spend, reason)
-        if verdict.decision == "granted":
-            if logger.isEnabledFor(logging.INFO):
-                for line in messages.granted:
-                    logger.info(line.format(**words))
-        else:
-            template = messages.exhausted if verdict.decision == "exhausted" else messages.stalled
-            logger.warning(template.format(**words))
+        messages = self.loop.messages
+        if verdict.decision != "granted":
+            template: str = getattr(messages, verdict.decision)
+            logger.warning(template.format(**self._words(verdict, reason)))
+        elif logger.isEnabledFor(logging.INFO):
+            words = self._words(verdict, reason)
+            for line in messages.granted:
+                logger.info(line.format(**words))
 
 
 class Asker(Runnable[GateState, dict[str, Any]]):
@@ -239,28 +177,12 @@ class Asker(Runnable[GateState, dict[str, Any]]):
         return self._update
 
 
-class NewRun(Runnable[GateState, dict[str, Any]]):
-    """Starts new ledgers when a new input arrives; runs beside the entry node, so it costs no superstep.
+class Dispatcher(Runnable[GateState, None]):
+    """Stands in the graph for the engine itself, and never runs.
 
-    Args:
-        loops: The loops of the graph, whose visible counters and histories start anew too.
+    When a run ends at its budget or at a step limit, the engine writes the stop reason in this node's name, and goes on
+    from here to the fallback.
     """
 
-    def __init__(self, loops: tuple[Loop, ...]) -> None:
-        self._update: dict[str, Any] = {LEDGER: NEW_RUN, STOP_REASON: NO_STOP}
-        by_source = [loop.name for loop in loops if not isinstance(loop.exhausted, str)]
-        if by_source:
-            self._update[REQUESTS] = {name: [] for name in by_source}
-        for loop in loops:
-            if loop.counter and loop.counter_by == "engine":
-                self._update[loop.counter] = 0
-            if loop.history:
-                self._update[loop.history] = []
-
-    def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Clear the books."""
-        return self._update
-
-    async def ainvoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Clear the books."""
-        return self._update
+    def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> None:
+        """Nothing leads here."""

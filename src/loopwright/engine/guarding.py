@@ -1,8 +1,8 @@
 """Runs nodes under their policies.
 
-Retrying and jumping to a handler are LangGraph's own. Added here are timeouts for sync nodes (LangGraph has them for
-async nodes only), errors that name the node and show its input, an event and a log line for each attempt, and the debug
-log.
+Repeating a node and jumping to a handler are LangGraph's own. Added here are timeouts for sync nodes (LangGraph has
+them for async nodes only), the waits between attempts, errors that name the node and show its input, an event and a log
+line for each attempt, and the debug log.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from typing import Any, cast
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp, NodeError
 from langgraph.runtime import get_runtime
-from langgraph.types import Command, RetryPolicy
+from langgraph.types import Command
 
+from loopwright.engine import clock
 from loopwright.engine.binding import Builder
 from loopwright.engine.events import NodeGaveUp, NodeRetried
-from loopwright.engine.policies import GiveUp, NodePolicy
+from loopwright.engine.listening import emit
+from loopwright.engine.policies import NodePolicy, cause_of
+from loopwright.engine.retrying import Granted, TryAgain, Visit, current_visit, objection, repeating, visiting
 from loopwright.engine.snapshot import snapshot
 from loopwright.engine.threads import OutOfTime, from_thread, in_thread
 from loopwright.errors import NodeFailed, NodeTimeout
@@ -42,17 +45,13 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
     calls = policy.max_model_calls
     limits = {
         "loopwright_max_seconds": policy.max_seconds,
-        "loopwright_max_model_calls": None if calls is None else calls * (policy.retries + 1),
+        "loopwright_max_model_calls": None if calls is None else calls * policy.max_attempts,
     }
-    retry = RetryPolicy(
-        initial_interval=policy.initial_wait, backoff_factor=policy.factor, max_interval=policy.max_wait,
-        max_attempts=policy.retries + 1, jitter=policy.jitter, retry_on=policy.retry_on,
-    )  # fmt: skip
     builder.add_node(
         name,
         function,
-        retry_policy=retry if policy.retries else None,
-        error_handler=_handler(policy.give_up) if policy.give_up else None,
+        retry_policy=repeating(policy),
+        error_handler=_handler(policy) if policy.give_up else None,
         metadata={**{key: value for key, value in limits.items() if value is not None}, **options.pop("metadata", {})},
         **options,
     )
@@ -64,15 +63,26 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
         handler.metadata = {"loopwright_max_seconds": 0, "loopwright_max_model_calls": 0}
 
 
-def error_text(error: NodeFailed) -> str:
-    """A node's failure as the state's ``error`` says it: node, kind, message, attempt."""
-    cause = error.__cause__ if type(error) is NodeFailed and error.__cause__ else error
-    kind = type(cause).__name__
+def error_text(error: NodeFailed, remark: str = "") -> str:
+    """A node's failure as the state's ``error`` says it: node, kind, message, attempt.
+
+    Args:
+        error: The failure.
+        remark: What else is to be said about it.
+    """
+    cause = cause_of(error)
     message = f"no result within {error.seconds:g} s" if isinstance(error, NodeTimeout) else str(cause)
-    return f"{error.node}: {kind}: {message} (attempt {error.attempt})"
+    return f"{error.node}: {type(cause).__name__}: {_with(message, remark)} (attempt {error.attempt})"
 
 
-def _handler(give_up: GiveUp) -> Callable[..., Command[Any]]:
+def _with(message: str, remark: str) -> str:
+    return f"{message.rstrip('.')}; {remark}" if remark else message
+
+
+def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
+    give_up = policy.give_up
+    assert give_up is not None
+
     def handle(state: Any, error: NodeError) -> Command[Any]:
         failure = error.error
         if not isinstance(failure, NodeFailed):
@@ -82,11 +92,14 @@ def _handler(give_up: GiveUp) -> Callable[..., Command[Any]]:
             return Command(goto=error.node)
         if not give_up.when(state):
             raise _again(failure) from failure.__cause__
-        message = error_text(failure)
+        remark = objection(policy, failure)
+        message = error_text(failure, remark)
         logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
         cause = failure.__cause__ or failure
-        event = NodeGaveUp(node=failure.node, kind=type(cause).__name__, message=str(cause)[:500], goto=give_up.goto)
-        get_runtime().stream_writer(event.model_dump(mode="json"))
+        event = NodeGaveUp(
+            node=failure.node, kind=type(cause).__name__, message=_with(str(cause)[:500], remark), goto=give_up.goto
+        )
+        emit(event.model_dump(mode="json"))
         return Command(goto=give_up.goto, update=give_up.update(state, message))
 
     return handle
@@ -116,6 +129,8 @@ class Guarded(Runnable[Any, Any]):
         self.bound = bound
         self.name = self.node = name
         self.policy = policy
+        self._failed_visits: dict[tuple[str, float | None], Visit] = {}
+        """The visits between two attempts, by task and start: one graph may serve many runs at once."""
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node once.
@@ -125,15 +140,22 @@ class Guarded(Runnable[Any, Any]):
             NodeFailed: If it raises.
         """
         started = time.perf_counter()
-        self._enter(input)
+        visit = self._enter(input)
         try:
-            if self.policy.timeout is None:
-                result = self.bound.invoke(input, config, **kwargs)
-            else:
-                result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
+            with visiting(visit):
+                if self.policy.timeout is None:
+                    result = self.bound.invoke(input, config, **kwargs)
+                else:
+                    result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
         except Exception as error:
-            raise self._failed(error, input, started) from _cause(error)
-        return self._leave(result, started)
+            failure = self._failed(error, input, started)
+            granted = self._retried(visit, failure)
+            if granted is None:
+                raise failure from _cause(error)
+        else:
+            return self._leave(result, started)
+        clock.sleep(granted.wait)
+        raise self._to_be_repeated(visit) from failure
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node once.
@@ -143,24 +165,35 @@ class Guarded(Runnable[Any, Any]):
             NodeFailed: If it raises.
         """
         started = time.perf_counter()
-        self._enter(input)
+        visit = self._enter(input)
         deadline = asyncio.timeout(self.policy.timeout)
         try:
-            async with deadline:
-                if self.policy.timeout is not None and _is_sync(self.bound):
-                    result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
-                else:
-                    result = await self.bound.ainvoke(input, config, **kwargs)
-        except TimeoutError as error:
-            problem = OutOfTime() if deadline.expired() else error
-            raise self._failed(problem, input, started) from _cause(problem)
+            with visiting(visit):
+                async with deadline:
+                    if self.policy.timeout is not None and _is_sync(self.bound):
+                        result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
+                    else:
+                        result = await self.bound.ainvoke(input, config, **kwargs)
         except Exception as error:
-            raise self._failed(error, input, started) from _cause(error)
-        return self._leave(result, started)
+            problem = OutOfTime() if isinstance(error, TimeoutError) and deadline.expired() else error
+            failure = self._failed(problem, input, started)
+            granted = self._retried(visit, failure)
+            if granted is None:
+                raise failure from _cause(problem)
+        else:
+            return self._leave(result, started)
+        await clock.asleep(granted.wait)
+        raise self._to_be_repeated(visit) from failure
 
-    def _enter(self, state: Any) -> None:
+    def _enter(self, state: Any) -> Visit | None:
+        """Begin an attempt; the visit is None for a node that lets every error pass."""
         if self.policy.debug:
             debug_logger.debug("node %s: input %s", self.node, snapshot(state))
+        if not self.policy.retries and not self.policy.give_up:
+            return current_visit()
+        return self._failed_visits.pop(_key(), None) or Visit(
+            self.policy, outer=None if self.policy.give_up else current_visit()
+        )
 
     def _leave(self, result: Any, started: float) -> Any:
         if self.policy.debug:
@@ -175,30 +208,52 @@ class Guarded(Runnable[Any, Any]):
         if isinstance(error, GraphBubbleUp | NodeFailed):
             return error
         info = get_runtime().execution_info
-        attempt, attempts = info.node_attempt if info else 1, self.policy.retries + 1
+        attempt = info.node_attempt if info else 1
         if isinstance(error, OutOfTime):
             failure: NodeFailed = NodeTimeout(
                 self.node, self.policy.timeout or 0, attempt=attempt, snapshot=snapshot(state)
             )
         else:
-            message = f"{type(error).__name__}: {error}"
+            message = _with(f"{type(error).__name__}: {error}", objection(self.policy, error))
             failure = NodeFailed(self.node, message, attempt=attempt, snapshot=snapshot(state))
             failure.__cause__ = error
         if self.policy.debug:
             seconds = time.perf_counter() - started
             debug_logger.debug("node %s: failed after %.3f s", self.node, seconds, exc_info=error)
-        if attempt < attempts and self.policy.retry_on(failure):
-            wait = self.policy.wait(attempt)
-            logger.warning(
-                "node %r failed on attempt %d of %d: %s: %s; next attempt in about %.1f s",
-                self.node, attempt, attempts, type(error).__name__, str(error)[:500], wait,
-            )  # fmt: skip
-            event = NodeRetried(
-                node=self.node, attempt=attempt, attempts=attempts, kind=type(error).__name__, message=str(error)[:500],
-                wait=wait,
-            )  # fmt: skip
-            get_runtime().stream_writer(event.model_dump(mode="json"))
         return failure
+
+    def _retried(self, visit: Visit | None, failure: Exception) -> Granted | None:
+        """Whether another attempt follows; if so, it is logged and an event."""
+        if visit is None or not self.policy.retries or isinstance(failure, GraphBubbleUp):
+            return None
+        granted = visit.grant(failure)
+        if granted is None:
+            return None
+        info, attempts = get_runtime().execution_info, self.policy.max_attempts
+        attempt = info.node_attempt if info else 1
+        cause = cause_of(failure)
+        kind, message = type(cause).__name__, str(cause)[:500]
+        logger.warning(
+            "node %r failed on attempt %d of %d: %s: %s; next attempt in %.2f s (%s)",
+            self.node, attempt, attempts, kind, message, granted.wait, granted.rule.name,
+        )  # fmt: skip
+        event = NodeRetried(
+            node=self.node, attempt=attempt, attempts=attempts, kind=kind, message=message, rule=granted.rule.name,
+            wait=granted.wait, retry_after=granted.asked or None,
+        )  # fmt: skip
+        emit(event.model_dump(mode="json"))
+        return granted
+
+    def _to_be_repeated(self, visit: Visit | None) -> TryAgain:
+        if visit is not None:
+            self._failed_visits[_key()] = visit
+        return TryAgain(f"node {self.node!r} is to be run again")
+
+
+def _key() -> tuple[str, float | None]:
+    """Names the visit that runs now."""
+    info = get_runtime().execution_info
+    return (info.task_id, info.node_first_attempt_time) if info else ("", None)
 
 
 def _is_sync(node: Any) -> bool:

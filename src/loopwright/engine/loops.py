@@ -6,14 +6,12 @@ the diagram's label, the proof) is derived from it. Nothing here touches LangGra
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-from pydantic import BaseModel
-
+from loopwright.engine.budgets import Budget, Overspent, Spent, overspent, since
+from loopwright.engine.progress import Plateau, Stall
 from loopwright.errors import LoopDeclarationError
 
 END = "__end__"
@@ -23,8 +21,11 @@ RUN = "run"
 """The scope of a loop whose passes are counted over the whole run."""
 
 
-Decision = Literal["granted", "exhausted", "stalled"]
-"""What a gate answers: another pass, no more passes, or no use in another pass."""
+Decision = Literal["granted", "exhausted", "stalled", "over_budget"]
+"""What a gate answers: another pass, no more passes, no use in another pass, or nothing left to spend on one."""
+
+StallRule: TypeAlias = Stall | Plateau
+"""A rule that notices a lack of progress."""
 
 
 def is_count(value: object) -> bool:
@@ -34,10 +35,11 @@ def is_count(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateLimit:
-    """A limit that the caller puts into the state, under a ceiling that nobody can lift."""
+    """A limit that comes from the state, under a ceiling that nobody can lift."""
 
-    key: str
-    """The state key that holds the limit; read once, at the loop's first request, then frozen for the run."""
+    key: str | Callable[[Mapping[str, Any]], int | None]
+    """The state key that holds the limit, or a function that computes it from the state (by how hard the question is,
+    say); read once, at the loop's first request, then frozen for its scope."""
     default: int
     """The limit where the key is missing or None."""
     ceiling: int
@@ -52,22 +54,19 @@ class StateLimit:
         Raises:
             ValueError: If the key holds something that is not a whole number.
         """
-        value = state.get(self.key)
+        value: Any = self.key(state) if callable(self.key) else state.get(self.key)
         if value is None:
             value = self.default
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"the limit in state key {self.key!r} must be a whole number, not {value!r}")
+            raise ValueError(f"the limit from {self.origin} must be a whole number, not {value!r}")
         return max(0, min(value, self.ceiling))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stall:
-    """How a loop notices that it goes round without getting anywhere."""
-
-    key: Callable[[Any], Any]
-    """What must change from one request to the next, for example the plan; compared by content."""
-    route: str | None = None
-    """Where control goes then; None takes the loop's `exhausted` route."""
+    @property
+    def origin(self) -> str:
+        """Where the limit comes from, in words."""
+        if isinstance(self.key, str):
+            return f"state key {self.key!r}"
+        return f"function {getattr(self.key, '__name__', self.key)!r}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +87,16 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopMessages:
-    """A loop's log lines, as templates over ``{loop} {reason} {spent} {limit} {target}``."""
+    """A loop's log lines, as templates over ``{loop} {reason} {spent} {limit} {target} {why}``."""
 
     granted: tuple[str, ...] = ("Loop {loop}: pass {spent}/{limit} into {target} granted: {reason}",)
     """INFO lines for a granted pass; ``spent`` includes it."""
     exhausted: str = "Loop {loop}: limit {limit} reached, {spent} passes spent; the refused pass wanted: {reason}"
     """The WARNING when the bound is reached."""
-    stalled: str = "Loop {loop}: no progress since the last of {spent} passes; the refused pass wanted: {reason}"
+    stalled: str = "Loop {loop}: no progress after {spent} passes ({why}); the refused pass wanted: {reason}"
     """The WARNING when the loop makes no progress."""
+    over_budget: str = "Loop {loop}: budget spent after {spent} passes ({why}); the refused pass wanted: {reason}"
+    """The WARNING when the loop's budget is spent; ``{why}`` says of what."""
     evicted: str = "Loop {loop}: history is full, its oldest entry was dropped"
     """The WARNING for each history entry that is dropped."""
 
@@ -135,8 +136,10 @@ class Loop:
     """How many history lines are kept; the oldest go first."""
     reason: Callable[[Any], str | None] | None = None
     """Reads from the state why a pass is wanted."""
-    stall: Stall | None = None
-    """How the loop notices that it makes no progress; None never looks."""
+    stall: StallRule | Sequence[StallRule] | None = None
+    """How the loop notices that it makes no progress: a rule, or several of which the first to find none counts."""
+    budget: Budget | None = None
+    """What its passes may spend in a scope, counted from the first request; None lets the run's budget alone count."""
     backoff: Backoff | None = None
     """How long the gate waits before a pass; None does not wait."""
     messages: LoopMessages = field(default_factory=LoopMessages)
@@ -146,6 +149,8 @@ class Loop:
         if isinstance(self.sources, str):
             object.__setattr__(self, "sources", (self.sources,))
         object.__setattr__(self, "sources", tuple(dict.fromkeys(self.sources)))
+        rules = (self.stall,) if isinstance(self.stall, Stall | Plateau) else tuple(self.stall or ())
+        object.__setattr__(self, "stall", rules)
         for problem in self._problems():
             raise LoopDeclarationError(self.name, problem)
 
@@ -166,6 +171,9 @@ class Loop:
             problems.append("a loop cannot be its own scope; name the outer loop, or 'run'")
         if not isinstance(self.exhausted, str) and set(self.exhausted) != set(self.sources):
             problems.append(f"'exhausted' by source must name exactly the sources {list(self.sources)}")
+        names = [rule.name for rule in self.stall_rules]
+        if len(set(names)) < len(names):
+            problems.append(f"two stall rules have one name: {names}; each keeps its notes under its name")
         return problems
 
     @property
@@ -179,18 +187,28 @@ class Loop:
         return self.limit.ceiling if isinstance(self.limit, StateLimit) else self.limit
 
     @property
+    def stall_rules(self) -> tuple[StallRule, ...]:
+        """The rules that notice a lack of progress."""
+        return cast("tuple[StallRule, ...]", self.stall)
+
+    @property
+    def own_routes(self) -> tuple[str, ...]:
+        """The nodes (or END) that only a stall or a spent budget leads to, each once."""
+        routes = [rule.route for rule in self.stall_rules] + [self.budget.exhausted if self.budget else None]
+        return tuple(dict.fromkeys(route for route in routes if route))
+
+    @property
     def fallbacks(self) -> tuple[str, ...]:
         """Every node (or END) that a refused pass can enter, each once."""
         routes = [self.exhausted] if isinstance(self.exhausted, str) else list(self.exhausted.values())
-        if self.stall and self.stall.route:
-            routes.append(self.stall.route)
-        return tuple(dict.fromkeys(routes))
+        return tuple(dict.fromkeys([*routes, *self.own_routes]))
 
     @property
     def limit_text(self) -> str:
         """The limit in words, for diagrams."""
         if isinstance(self.limit, StateLimit):
-            return f"{self.limit.key}, at most {self.limit.ceiling}"
+            key = self.limit.key if isinstance(self.limit.key, str) else getattr(self.limit.key, "__name__", "computed")
+            return f"{key}, at most {self.limit.ceiling}"
         return str(self.limit)
 
 
@@ -207,8 +225,10 @@ class Spend(TypedDict):
     """Passes granted in the whole run; never falls, so that an inner loop can tell every outer pass from all others."""
     pass_of: NotRequired[int]
     """The outer loop's total when this count began, for a scoped loop."""
-    mark: NotRequired[str]
-    """Hash of what the stall rule compares, at the last granted request."""
+    notes: NotRequired[dict[str, list[Any]]]
+    """Stall rule -> what it noted at the last granted requests of this scope."""
+    began: NotRequired[Spent]
+    """What the run had spent at this scope's first request, for a loop with a budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +239,28 @@ class Verdict:
     """The answer."""
     spend: Spend
     """The ledger's entry after the decision."""
+    rule: StallRule | None = None
+    """The stall rule that found no progress."""
+    overspent: Overspent | None = None
+    """What the loop's budget lacks."""
+
+    @property
+    def why(self) -> str:
+        """What a refusal that is not the limit's rests on; empty for others."""
+        return self.rule.name if self.rule else str(self.overspent or "")
 
 
-def decide(loop: Loop, state: Mapping[str, Any], view: Any, ledger: Mapping[str, Spend]) -> Verdict:
+def decide(
+    loop: Loop, state: Mapping[str, Any], view: Any, ledger: Mapping[str, Spend], spent: Spent | None = None
+) -> Verdict:
     """Grant or refuse one pass: decided before the count moves.
 
     Args:
         loop: The declaration.
         state: The state as a mapping, for the limit's key.
-        view: The state as the graph's own schema, for the stall rule.
+        view: The state as the graph's own schema, for the stall rules.
         ledger: What every loop has spent so far in this run.
+        spent: What the run has spent so far on models, for a loop with a budget.
 
     Returns:
         The decision, and the loop's new entry in the ledger.
@@ -240,23 +272,27 @@ def decide(loop: Loop, state: Mapping[str, Any], view: Any, ledger: Mapping[str,
     entry = ledger.get(loop.name)
     if entry is None or entry.get("pass_of", 0) != outer:
         entry = Spend(spent=0, total=_total(entry), limit=_limit(loop, state), refused=0, pass_of=outer)
-    if entry["spent"] >= entry["limit"]:
-        return Verdict("exhausted", _changed(entry, refused=entry["refused"] + 1))
-    granted = _changed(entry, spent=entry["spent"] + 1, total=_total(entry) + 1)
-    if loop.stall:
-        mark = fingerprint(loop.stall.key(view))
-        if mark == entry.get("mark"):
-            return Verdict("stalled", _changed(entry, refused=entry["refused"] + 1))
-        granted["mark"] = mark
+        if loop.budget:
+            entry["began"] = spent or {}
+    refused = cast("Spend", {**entry, "refused": entry["refused"] + 1})
+    # The limit is frozen, but a run that goes on under a declaration with a lower one keeps to that.
+    if entry["spent"] >= min(entry["limit"], loop.ceiling):
+        return Verdict("exhausted", refused)
+    if loop.budget and (lacking := overspent(loop.budget.limits, since(spent or {}, entry.get("began", {})))):
+        return Verdict("over_budget", refused, overspent=lacking)
+    granted = cast("Spend", {**entry, "spent": entry["spent"] + 1, "total": _total(entry) + 1})
+    if loop.stall_rules:
+        notes = entry.get("notes", {})
+        looks = {rule.name: rule.look(view, notes.get(rule.name, [])) for rule in loop.stall_rules}
+        for rule in loop.stall_rules:
+            if looks[rule.name].stalled:
+                return Verdict("stalled", refused, rule=rule)
+        granted["notes"] = {name: look.notes for name, look in looks.items()}
     return Verdict("granted", granted)
 
 
 def _total(entry: Spend | None) -> int:
     return entry.get("total", 0) if entry else 0
-
-
-def _changed(entry: Spend, **changes: int) -> Spend:
-    return cast("Spend", {**entry, **changes})
 
 
 def _limit(loop: Loop, state: Mapping[str, Any]) -> int:
@@ -266,24 +302,3 @@ def _limit(loop: Loop, state: Mapping[str, Any]) -> int:
         return loop.limit.resolve(state)
     except ValueError as error:
         raise LoopDeclarationError(loop.name, str(error)) from error
-
-
-def fingerprint(value: Any) -> str:
-    """A hash of a value's content: equal content gives equal hashes in every process.
-
-    Args:
-        value: Anything that JSON or pydantic can write; the rest goes by its ``repr``.
-    """
-    try:
-        text = json.dumps(value, sort_keys=True, default=_plain)
-    except (TypeError, ValueError):  # keys that JSON cannot write or sort, or a value that holds itself
-        text = repr(value)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, set | frozenset):
-        return sorted(cast("set[object]", value), key=repr)
-    return repr(value)

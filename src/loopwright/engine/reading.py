@@ -5,9 +5,7 @@ The builder is read, never ``get_graph()``, which loses routers without a path m
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
 from collections.abc import Iterator
 from itertools import product
 from typing import Any, cast
@@ -17,9 +15,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 
 from loopwright.engine.binding import BoundBuilder, Builder
-from loopwright.engine.gate import NEW_RUN_NODE, Asker, is_engine_node
+from loopwright.engine.destinations import command_destinations, functions_of, is_filled, jumps_out, router_words
+from loopwright.engine.gate import DISPATCHER, Asker, is_engine_node
 from loopwright.engine.loops import Loop
-from loopwright.engine.rerouting import unwrapped
+from loopwright.engine.rerouting import WithoutSends, unwrapped
 from loopwright.engine.topology import Edge, LoopEdge, Topology
 from loopwright.errors import GraphError
 
@@ -57,7 +56,7 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
     hidden = {
         node
         for node, spec in builder.nodes.items()
-        if node == NEW_RUN_NODE or isinstance(spec.runnable, Asker) or spec.is_error_handler
+        if node == DISPATCHER or isinstance(spec.runnable, Asker) or spec.is_error_handler
     }
     edges = {
         Edge(edge.source, edge.target, "request", edge.label)
@@ -86,9 +85,8 @@ def _loop_edges(loop: Loop) -> Iterator[LoopEdge]:
     if isinstance(loop.exhausted, str):
         yield LoopEdge(loop.name, loop.gate, loop.target, loop.sources, loop.limit_text, loop.fallbacks)
         return
-    stalled = (loop.stall.route,) if loop.stall and loop.stall.route else ()
     for source, route in loop.exhausted.items():
-        yield LoopEdge(loop.name, loop.gate, loop.target, (source,), loop.limit_text, (route, *stalled))
+        yield LoopEdge(loop.name, loop.gate, loop.target, (source,), loop.limit_text, (route, *loop.own_routes))
 
 
 def _edges(builder: Builder) -> Iterator[Edge]:
@@ -101,12 +99,22 @@ def _edges(builder: Builder) -> Iterator[Edge]:
     anywhere = (*written, END)
     for source, branches in builder.branches.items():
         for branch in branches.values():
-            for label, target in (branch.ends or dict.fromkeys(anywhere)).items():
-                if branch.ends is None:
-                    yield Edge(source, str(label), "assumed")
-                else:
-                    yield Edge(source, str(target), "conditional", None if label == target else str(label))
+            yield from _routes(source, branch, anywhere)
     yield from _jumps(builder, anywhere)
+
+
+def _routes(source: str, branch: Any, anywhere: tuple[str, ...]) -> Iterator[Edge]:
+    ends: dict[Any, str] | None = branch.ends
+    # A path map of every node may be one that binding made, for a router that had none.
+    open_map = ends is None or (isinstance(branch.path, WithoutSends) and set(anywhere) <= set(ends))
+    words = router_words(branch.path) if open_map else None
+    if ends is None and words is None:
+        yield from (Edge(source, target, "assumed") for target in anywhere)
+        return
+    for label, target in (ends or {node: node for node in anywhere}).items():
+        # A way that leads into a gate was declared by a loop, and stays.
+        if words is None or label in words or label != target:
+            yield Edge(source, str(target), "conditional", None if label == target else str(label))
 
 
 def _jumps(builder: Builder, anywhere: tuple[str, ...]) -> Iterator[Edge]:
@@ -114,6 +122,7 @@ def _jumps(builder: Builder, anywhere: tuple[str, ...]) -> Iterator[Edge]:
     for node, spec in builder.nodes.items():
         if spec.error_handler_node:
             handled.setdefault(spec.error_handler_node, []).append(node)
+    called = called_graphs(builder)
     for node, spec in builder.nodes.items():
         # A handler runs in the superstep of the node that failed, so its jumps are that node's.
         kind = "handler" if spec.is_error_handler else "command"
@@ -121,50 +130,27 @@ def _jumps(builder: Builder, anywhere: tuple[str, ...]) -> Iterator[Edge]:
         ends = spec.ends or ()
         for source, target in product(sources, ends):
             yield Edge(source, target, kind, ends[target] if isinstance(ends, dict) else None)
-        if not ends and _may_jump(spec.runnable):
-            yield from (Edge(source, target, "assumed") for source, target in product(sources, anywhere))
-
-
-def _may_jump(runnable: Any) -> bool:
-    """Whether a node that declares no destinations makes a ``Command`` with a goto in its own graph."""
-    return _jumps_out(runnable) or any("goto" in words and "graph" not in words for words in _commands(runnable))
-
-
-def _jumps_out(runnable: Any) -> bool:
-    """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
-    inner = unwrapped(runnable)
-    return isinstance(inner, CompiledStateGraph) and any(
-        "graph" in words or _jumps_out(spec.runnable)
-        for spec in inner.builder.nodes.values()
-        for words in [*_commands(spec.runnable), set[str]()]
-    )
-
-
-def _commands(runnable: Any) -> list[set[str]]:
-    """The keywords of every ``Command(...)`` in a node's source; ``**options`` could be a goto."""
-    tree = source_tree(runnable)
-    return [
-        {keyword.arg or "goto" for keyword in node.keywords}
-        for node in (ast.walk(tree) if tree else ())
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Command"
-    ]
-
-
-def functions_of(runnable: Any) -> list[Any]:
-    """The functions that a node runs, as far as they can be seen."""
-    inner = unwrapped(runnable)
-    found = [getattr(inner, name, None) for name in ("func", "afunc")]
-    return [function for function in found if callable(function)]
-
-
-def source_tree(runnable: Any) -> ast.AST | None:
-    """The syntax tree of a node's function; None where the source cannot be read."""
-    for function in functions_of(runnable):
-        try:
-            return ast.parse(textwrap.dedent(inspect.getsource(function)).strip().rstrip(","))
-        except (OSError, TypeError, SyntaxError):
+        if ends:
             continue
-    return None
+        words = None if any(map(jumps_out, called.get(node, ()))) else command_destinations(spec.runnable)
+        if words is not None and not words:
+            continue
+        targets = anywhere if words is None else [target for target in anywhere if target in words]
+        yield from (Edge(*way, "assumed" if words is None else kind) for way in product(sources, targets))
+
+
+def read_from_source(builder: Builder) -> list[str]:
+    """The nodes whose routers or Commands declare no destinations, and whose source tells them."""
+    routed = [
+        source
+        for source, branches in builder.branches.items()
+        if any(branch.ends is None and router_words(branch.path) is not None for branch in branches.values())
+    ]
+    return [*dict.fromkeys(routed + [node for node, spec in builder.nodes.items() if _tells(spec)])]
+
+
+def _tells(spec: Any) -> bool:
+    return not spec.ends and bool(command_destinations(spec.runnable))
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
@@ -197,12 +183,5 @@ def _reachable(function: Any) -> Iterator[Pregel[Any, Any, Any, Any]]:
     if code := getattr(plain, "__code__", None):
         names = plain.__globals__
         values += [names[name] for name in code.co_names if name in names]
-        values += [cell.cell_contents for cell in plain.__closure__ or () if _filled(cell)]
+        values += [cell.cell_contents for cell in plain.__closure__ or () if is_filled(cell)]
     yield from (value for value in values if isinstance(value, Pregel))
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Sequence
+from contextlib import suppress
+from types import CodeType, FunctionType
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -23,15 +25,44 @@ def unwrapped(runnable: Any) -> Any:
 
 
 def may_send(path: Any) -> bool:
-    """Whether a router or node could return a `Send`: its source mentions one, or cannot be read."""
+    """Whether a router or node could return a `Send`: its source, or that of a function it calls, mentions one.
+
+    What cannot be read could do anything.
+    """
     inner = unwrapped(path)
     function = getattr(inner, "func", None) or getattr(inner, "afunc", None)
-    if function is None:
+    return function is None or _mentions_send(function, set())
+
+
+def _mentions_send(function: Any, seen: set[int]) -> bool:
+    seen.add(id(function))
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    if not isinstance(plain, FunctionType) or "Send" in (names := _names_in(plain.__code__)):
         return True
-    try:
-        return "Send" in inspect.getsource(function)
-    except (OSError, TypeError):
-        return True
+    used: list[Any] = [plain.__globals__.get(name) for name in names]
+    with suppress(ValueError):  # a cell that is still empty
+        used += [cell.cell_contents for cell in plain.__closure__ or ()]
+    ours = [value for value in used if isinstance(value, FunctionType) and _same_package(value, plain)]
+    held = [item for value in used for item in (value if isinstance(value, list | tuple) else (value,))]
+    return any(item is Send or isinstance(item, Send) for item in held) or any(
+        _mentions_send(value, seen) for value in ours if id(value) not in seen
+    )
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """The names that a function's code uses, those of functions inside it too."""
+    inside = [_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return {*code.co_names}.union(*inside)
+
+
+def _same_package(one: FunctionType, other: FunctionType) -> bool:
+    return one.__module__.partition(".")[0] == other.__module__.partition(".")[0]
+
+
+def goes_to_parent(command: Command[Any], node: str | None, config: RunnableConfig | None) -> bool:
+    """Whether a Command that comes out of a graph inside a node is for the graph that holds the node."""
+    here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
+    return command.graph in (here, node)
 
 
 class WithoutSends(Runnable[Any, Any]):
@@ -87,24 +118,28 @@ class Rerouted(Runnable[Any, Any]):
     def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
         """Translate the Command that a subgraph sent to this graph; one for a graph further out goes on as it is."""
         command: Command[Any] = jump.args[0]
-        here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
-        if command.graph not in (here, self._node):
+        if not goes_to_parent(command, self._node, config):
             return jump
         translated = self._translate(dataclasses.replace(command, graph=None))
         return ParentCommand(dataclasses.replace(translated, graph=command.graph))
 
     def _translate(self, result: Any) -> Any:
-        if isinstance(result, list):
+        if isinstance(result, list | tuple):
             return [self._translate(item) for item in result]
+        if isinstance(result, Send):
+            self._refuse(result)
         if not isinstance(result, Command) or result.graph is not None:
             return result
         target = self._loop.target
         single = isinstance(result.goto, str | Send)
         gotos = [result.goto] if single else list(cast("Sequence[Any]", result.goto))
         for goto in gotos:
-            if isinstance(goto, Send) and goto.node == target:
-                raise LoopDeclarationError(
-                    self._loop.name,
-                    f"a Command sent a Send to {target!r} across the loop's edge; go to the node's name instead",
-                )
+            self._refuse(goto)
         return dataclasses.replace(result, goto=[self._entrance if goto == target else goto for goto in gotos])
+
+    def _refuse(self, goto: Any) -> None:
+        if isinstance(goto, Send) and goto.node == self._loop.target:
+            raise LoopDeclarationError(
+                self._loop.name,
+                f"a Command sent a Send to {goto.node!r} across the loop's edge; go to the node's name instead",
+            )

@@ -9,14 +9,14 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
+from loopwright.engine.books import STOP_REASON
 from loopwright.engine.bounded_graph import BoundedGraph
 from loopwright.engine.events import (
-    CUSTOM_EVENTS,
     NodeFinished,
     NodeStarted,
     RunEvent,
@@ -25,10 +25,13 @@ from loopwright.engine.events import (
     RunStarted,
     run_event,
 )
-from loopwright.engine.gate import NEW_RUN_NODE, STOP_REASON, is_engine_node
+from loopwright.engine.fingerprint import FORCE
+from loopwright.engine.following import afollowing, following
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.listening import Listener, listener
 from loopwright.errors import CheckpointError
 
-MODES = ["tasks", "custom", "values", "updates"]
+MODES = ["tasks", "values", "updates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +99,23 @@ async def astream(
         yield event
 
 
-def resume(graph: BoundedGraph, *, thread_id: str, **options: Any) -> RunResult:
+def resume(graph: BoundedGraph, *, thread_id: str, force: bool = False, **options: Any) -> RunResult:
     """Go on from a thread's last checkpoint: finished nodes do not run again.
 
     Args:
         graph: The graph, compiled with a saver.
         thread_id: The thread.
+        force: Go on also if a graph of another structure began the run.
         **options: As for `run`.
 
     Returns:
         The final state and the events since the checkpoint. A run that had ended already is returned as it is.
 
     Raises:
-        CheckpointError: If the thread has no checkpoint.
+        CheckpointError: If the thread has no checkpoint, or a graph of another structure began it.
     """
+    if force:
+        options["config"] = merge_configs(options.get("config"), {"configurable": {FORCE: True}})
     state = graph.get_state(_config(graph, thread_id, options.get("config")))
     if not state.values and not state.next:
         raise CheckpointError(f"thread {thread_id!r} has no checkpoint to resume from; run it with an input first")
@@ -125,23 +131,31 @@ def _config(graph: BoundedGraph, thread_id: str | None, given: RunnableConfig | 
 
 
 def _watch(graph: BoundedGraph, input: Any, watched: _Watch) -> Iterator[RunEvent]:
+    chunks = graph.stream(input, watched.config, stream_mode=watched.modes, **watched.options)
     try:
-        for mode, payload in graph.stream(input, watched.config, stream_mode=MODES, **watched.options):
+        for mode, payload in following(chunks, listener, watched.listener):
             yield from watched.events(mode, payload)
     except Exception as error:
+        yield from watched.heard()
         yield watched.failed(error)
         raise
+    yield from watched.heard()
     yield watched.finished()
 
 
 async def _awatch(graph: BoundedGraph, input: Any, watched: _Watch) -> AsyncIterator[RunEvent]:
+    chunks = graph.astream(input, watched.config, stream_mode=watched.modes, **watched.options)
     try:
-        async for mode, payload in graph.astream(input, watched.config, stream_mode=MODES, **watched.options):
+        async for mode, payload in afollowing(chunks, listener, watched.listener):
             for event in watched.events(mode, payload):
                 yield event
     except Exception as error:
+        for event in watched.heard():
+            yield event
         yield watched.failed(error)
         raise
+    for event in watched.heard():
+        yield event
     yield watched.finished()
 
 
@@ -153,6 +167,10 @@ class _Watch:
         self.options = {key: value for key, value in given.items() if key != "config"}
         if graph.checkpointer:
             self.options.setdefault("durability", "sync")
+        # A node that is tried again tells of it while it runs; only then is it worth the price of the custom stream.
+        retried = any(spec.retry_policy for spec in graph.builder.nodes.values())
+        self.modes = [*MODES, "custom"] if retried else MODES
+        self.listener = Listener()
         self.values: dict[str, Any] = {}
         self.start = RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
         self._began = time.perf_counter()
@@ -160,16 +178,17 @@ class _Watch:
         self._visits: Counter[str] = Counter()
         self._running: dict[str, tuple[int, float]] = {}
 
+    def heard(self) -> Iterator[RunEvent]:
+        yield from map(run_event.validate_python, self.listener.told())
+
     def events(self, mode: str, payload: Any) -> Iterator[RunEvent]:
+        yield from self.heard()
         if mode == "values":
             self.values = payload
         elif mode == "updates":
             self._interrupted |= "__interrupt__" in payload
         elif mode == "custom":
-            if isinstance(payload, dict) and cast("dict[str, Any]", payload).get("type") in CUSTOM_EVENTS:
-                yield run_event.validate_python(payload)
-        elif payload["name"] == NEW_RUN_NODE:
-            return
+            return  # it only wakes us; the event itself was heard
         elif "triggers" in payload:
             yield self._started(payload)
         else:

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from loopwright.engine.binding import bind
 from loopwright.engine.bounding import bounded
 from loopwright.engine.loops import Loop, StateLimit
-from loopwright.engine.verify import verify
+from loopwright.engine.proof import verify
 from loopwright.errors import GraphError, LoopDeclarationError
 
 
@@ -289,7 +289,7 @@ def test_loops_that_share_what_only_one_may_have_are_refused(other: dict[str, An
 
 def test_a_command_that_declares_no_destination_is_told_how_to() -> None:
     made = builder("work")
-    made.add_node("check", lambda _: Command(goto="work"))
+    made.add_node("check", lambda _: Command(goto=END))
     made.add_edge("work", "check")
     with pytest.raises(
         LoopDeclarationError, match=r"there is no edge check -> work.*Command\[Literal\['work', ...\]\]"

@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 from loopwright.engine.bounded_graph import BoundedGraph
 from loopwright.engine.bounding import bounded, choose_loops
 from loopwright.engine.loops import Loop
-from loopwright.engine.verify import verify
+from loopwright.engine.proof import verify
 from loopwright.errors import GraphError, UnboundedCycleError
 from loopwright.testing.chat import always
 
@@ -93,13 +93,29 @@ def test_the_model_calls_of_a_fallback_are_not_forgotten_by_the_certificate() ->
     ("arguments", "says"),
     [
         ({"loops": [loop()], "limit": 3}, r"either loops.*or limit"),
-        ({"loops": [loop()], "fallback": note("x")}, "fallback goes with limit"),
-        ({"fallback": note("x")}, "fallback goes with limit"),
+        ({"loops": [loop()], "fallback": note("x")}, "nothing leads to the fallback"),
+        ({"fallback": note("x")}, "nothing leads to the fallback"),
     ],
 )
 def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(GraphError, match=says):
         bounded(graph(), **arguments)
+
+
+def test_a_join_that_goes_back_is_one_loop_with_all_its_sources() -> None:
+    made = StateGraph(State)
+    for name in "abz":
+        made.add_node(name, note(name))
+    for edge in ((START, "a"), (START, "z"), ("a", "b"), (["b", "z"], "a")):
+        made.add_edge(*edge)  # type: ignore[arg-type]
+    app = bounded(made, limit=2)
+    assert [(loop.target, loop.sources) for loop in app.loops] == [("a", ("b", "z"))]
+    assert app.invoke({"log": []})["stop_reason"] is None  # z runs once, so the join waits for it for ever
+
+
+def test_a_declared_loop_can_lead_to_the_fallback() -> None:
+    app = bounded(graph(), [loop(limit=1, exhausted="fallback")], fallback=note("sorry"))
+    assert app.invoke({"log": []})["log"][-1] == "sorry"
 
 
 def test_a_fallback_beside_a_node_of_that_name_is_refused() -> None:
@@ -165,7 +181,8 @@ def test_saver_store_cache_name_interrupts_and_configuration_are_carried_over() 
     assert (app.checkpointer, app.store, app.cache, app.name) == (saver, store, cache, "helper")
     assert (app.interrupt_before_nodes, app.interrupt_after_nodes) == (["check"], ["work"])
     assert app.config is not None
-    assert (app.config["tags"], app.config["metadata"]) == (["mine"], {"who": "me"})
+    assert app.config["tags"] == ["mine"]
+    assert app.config["metadata"] == {"who": "me"}
 
 
 def test_options_that_are_given_win() -> None:

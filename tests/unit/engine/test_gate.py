@@ -15,10 +15,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
+from loopwright.engine.books import NO_STOP, StopReason, StopReasons, merge_ledger, merge_requests
 from loopwright.engine.bounded_graph import BoundedGraph
 from loopwright.engine.bounding import bounded
 from loopwright.engine.events import LoopDecided, run_event
-from loopwright.engine.gate import NO_STOP, StopReason, StopReasons, merge_ledger, merge_requests
 from loopwright.engine.loops import Backoff, Loop, LoopMessages, Spend, Stall, StateLimit
 from loopwright.errors import LoopDeclarationError
 
@@ -396,7 +396,7 @@ async def test_every_decision_is_an_event_on_the_custom_stream(mode: str) -> Non
     events = [run_event.validate_python(chunk) for chunk in raw]
     assert all(isinstance(event, LoopDecided) for event in events)
     shown = [event.model_dump(exclude={"at"}) for event in events]
-    same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0}
+    same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0, "why": ""}
     assert shown == [
         {**same, "decision": "granted", "reason": "2 so far", "goto": ["work"], "step": 3},
         {**same, "decision": "exhausted", "reason": "4 so far", "goto": [END], "step": 6},
@@ -479,7 +479,7 @@ def test_the_ledger_s_reducer_lets_no_count_fall_unless_a_new_run_starts() -> No
     later = Spend(spent=1, limit=3, refused=0, pass_of=2)
     assert merge_ledger(old, {"x": later}) == {"x": later}
     assert merge_ledger(old, {"y": later}) == {**old, "y": later}
-    assert merge_ledger(old, {"": {}}) == {}
+    assert merge_ledger(old, {"": {}}) == {"": {}}
 
 
 def test_requests_join_by_loop_and_an_empty_list_clears() -> None:

@@ -6,7 +6,8 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from loopwright.engine.loops import END, Backoff, Loop, Spend, Stall, StateLimit, decide, fingerprint
+from loopwright.engine.loops import END, Backoff, Loop, Spend, Stall, StateLimit, decide
+from loopwright.engine.progress import fingerprint
 from loopwright.errors import LoopDeclarationError
 
 
@@ -122,7 +123,7 @@ def test_the_limit_of_the_state_is_frozen_at_the_first_request() -> None:
 
 
 def test_a_stall_is_an_equal_key_at_two_requests_in_a_row() -> None:
-    declared = loop(limit=9, stall=Stall(key=lambda view: view["plan"]))
+    declared = loop(limit=9, stall=Stall(key=lambda view: view["plan"], remembers=1))
     plans = ["a", "b", "a", "a", "c"]
     ledger: dict[str, Spend] = {}
     found = []

@@ -15,10 +15,11 @@ from typing_extensions import TypedDict
 
 from loopwright.engine.bounding import bounded
 from loopwright.engine.certificate import Certificate, suggested_loop
+from loopwright.engine.counting import EXACT_PASSES
 from loopwright.engine.cycles import unbounded_cycles
 from loopwright.engine.loops import Loop
-from loopwright.engine.verify import verify
-from loopwright.engine.worst_case import EXACT_PASSES, passes_in_a_run
+from loopwright.engine.proof import verify
+from loopwright.engine.worst_case import passes_in_a_run
 from loopwright.errors import GraphError, UnboundedCycleError
 
 
@@ -213,7 +214,7 @@ def test_a_command_node_in_a_loop_does_not_pass_for_a_fan_out() -> None:
 
 def test_a_command_that_declares_nothing_may_go_anywhere() -> None:
     made = graph("START-a b-END")
-    made.add_node("jump", lambda _: Command(goto="b"))
+    made.add_node("jump", lambda s: Command(goto=s["log"][0]))
     made.add_edge("a", "jump")
     certificate = verify(made)
     assert not certificate.bounded
@@ -250,6 +251,17 @@ def test_a_node_of_the_user_s_whose_name_begins_like_a_gate_s_is_not_free() -> N
     assert verify(graph("START-loop.mine")).max_model_calls is None
 
 
+def test_a_graph_called_inside_a_node_may_jump_in_the_graph_around_it() -> None:
+    inner = graph("START-x", x={"action": lambda _: Command(goto="a", graph=Command.PARENT)}).compile()
+    made = graph("START-a a-b", b={"action": lambda _: inner.invoke({"log": []})})
+    assert ("a", "b") in verify(made).unbounded_cycles
+
+
+def test_a_send_that_a_node_returns_is_a_jump() -> None:
+    made = graph("START-a a-b", b={"action": lambda _: Send("a", {"log": []})})
+    assert ("a", "b") in verify(made).unbounded_cycles
+
+
 def test_assumptions_name_what_the_figures_rest_on() -> None:
     called = graph("START-x").compile()
 
@@ -257,7 +269,7 @@ def test_assumptions_name_what_the_figures_rest_on() -> None:
         return called.invoke({"log": []})  # type: ignore[return-value]
 
     made = graph("START-a a-b c-END", a={"retry_policy": RetryPolicy()}, b={"action": calls_a_graph})
-    made.add_conditional_edges("b", lambda _: "c")
+    made.add_conditional_edges("b", lambda s: s["log"][0])
     text = "; ".join(verify(made).assumptions)
     for part in ("own code ends", "retries of a are", "b calls 1 graph", "routers of b name no destinations", "resume"):
         assert part in text

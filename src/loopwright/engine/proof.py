@@ -7,7 +7,7 @@ every cycle crosses a gate, and a gate grants a counted number of passes; so eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.graph import END, START
@@ -16,32 +16,32 @@ from langgraph.pregel import Pregel
 from loopwright.engine.binding import BoundBuilder, Builder, bind, copy_builder
 from loopwright.engine.certificate import Certificate
 from loopwright.engine.cycles import unbounded_cycles
+from loopwright.engine.fan_out import limit_sends, read_fan_out
+from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loops import Loop
 from loopwright.engine.reading import builder_of, called_graphs, read_topology, subgraphs
 from loopwright.engine.topology import Topology
-from loopwright.engine.worst_case import assumptions_of, fanned_out, worst_case
+from loopwright.engine.worst_case import assumptions_of, worst_case
 from loopwright.errors import GraphError
 
 
-def verify(graph: Any, loops: Sequence[Loop] = ()) -> Certificate:
+def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | None = None) -> Certificate:
     """Prove that every cycle of a graph is bounded, and compute the worst case of a run.
 
     Args:
         graph: A ``StateGraph`` or a compiled one, bounded already or not; it is not changed.
         loops: Loops to bind first, for a graph that has no gates yet.
+        fan_out: Node -> the most tasks that one run of a router or node sends to it with ``Send``; with it, the runs of
+            that node are counted. `bounded` enforces it.
 
     Returns:
         The certificate; ``bounded`` is False and ``unbounded_cycles`` names the culprits where the proof fails.
 
     Raises:
         LoopDeclarationError: If a loop does not fit the graph.
-        GraphError: If no path from the start reaches a node.
+        GraphError: If no path from the start reaches a node, or `fan_out` does not fit the graph.
     """
-    builder = builder_of(graph)
-    if loops:
-        builder = bind(builder, loops)
-    elif not isinstance(builder, BoundBuilder):
-        builder = copy_builder(builder)
+    builder = _prepared(builder_of(graph), loops, fan_out)
     topology = read_topology(builder, getattr(graph, "name", None))
     check_shape(topology)
     left: dict[str, set[str]] = {node: set() for node in (START, *topology.nodes, END)}
@@ -58,9 +58,21 @@ def verify(graph: Any, loops: Sequence[Loop] = ()) -> Certificate:
         return Certificate(
             bounded=False,
             unbounded_cycles=found,
-            assumptions=tuple(assumptions_of(builder, topology, fanned_out(builder, topology))),
+            assumptions=tuple(assumptions_of(builder, topology, read_fan_out(builder, topology))),
         )
     return worst_case(builder, topology, left, inner)
+
+
+def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> Builder:
+    """The builder with its gates and with limits on what is sent; the one that was given stays as it is."""
+    if fan_out:
+        loops_there, budget = (builder.loops, builder.budget) if isinstance(builder, BoundBuilder) else ((), None)
+        builder = copy_builder(builder)
+        builder.loops, builder.budget = loops_there, budget
+        limit_sends(builder, fan_out)
+    if loops:
+        return bind(builder, loops)
+    return builder if isinstance(builder, BoundBuilder) else copy_builder(builder)
 
 
 def check_shape(topology: Topology) -> None:
@@ -72,7 +84,7 @@ def check_shape(topology: Topology) -> None:
     follow: dict[str, set[str]] = {}
     for edge in topology.edges:
         follow.setdefault(edge.source, set()).add(edge.target)
-    reached, queue = {START}, [START]
+    reached, queue = {START, DISPATCHER}, [START, DISPATCHER]
     while queue:
         fresh = follow.get(queue.pop(), set()) - reached
         reached |= fresh

@@ -1,0 +1,199 @@
+"""What kind of failure an exception is, read from its attributes and class names, so that no client is imported.
+
+The clients of model providers, httpx, requests and the like each have their own exceptions, often wrapped in others;
+what they share is an HTTP status, headers, and the names of their classes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal, TypeGuard, cast
+
+from loopwright.errors import NodeTimeout
+
+FailureKind = Literal[
+    "auth", "connection", "context_length", "node_timeout", "not_found", "quota", "rate_limit", "rejected",
+    "server_error", "timeout",
+]  # fmt: skip
+"""What went wrong with a request.
+
+``auth``: 401 or 403. ``connection``: no connection, or a broken one. ``context_length``: the prompt is too long for the
+model. ``node_timeout``: the node's own timeout, after which the first attempt may still be running. ``not_found``: 404,
+such as a model that does not exist. ``quota``: 402, or 429 because the account is spent, which no wait mends.
+``rate_limit``: 429. ``rejected``: any other 4xx but 409 and 425. ``server_error``: 5xx, overloaded servers among them.
+``timeout``: the client waited too long, or 408.
+"""
+
+PASSING: frozenset[FailureKind] = frozenset({"connection", "rate_limit", "server_error", "timeout"})
+"""The kinds that can pass by themselves."""
+
+_STATUS: Mapping[int, FailureKind] = {
+    401: "auth", 402: "quota", 403: "auth", 404: "not_found", 408: "timeout", 429: "rate_limit",
+}  # fmt: skip
+
+_UNCLEAR = frozenset({409, 425})
+"""Conflicts and requests that came too early may pass, or not."""
+
+_NAMES: Mapping[FailureKind, frozenset[str]] = {
+    "auth": frozenset({"ModelAuthenticationError", "ModelPermissionDeniedError"}),
+    "connection": frozenset({
+        "APIConnectionError", "ChunkedEncodingError", "ClientConnectionError", "ConnectionError",
+        "EndpointConnectionError", "IncompleteRead", "ModelConnectionError", "NetworkError", "NewConnectionError",
+        "ProxyError", "RemoteProtocolError", "gaierror",
+    }),
+    "context_length": frozenset({"ContextOverflowError"}),
+    "not_found": frozenset({"ModelNotFoundError"}),
+    "rate_limit": frozenset({"ModelRateLimitError"}),
+    "server_error": frozenset({"ModelAPIError"}),
+    "timeout": frozenset({
+        "APITimeoutError", "ConnectTimeoutError", "DeadlineExceeded", "ModelTimeoutError", "ReadTimeoutError",
+        "ServerTimeoutError", "Timeout", "TimeoutError", "TimeoutException",
+    }),
+}  # fmt: skip
+"""Classes of the builtins, anthropic, aiohttp, botocore, httpx, langchain-core, openai, requests and urllib3; a class
+counts by any name in its line of ancestors."""
+
+_SPENT = re.compile(r"insufficient_quota|billing_(not_active|hard_limit)|credit balance is too low", re.IGNORECASE)
+
+_TOO_LONG = re.compile(
+    r"context[ _]length|context window|maximum context|prompt is too long|input token count.{0,40}exceeds",
+    re.IGNORECASE,
+)
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+
+_MAX_CHAIN = 10
+
+
+def failure_kind(error: BaseException) -> FailureKind | None:
+    """What kind of failure an exception is, or the first exception that it was raised from that tells.
+
+    Args:
+        error: Any exception.
+
+    Returns:
+        The kind; None for what is no failed request.
+    """
+    return next((kind for link in _chain(error) if (kind := _own_kind(link)) is not None), None)
+
+
+def status_code(error: BaseException) -> int | None:
+    """The HTTP status that an exception carries itself.
+
+    Args:
+        error: Any exception.
+
+    Returns:
+        The status; None if there is none.
+    """
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore
+        response = cast("Mapping[str, Any]", response).get("ResponseMetadata", {})
+        candidates = [response.get("HTTPStatusCode") if isinstance(response, Mapping) else None]
+    else:
+        holders = ((error, "status_code"), (response, "status_code"), (error, "code"), (error, "status"))
+        candidates = [getattr(holder, name, None) for holder, name in holders]
+    return next((code for code in candidates if _is_status(code)), None)
+
+
+def retry_after(error: BaseException, now: float | None = None) -> float | None:
+    """How long a server asks to wait before the next attempt.
+
+    Read are ``retry-after-ms``, ``retry-after`` (seconds or an HTTP date), and, where nothing remains of a limit,
+    ``x-ratelimit-reset-requests`` and ``x-ratelimit-reset-tokens``.
+
+    Args:
+        error: Any exception.
+        now: The present, in seconds since 1970; by default the clock's.
+
+    Returns:
+        Seconds; None if the server says nothing that can be read.
+    """
+    present = time.time() if now is None else now
+    waits = (_asked(headers, present) for link in _chain(error) if (headers := _headers(link)))
+    return next((wait for wait in waits if wait is not None), None)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    link: BaseException | None = error
+    for _ in range(_MAX_CHAIN):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__
+
+
+def _own_kind(error: BaseException) -> FailureKind | None:
+    if isinstance(error, NodeTimeout):
+        return "node_timeout"
+    status, named = status_code(error), _kind_by_name(error)
+    if status == 429 or named == "rate_limit":
+        return "quota" if _SPENT.search(_said(error)) else "rate_limit"
+    if status is None or status < 400:
+        return named
+    if status >= 500:
+        return "server_error"
+    if status in (400, 413) and (named == "context_length" or _TOO_LONG.search(_said(error))):
+        return "context_length"
+    return None if status in _UNCLEAR else _STATUS.get(status, "rejected")
+
+
+def _kind_by_name(error: BaseException) -> FailureKind | None:
+    """The kind of the nearest ancestor whose name is known: a client's timeout is often a kind of connection error."""
+    ancestors = (ancestor.__name__ for ancestor in type(error).__mro__)
+    return next((kind for name in ancestors for kind, names in _NAMES.items() if name in names), None)
+
+
+def _said(error: BaseException) -> str:
+    return f"{getattr(error, 'code', '')} {error}"
+
+
+def _is_status(code: Any) -> TypeGuard[int]:
+    return isinstance(code, int) and not isinstance(code, bool) and 100 <= code < 600
+
+
+def _headers(error: BaseException) -> dict[str, str]:
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore
+        headers: Any = cast("Mapping[str, Any]", response).get("ResponseMetadata", {}).get("HTTPHeaders")
+    else:
+        headers = getattr(response, "headers", None) or getattr(error, "headers", None)
+    items = headers.items() if hasattr(headers, "items") else ()
+    return {str(name).lower(): str(value).strip() for name, value in items}
+
+
+def _asked(headers: Mapping[str, str], now: float) -> float | None:
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    asked = headers.get("retry-after", "")
+    seconds = _number(asked)
+    if seconds is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(asked).timestamp() - now)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    resets = [
+        wait
+        for limit in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{limit}") == "0"
+        and (wait := _duration(headers.get(f"x-ratelimit-reset-{limit}", ""))) is not None
+    ]
+    return max(resets, default=None)
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text, re.ASCII) else None
+
+
+def _duration(text: str) -> float | None:
+    """Seconds out of ``6m0s``, ``1.5s`` or ``20ms``."""
+    found = _DURATION.fullmatch(text)
+    if not text or found is None:
+        return None
+    hours, minutes, seconds, milliseconds = (float(part or 0) for part in found.groups())
+    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000

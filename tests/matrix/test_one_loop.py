@@ -1,0 +1,242 @@
+"""One loop, closed in every way that LangGraph has.
+
+The figures are worked out by hand. A loop with limit N whose body (gate included) takes B supersteps behind a prefix of
+P takes P + B (N + 1); every node of the body runs N + 1 times.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.cache.memory import InMemoryCache
+from langgraph.graph import MessagesState
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import CachePolicy, Command, RetryPolicy
+from pydantic import BaseModel
+from shapes import END, Shape, State, StateGraph, graph, hold, jump, loop, note
+
+from loopwright.engine.loops import Backoff, Loop, StateLimit
+from loopwright.engine.progress import Stall
+
+
+class Pydantic(BaseModel):
+    log: Annotated[list[str], operator.add] = []
+
+
+@dataclass
+class Data:
+    log: Annotated[list[str], operator.add] = field(default_factory=list)
+
+
+class Context(BaseModel):
+    user: str = "anyone"
+
+
+def back(limit: Any = 1, **more: Any) -> list[Loop]:
+    return [loop("x", "b", "a", limit, **more)]
+
+
+def said(_state: MessagesState) -> dict[str, Any]:
+    return {"messages": [AIMessage("no")]}
+
+
+def in_context(_state: State, runtime: Runtime[Context]) -> dict[str, Any]:
+    return {"log": [str(runtime.context)]}
+
+
+def remember(state: State, store: BaseStore) -> dict[str, Any]:
+    store.put(("seen",), str(len(state.get("log", []))), {"at": 1})
+    return {"log": [f"{len(store.search(('seen',)))} seen"]}
+
+
+def flaky() -> Callable[[State], dict[str, Any]]:
+    tries: list[int] = []
+
+    def node(_state: State) -> dict[str, Any]:
+        tries.append(1)
+        if len(tries) % 2:
+            raise RuntimeError("not yet")
+        return {"log": ["a"]}
+
+    return node
+
+
+def broken(_state: State) -> dict[str, Any]:
+    raise RuntimeError("broken")
+
+
+def handled() -> StateGraph[Any]:
+    made = graph("START-a a-c b?a b?END", a={"action": broken, "error_handler": jump("b")})
+    handler = made.nodes["a"].error_handler_node
+    made.nodes[handler or ""].ends = ("b",)
+    return made
+
+
+def untyped(answer: Any) -> StateGraph[Any]:
+    made = graph("START-a a-b")
+    made.add_conditional_edges("b", lambda _: answer)
+    return made
+
+
+def labelled() -> StateGraph[Any]:
+    made = graph("START-a a-b")
+    made.add_conditional_edges("b", lambda _: "again", {"again": "a", "done": END})
+    return made
+
+
+def typed() -> StateGraph[Any]:
+    def route(_state: State) -> Literal["a", "__end__"]:
+        return "a"
+
+    made = graph("START-a a-b")
+    made.add_conditional_edges("b", route)
+    return made
+
+
+def listed() -> StateGraph[Any]:
+    made = graph("START-a a-b c-END")
+    made.add_conditional_edges("b", lambda _: ["a", "c"], ["a", "c", END])
+    return made
+
+
+def choosing() -> StateGraph[Any]:
+    def node(_state: State) -> Command[Literal["a", "__end__"]]:
+        return Command(goto="a")
+
+    return graph("START-a a-b", b=node)
+
+
+TWICE = {"path": "a b loop.x a b loop.x", "steps": 6, "runs": {"a": 2, "b": 2, "loop.x": 2}}
+"""Two nodes and the gate, limit 1: (1 + 1) x 3 supersteps."""
+
+SHAPES = {
+    # B = a + gate = 2, so 2 x 3.
+    "self loop": Shape(
+        lambda: graph("START-a a?a a?END"), [loop("x", "a", "a", 2)],
+        path="a loop.x a loop.x a loop.x", steps=6, runs={"a": 3, "loop.x": 3},
+    ),
+    # B = 3, so 3 x 3.
+    "two nodes": Shape(
+        lambda: graph("START-a a-b b?a b?END"), back(2),
+        path="a b loop.x a b loop.x a b loop.x", steps=9, runs={"a": 3, "b": 3, "loop.x": 3},
+    ),
+    "limit 0": Shape(
+        lambda: graph("START-a a-b b?a b?END"), back(0), path="a b loop.x", steps=3, runs={"a": 1, "b": 1, "loop.x": 1}
+    ),
+    # P = 1, B = 3.
+    "a body behind a prefix": Shape(
+        lambda: graph("START-a a-b b-c c?b c?END"), [loop("x", "c", "b", 2)],
+        path="a b c loop.x b c loop.x b c loop.x", steps=10, runs={"a": 1, "b": 3, "c": 3, "loop.x": 3},
+    ),
+    # The loop leads to what follows the start: P = 0, B = 4.
+    "to the start's successor": Shape(
+        lambda: graph("START-a a-b b-c c?a c?END"), [loop("x", "c", "a", 1)],
+        path="a b c loop.x a b c loop.x", steps=8, runs={"a": 2, "b": 2, "c": 2, "loop.x": 2},
+    ),
+    "static back edge": Shape(lambda: graph("START-a a-b b-a"), back(), **TWICE),
+    "router with labels": Shape(labelled, back(), **TWICE),
+    "router with a typed answer": Shape(typed, back(), **TWICE),
+    "Command node": Shape(lambda: graph("START-a a-b", b={"action": jump("a"), "destinations": ("a", END)}), back(), **TWICE),
+    "Commands in a tuple": Shape(
+        lambda: graph("START-a a-b", b={"action": lambda _: (Command(goto="a"),), "destinations": ("a", END)}), back(), **TWICE
+    ),
+    "Command node with a typed answer": Shape(choosing, back(), **TWICE),
+    # c runs beside the gate.
+    "Command with a list": Shape(
+        lambda: graph("START-a a-b c-END", b={"action": jump("a", "c"), "destinations": ("a", "c")}), back(),
+        path="a b c+loop.x a b c+loop.x", steps=6, runs={"a": 2, "b": 2, "c": 2, "loop.x": 2},
+    ),
+    "router that returns a list": Shape(
+        listed, back(), path="a b c+loop.x a b c+loop.x", steps=6, runs={"a": 2, "b": 2, "c": 2, "loop.x": 2}
+    ),
+    # An untyped router may go anywhere, so b -> b needs a loop too. A pass of x adds b loop.x a: 3 supersteps, one of y
+    # adds 2, and a b loop.x are left: 8. a: the entry and a pass of x. b: what a does, and a pass of y; each asks both.
+    "untyped router": Shape(
+        lambda: untyped("a"), [*back(), loop("y", "b", "b", 1)],
+        path="a b loop.x a b loop.x", steps=8, runs={"a": 2, "b": 3, "loop.x": 3, "loop.y": 3},
+    ),
+    # Where the start has two ways, a can run at once and after the pass; b only at once; c behind each.
+    "conditional entry": Shape(
+        lambda: graph("START?a START?b a-c b-c c?a c?END"), [loop("x", "c", "a", 1)],
+        path="a c loop.x a c loop.x", steps=6, runs={"a": 2, "b": 1, "c": 2, "loop.x": 2},
+    ),
+    "two entry edges": Shape(
+        lambda: graph("START-a START-b a-c b-c c?a c?END"), [loop("x", "c", "a", 1)],
+        path="a+b c loop.x a c loop.x", steps=6, runs={"a": 2, "b": 1, "c": 2, "loop.x": 2},
+    ),
+    # Nothing says that the gate refuses only once, so its fallback is counted as often as the gate.
+    "fallback node": Shape(
+        lambda: graph("START-a a?a a?END answer-END"), [loop("x", "a", "a", 1, "answer")],
+        path="a loop.x a loop.x answer", steps=5, runs={"a": 2, "loop.x": 2, "answer": 2},
+    ),
+    "fallback function": Shape(
+        lambda: graph("START-a a?a a?END"), limit=1, options={"fallback": note("fallback")},
+        path="a loop.a a loop.a fallback", steps=5, runs={"a": 2, "loop.a": 2, "fallback": 2},
+    ),
+    "limit alone": Shape(
+        lambda: graph("START-a a-b b?a b?END"), limit=1,
+        path="a b loop.a a b loop.a", steps=6, runs={"a": 2, "b": 2, "loop.a": 2},
+    ),
+    # The node asks for 99 before its first request, and the ceiling is 3.
+    "node that raises its own limit": Shape(
+        lambda: graph("START-a a?a a?END", a=lambda _: {"log": ["a"], "limit": 99}),
+        [loop("x", "a", "a", StateLimit(key="limit", default=1, ceiling=3))],
+        path="a loop.x a loop.x a loop.x a loop.x", steps=8, runs={"a": 4, "loop.x": 4},
+    ),
+    # Frozen at the first request: the limit is 1, the certificate counts with the ceiling.
+    "node that raises its limit too late": Shape(
+        lambda: graph("START-a a?a a?END", a=lambda state: {"log": ["a"], "limit": 99 if state["log"] else 1}),
+        [loop("x", "a", "a", StateLimit(key="limit", default=1, ceiling=3))],
+        path="a loop.x a loop.x", steps=8, runs={"a": 4, "loop.x": 4},
+    ),
+    "node that resets its counter": Shape(
+        lambda: graph("START-a a-b b?a b?END", a=lambda _: {"log": ["a"], "count": -7}), back(counter="count"), **TWICE
+    ),
+    # The second request finds the same content: no progress. The certificate does not know when that will be.
+    "stalled": Shape(
+        lambda: graph("START-a a?a a?END"), [loop("x", "a", "a", 5, stall=Stall(key=lambda _: "same"))],
+        path="a loop.x a loop.x", steps=12, runs={"a": 6, "loop.x": 6},
+    ),
+    "backoff": Shape(
+        lambda: graph("START-a a-b b?a b?END"), back(backoff=Backoff(initial=0.001, maximum=0.001)), **TWICE
+    ),
+    "retry policy": Shape(
+        lambda: graph(
+            "START-a a-b b?a b?END",
+            a={"action": flaky(), "retry_policy": RetryPolicy(initial_interval=0.001, retry_on=RuntimeError)},
+        ),
+        back(), **TWICE,
+    ),
+    # The handler of a jumps to b in a's own superstep; c, behind a, never runs here and could at 2 and 5.
+    "error handler that jumps": Shape(
+        handled, back(), path="a b loop.x a b loop.x", steps=6,
+        runs={"a": 2, "b": 2, "c": 2, "loop.x": 2, "__error_handler__a": 2},
+    ),
+    "pydantic state": Shape(lambda: graph("START-a a-b b?a b?END", Pydantic), back(), **TWICE),
+    "dataclass state": Shape(lambda: graph("START-a a-b b?a b?END", Data), back(), **TWICE),
+    "messages": Shape(
+        lambda: graph("START-a a-b b?a b?END", MessagesState, a=said, b=said), back(), input={"messages": []}, **TWICE
+    ),
+    "context": Shape(lambda: graph("START-a a-b b?a b?END", context=Context, a=in_context), back(), **TWICE),
+    "store": Shape(
+        lambda: graph("START-a a-b b?a b?END", a=remember), back(), options={"store": InMemoryStore()}, **TWICE
+    ),
+    # A result from the cache is a run of the node all the same.
+    "node cache": Shape(
+        lambda: graph("START-a a-b b?a b?END", a={"action": note("a"), "cache_policy": CachePolicy(key_func=lambda _: b"a")}),
+        back(), options={"cache": InMemoryCache()}, **TWICE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("name", SHAPES)
+async def test_one_loop_ends_as_worked_out(name: str, mode: str) -> None:
+    await hold(SHAPES[name], mode)

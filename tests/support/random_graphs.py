@@ -1,0 +1,294 @@
+"""Random graphs with every kind of edge, and random answers; the same seed gives the same graph and the same run.
+
+Nodes ``n0 n1 ...`` have forward edges, which make a DAG, and loops back. What a node or router decides depends on the
+seed, its name, the superstep and how many of its kind decided in that superstep before, so threads change nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, Send
+from typing_extensions import TypedDict
+
+from loopwright.engine.bounded_graph import BoundedGraph
+from loopwright.engine.bounding import bounded
+from loopwright.engine.loops import RUN, Loop, StateLimit
+from loopwright.engine.progress import Stall
+
+KINDS = ("static", "router", "command", "sends", "command sends", "parent", "inside", "fails")
+
+
+def last_lines(old: list[str], new: list[str]) -> list[str]:
+    """The last lines of a log: a graph inside a node gives the log back that it was given, which doubles it."""
+    return (old + new)[-60:]
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], last_lines]
+    limit: Annotated[int, lambda _old, new: new]
+
+
+@dataclass
+class Case:
+    """One random graph."""
+
+    seed: int
+    """What it is made from."""
+    eager: float
+    """How probable it is that a grader asks again; 1 is always."""
+    busy: bool
+    """Whether every node takes all its ways on, with as many Sends as declared."""
+    graph: StateGraph[Any] = field(default_factory=lambda: StateGraph(State))
+    """The graph, before it is bounded."""
+    loops: list[Loop] = field(default_factory=list)
+    """Its loops."""
+    fan_out: dict[str, int] = field(default_factory=dict)
+    """Its declared fan-out."""
+    features: Counter[str] = field(default_factory=Counter)
+    """What it is made of."""
+    handled: Counter[str] = field(default_factory=Counter)
+    """Error handler -> its runs; LangGraph's stream does not show them."""
+    _turns: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    def dice(self, name: str, config: RunnableConfig) -> random.Random:
+        """The dice of one decision."""
+        step = int(config["metadata"]["langgraph_step"])
+        self._turns[name, step] += 1
+        return random.Random(f"{self.seed}/{name}/{step}/{self._turns[name, step]}")
+
+    def app(self) -> BoundedGraph:
+        """The bounded graph."""
+        return bounded(self.graph, self.loops, fan_out=self.fan_out)
+
+
+def some(dice: random.Random, things: Iterable[Any], least: int = 0) -> list[Any]:
+    """Some of the things, in their order."""
+    known = [*things]
+    chosen = {*dice.sample(range(len(known)), dice.randint(min(least, len(known)), len(known)))}
+    return [thing for place, thing in enumerate(known) if place in chosen]
+
+
+def case(seed: int) -> Case:
+    """The graph of a seed."""
+    dice = random.Random(seed)
+    made = Case(seed, eager=dice.choice([1.0, 1.0, 0.9, 0.5]), busy=dice.random() < 0.5)
+    size = dice.randint(2, 8)
+    names = [f"n{place}" for place in range(size)]
+    forward: dict[str, list[str]] = {name: [] for name in names}
+    for place in range(1, size):
+        for before in dice.sample(range(place), dice.randint(1, min(place, 3))):
+            forward[names[before]].append(names[place])
+    back: dict[str, list[str]] = {name: [] for name in names}
+    for _ in range(dice.randint(1, 4)):
+        later = dice.randrange(size)
+        target = names[dice.randint(0, later)]
+        if target not in back[names[later]]:
+            back[names[later]].append(target)
+    fails: list[tuple[str, list[str]]] = []
+    for name in names:
+        kind = dice.choice(KINDS)
+        made.features[kind] += 1
+        if kind == "fails":
+            fails.append((name, forward[name]))
+        _add(made, dice, kind, name, forward[name], back[name])
+    made.graph.add_edge(START, "n0")
+    if size >= 3 and dice.random() < 0.3:
+        made.graph.add_conditional_edges(START, lambda _: names[1], [names[1], END])
+        made.features["conditional entry"] += 1
+    if size >= 4 and dice.random() < 0.4:
+        *starts, end = sorted(dice.sample(range(size), dice.choice([3, 3, 4])))
+        made.graph.add_edge([names[start] for start in starts], names[end])
+        made.features["join"] += 1
+    for name, targets in fails:
+        handler = made.graph.nodes[made.graph.nodes[name].error_handler_node or ""]
+        handler.ends = (*targets, END)
+    made.loops = [*_loops(made, dice, names, back)]
+    return made
+
+
+def _add(made: Case, dice: random.Random, kind: str, name: str, forward: list[str], back: list[str]) -> None:
+    """A node of a kind, with its ways on and back."""
+    graph, ways = made.graph, [*forward, *back]
+    deferred = dice.random() < 0.08
+    made.features["deferred"] += deferred
+    for target in forward if "sends" in kind else ():
+        made.fan_out.setdefault(target, dice.randint(1, 3))
+    gotos = _gotos(made, kind, name, forward, back)
+
+    def plain(_state: State, config: RunnableConfig) -> dict[str, Any]:
+        return {"log": [name], "limit": made.dice(name, config).randint(-1, 9)}
+
+    def commanding(state: State, config: RunnableConfig) -> Any:
+        found = gotos(config)
+        if made.dice(name, config).random() < 0.3:
+            return [Command(goto=goto) for goto in found] or {"log": [name]}
+        return Command(goto=found, update=plain(state, config))
+
+    def route(_state: State, config: RunnableConfig) -> list[Any]:
+        return gotos(config) or [END]
+
+    if kind in ("command", "command sends"):
+        graph.add_node(name, commanding, destinations=(*ways, END), defer=deferred)
+        return
+    if kind == "parent":
+        graph.add_node(name, _jumping(plain, gotos), destinations=(*ways, END), defer=deferred)
+        return
+    if kind == "fails":
+        graph.add_node(name, **_failing(made, name, plain, forward), defer=deferred)
+    else:
+        graph.add_node(name, _inside(dice) if kind == "inside" else plain, defer=deferred)
+    if kind == "static":
+        for target in ways:
+            graph.add_edge(name, target)
+    else:
+        graph.add_conditional_edges(name, route, [*ways, END])
+
+
+def _gotos(
+    made: Case, kind: str, name: str, forward: list[str], back: list[str]
+) -> Callable[[RunnableConfig], list[Any]]:
+    """What decides where a node goes: two functions, for the engine looks into the source to see who could send."""
+    least = len(forward) if made.busy else 0
+
+    def by_name(config: RunnableConfig) -> list[Any]:
+        mine = made.dice(name, config)
+        return some(mine, forward, least) + [target for target in back if mine.random() < made.eager]
+
+    def by_send(config: RunnableConfig) -> list[Any]:
+        mine = made.dice(name, config)
+        chosen: list[Any] = []
+        for target in some(mine, forward, least):
+            named = mine.random() < 0.3
+            most = made.fan_out[target] - named
+            chosen += [Send(target, {"log": []})] * (most if made.busy else mine.randint(0, most))
+            chosen += [target] * named
+        return chosen + [target for target in back if mine.random() < made.eager]
+
+    return by_send if "sends" in kind else by_name
+
+
+def _jumping(plain: Any, gotos: Any) -> Any:
+    """A graph whose last node jumps in the graph around it."""
+    inner = StateGraph(State)
+    inner.add_node("first", plain)
+    inner.add_node("jump", lambda _, config: Command(goto=gotos(config), graph=Command.PARENT))
+    inner.add_edge(START, "first")
+    inner.add_edge("first", "jump")
+    return inner.compile()
+
+
+def _failing(made: Case, name: str, plain: Any, forward: list[str]) -> dict[str, Any]:
+    """A node that fails now and then, and its error handler, which goes on somewhere."""
+
+    def failing(state: State, config: RunnableConfig) -> dict[str, Any]:
+        if made.dice(f"{name} fails", config).random() < 0.5:
+            raise RuntimeError("as planned")
+        return plain(state, config)
+
+    def handler(_state: State, config: RunnableConfig) -> Command[Any]:
+        made.handled[name] += 1
+        return Command(goto=some(made.dice(f"{name} handled", config), forward))
+
+    return {"action": failing, "error_handler": handler}
+
+
+def _inside(dice: random.Random) -> Any:
+    """A graph of two nodes, with or without a loop."""
+    inner = StateGraph(State)
+    inner.add_node("x", lambda _: {"log": ["x"]})
+    inner.add_node("y", lambda _: {"log": ["y"]})
+    inner.add_edge(START, "x")
+    inner.add_edge("x", "y")
+    if dice.random() < 0.5:
+        return inner.compile()
+    inner.add_conditional_edges("y", lambda _: "x", ["x", END])
+    return bounded(inner, [Loop(name="in", target="x", sources=("y",), limit=dice.randint(0, 2))])
+
+
+def _loops(made: Case, dice: random.Random, names: list[str], back: dict[str, list[str]]) -> Iterator[Loop]:
+    """One loop for each edge back, or one for all edges into a node; its spent bound leads on or to the end."""
+    taken: list[tuple[str, list[str]]] = []
+    for target in names:
+        sources = [name for name in names if target in back[name]]
+        together = len(sources) > 1 and dice.random() < 0.5
+        taken += [(target, sources)] if together else [(target, [source]) for source in sources]
+    for number, (target, sources) in enumerate(taken):
+        ways_on = [*names[max(names.index(source) for source in sources) + 1 :], END, END]
+        exhausted: Any = dice.choice(ways_on)
+        if dice.random() < 0.25:
+            exhausted = {source: dice.choice(ways_on) for source in sources}
+        limit: Any = dice.randint(0, 3)
+        if dice.random() < 0.2:
+            limit = StateLimit(key="limit", default=1, ceiling=limit)
+        scope = f"l{dice.randrange(number)}" if number and dice.random() < 0.35 else RUN
+        stall = None
+        if dice.random() < 0.2:
+            stall = Stall(key=lambda state: len(state.get("log", [])) // 3, route=dice.choice([None, *ways_on]))
+        made.features["loop"] += 1
+        made.features["scope"] += scope != RUN
+        made.features["stall"] += stall is not None
+        made.features["fallback by source"] += not isinstance(exhausted, str)
+        yield Loop(
+            name=f"l{number}", target=target, sources=tuple(sources), limit=limit, exhausted=exhausted, scope=scope,
+            stall=stall,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run did, and what its certificate allows."""
+
+    supersteps: int
+    most_supersteps: int
+    node_runs: int
+    most_node_runs: int
+
+
+def outcome(made: Case) -> Outcome:
+    """Run a case, and fail where it exceeds its certificate.
+
+    Plain LangGraph's ``debug`` stream says what ran; it raises if the derived step limit is exceeded.
+    """
+    app = made.app()
+    runs: Counter[str] = Counter()
+    inside, last = 0, 0
+
+    def see(chunk: Any) -> None:
+        nonlocal inside, last
+        space, event = chunk
+        if event["type"] == "task" and space:
+            inside += 1
+        elif event["type"] == "task":
+            runs[event["payload"]["name"]] += 1
+            last = max(last, event["step"])
+
+    async def watch() -> None:
+        async for chunk in CompiledStateGraph.astream(app, {"log": []}, stream_mode="debug", subgraphs=True):
+            see(chunk)
+
+    if made.seed % 4:
+        for chunk in CompiledStateGraph.stream(app, {"log": []}, stream_mode="debug", subgraphs=True):
+            see(chunk)
+    else:
+        asyncio.run(watch())
+    for name, count in made.handled.items():
+        runs[app.builder.nodes[name].error_handler_node or ""] += count
+    most = app.certificate
+    where = f"seed {made.seed}"
+    assert most.max_supersteps is not None and most.max_node_runs is not None, where
+    assert last <= most.max_supersteps, (where, last, most.max_supersteps)
+    for name, count in runs.items():
+        allowed = most.max_runs_by_node[name]
+        assert allowed is not None and count <= allowed, (where, name, count, allowed)
+    total = runs.total() + inside
+    assert total <= most.max_node_runs, (where, total, most.max_node_runs)
+    return Outcome(last, most.max_supersteps, total, most.max_node_runs)

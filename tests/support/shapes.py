@@ -1,0 +1,243 @@
+"""Named graph shapes: how to build one, what the proof must say of it, and where a run must go.
+
+A run is watched through LangGraph's own ``debug`` stream of the plain parent class, never through the engine's reader.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, Send
+from typing_extensions import TypedDict
+
+from loopwright.engine.bounded_graph import BoundedGraph
+from loopwright.engine.bounding import bounded
+from loopwright.engine.loops import Loop
+from loopwright.errors import GraphError
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    count: int
+    limit: int
+
+
+def note(name: str) -> Callable[[Any], dict[str, Any]]:
+    """A node that notes its name."""
+
+    def node(_state: Any) -> dict[str, Any]:
+        return {"log": [name]}
+
+    return node
+
+
+def jump(*gotos: str | Send, **update: Any) -> Callable[[Any], Any]:
+    """A node that jumps with a Command."""
+
+    def node(_state: Any) -> Any:
+        return Command(goto=[*gotos], update=update or None)
+
+    return node
+
+
+def sends(target: str, width: int) -> Callable[[Any], Any]:
+    """A router that sends so many tasks to a node."""
+
+    def route(_state: Any) -> Any:
+        return [Send(target, {"log": []}) for _ in range(width)]
+
+    return route
+
+
+def graph(edges: str, schema: Any = State, context: Any = None, **options: Any) -> StateGraph[Any]:
+    """A graph from words: ``a-b`` an edge, ``a?b`` one way of a router that takes the first, ``a+b-c`` a join.
+
+    A grader's first way is the one back, so it always says no. Options are a node's own: what it does, or the
+    arguments of ``add_node``.
+    """
+    made = StateGraph(schema, context_schema=context)
+    routed: dict[str, list[str]] = {}
+    plain: list[tuple[list[str], str]] = []
+    for word in edges.split():
+        sources, target = word.replace("?", "-").split("-")
+        if "?" in word:
+            routed.setdefault(sources, []).append(target)
+        else:
+            plain.append((sources.split("+"), target))
+    ends = [(source, target) for sources, target in plain for source in sources]
+    ends += [(source, target) for source, targets in routed.items() for target in targets]
+    for name in dict.fromkeys(name for pair in ends for name in pair if name not in ("START", "END")):
+        given = options.get(name, {})
+        made.add_node(name, **({"action": note(name), **given} if isinstance(given, dict) else {"action": given}))
+    for sources, target in plain:
+        made.add_edge(sources if len(sources) > 1 else at(sources[0]), at(target))
+    for source, targets in routed.items():
+        ways = [at(target) for target in targets]
+        made.add_conditional_edges(at(source), lambda _, first=ways[0]: first, ways)
+    return made
+
+
+def at(name: str) -> str:
+    return {"START": START, "END": END}.get(name, name)
+
+
+def loop(name: str, sources: str, target: str, limit: Any, exhausted: Any = END, **more: Any) -> Loop:
+    """A loop with its sources in one string."""
+    return Loop(name=name, sources=tuple(sources.split()), target=target, limit=limit, exhausted=exhausted, **more)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A graph, and what must come out."""
+
+    build: Callable[[], Any]
+    """Makes the graph."""
+    loops: Sequence[Loop] = ()
+    """The loops to bind."""
+    limit: int | None = None
+    """Instead of loops: passes for each loop that is found."""
+    fan_out: Mapping[str, int] = field(default_factory=dict)
+    """Declared fan-out."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of ``bounded``; a class stands for a new one of its kind."""
+    input: Any = field(default_factory=lambda: {"log": []})
+    """The run's input."""
+    says: str = ""
+    """For a graph that is refused: what the error says."""
+    refused_while_running: bool = False
+    """Whether that can only be seen while it runs."""
+    path: str = ""
+    """The nodes of each superstep, in alphabetical order."""
+    steps: int = 0
+    """``max_supersteps``."""
+    runs: Mapping[str, int | None] = field(default_factory=dict)
+    """``max_runs_by_node``."""
+    inside: int = 0
+    """What the nodes of subgraphs add to ``max_node_runs``."""
+    ran_inside: int = 0
+    """How many nodes of subgraphs run."""
+
+    @property
+    def total(self) -> int | None:
+        """``max_node_runs``."""
+        counts = [*self.runs.values()]
+        return None if None in counts else sum(count for count in counts if count) + self.inside
+
+    def app(self) -> BoundedGraph:
+        """The bounded graph."""
+        options = {key: value() if isinstance(value, type) else value for key, value in self.options.items()}
+        return bounded(self.build(), self.loops, limit=self.limit, fan_out=self.fan_out, **options)
+
+
+@dataclass
+class Watched:
+    """What LangGraph reported of a run."""
+
+    tasks: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Task id -> superstep and node, in the graph itself; a task that is run again after an interrupt is the same."""
+    inside: set[str] = field(default_factory=set)
+    """Tasks in subgraphs."""
+
+    def see(self, chunk: Any) -> None:
+        """Take one chunk of the ``debug`` stream with subgraphs."""
+        space, event = chunk
+        if event["type"] == "task":
+            task = event["payload"]
+            if space:
+                self.inside.add(task["id"])
+            else:
+                self.tasks[task["id"]] = (event["step"], task["name"])
+
+    @property
+    def runs(self) -> Counter[str]:
+        return Counter(name for _step, name in self.tasks.values())
+
+    @property
+    def path(self) -> str:
+        steps: dict[int, list[str]] = {}
+        for step, name in self.tasks.values():
+            steps.setdefault(step, []).append(name)
+        return " ".join("+".join(sorted(names)) for _step, names in sorted(steps.items()))
+
+    @property
+    def last(self) -> int:
+        return max((step for step, _name in self.tasks.values()), default=0)
+
+
+def thread(app: BoundedGraph) -> Any:
+    return {"configurable": {"thread_id": "t"}} if app.checkpointer else {}
+
+
+def again(app: BoundedGraph, turn: int) -> Any:
+    """What a person says to a graph that waits; None if it has come to its end."""
+    if turn > 50:
+        raise AssertionError("the run does not end")
+    if not app.checkpointer:
+        return None
+    state = app.get_state(thread(app))
+    if state.interrupts:
+        return Command(resume="again")
+    return () if state.next else None
+
+
+def watch(app: BoundedGraph, given: Any) -> Watched:
+    """Run to the end, answering what it asks."""
+    seen, turn = Watched(), 0
+    while given is not None:
+        asked = None if given == () else given
+        for chunk in CompiledStateGraph.stream(app, asked, thread(app), stream_mode="debug", subgraphs=True):
+            seen.see(chunk)
+        turn += 1
+        given = again(app, turn)
+    return seen
+
+
+async def watch_async(app: BoundedGraph, given: Any) -> Watched:
+    """Run to the end, answering what it asks."""
+    seen, turn = Watched(), 0
+    while given is not None:
+        asked = None if given == () else given
+        async for chunk in CompiledStateGraph.astream(app, asked, thread(app), stream_mode="debug", subgraphs=True):
+            seen.see(chunk)
+        turn += 1
+        given = again(app, turn)
+    return seen
+
+
+async def hold(shape: Shape, mode: str) -> None:
+    """Check everything that is said of a shape.
+
+    Args:
+        shape: The shape.
+        mode: ``"sync"`` or ``"async"``.
+    """
+    if shape.says and not shape.refused_while_running:
+        with pytest.raises(GraphError, match=shape.says):
+            shape.app()
+        return
+    app = shape.app()
+    certificate = app.certificate
+    assert certificate.bounded
+    assert certificate.max_supersteps == shape.steps
+    assert certificate.max_runs_by_node == shape.runs
+    assert certificate.max_node_runs == shape.total
+    if shape.says:
+        with pytest.raises(GraphError, match=shape.says):
+            watch(app, shape.input) if mode == "sync" else await watch_async(app, shape.input)
+        return
+    seen = watch(app, shape.input) if mode == "sync" else await watch_async(app, shape.input)
+    assert seen.path == shape.path
+    assert len(seen.inside) == shape.ran_inside
+    assert seen.last <= shape.steps
+    for node, count in seen.runs.items():
+        most = shape.runs[node]
+        assert most is None or count <= most, node
+    if shape.total is not None:
+        assert seen.runs.total() + min(shape.ran_inside, shape.inside) <= shape.total

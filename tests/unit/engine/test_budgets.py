@@ -1,0 +1,472 @@
+"""Budgets of runs and loops: model calls, tokens, money and seconds, with a real saver, with none, and nested."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from loopwright.engine import BoundedGraph, Budget, Loop, Usage, arun, bounded, record_usage, resume, run
+from loopwright.engine.budgets import added, overspent, since
+from loopwright.engine.events import BudgetSpent, run_event
+from loopwright.errors import GraphError
+from loopwright.testing import ScriptedChatModel
+
+TOKENS = {"input_tokens": 60, "output_tokens": 40, "total_tokens": 100}
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+class Calls:
+    """Nodes that call a model, and how often it was called."""
+
+    def __init__(self, usage: Any = TOKENS) -> None:
+        self.model = ScriptedChatModel(AIMessage("hm", usage_metadata=usage), repeat_last=True)
+
+    @property
+    def made(self) -> int:
+        return len(self.model.calls)
+
+    def node(self, name: str, calls: int = 1) -> Callable[[State], State]:
+        def work(_state: State) -> State:
+            for _ in range(calls):
+                self.model.invoke("think")
+            return {"log": [name]}
+
+        return work
+
+
+def looped(calls: Calls, per_visit: int = 1) -> StateGraph[Any]:
+    """``think -> check -> think ...``, and an ``answer`` that calls the model too."""
+    made = StateGraph(State)
+    made.add_node("think", calls.node("think", per_visit))
+    made.add_node("check", lambda _s: {"log": ["check"]})
+    made.add_node("answer", calls.node("answer"))
+    made.add_edge(START, "think")
+    made.add_edge("think", "check")
+    made.add_conditional_edges("check", lambda _s: "think", ["think", END])
+    return made
+
+
+def endless(**fields: Any) -> Loop:
+    return Loop(**{"name": "again", "target": "think", "sources": ("check",), "limit": 50, **fields})
+
+
+def ran(app: BoundedGraph, thread: str = "t") -> Any:
+    return app.invoke({"log": []}, {"configurable": {"thread_id": thread}})
+
+
+savers = pytest.mark.parametrize("saver", [None, InMemorySaver], ids=["no saver", "saver"])
+
+
+# The run's budget
+
+
+@savers
+async def test_a_run_makes_as_many_calls_as_its_budget_and_the_last_is_the_fallbacks(saver: Any) -> None:
+    for asynchronous in (False, True):
+        calls = Calls()
+        budget = Budget(model_calls=5, exhausted="answer")
+        app = bounded(looped(calls), [endless()], budget=budget, checkpointer=saver and saver())
+        start: Any = {"log": []}
+        result = await arun(app, start, thread_id="t") if asynchronous else run(app, start, thread_id="t")
+        assert calls.made == 5
+        assert result.state["log"] == ["think", "check"] * 4 + ["answer"]
+        stop = result.state["stop_reason"]
+        assert (stop["loop"], stop["outcome"], stop["resource"]) == ("run", "over_budget", "model_calls")
+        assert (stop["limit"], stop["spent"]) == (5, 4)
+        [event] = [event for event in result.events if isinstance(event, BudgetSpent)]
+        assert (event.resource, event.goto) == ("model_calls", "answer")
+
+
+@savers
+def test_without_a_fallback_the_run_ends_with_what_it_has(saver: Any) -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.nodes.pop("answer")
+    app = bounded(graph, [endless()], budget=Budget(model_calls=3), checkpointer=saver and saver())
+    final = ran(app)
+    assert calls.made == 3
+    assert final["log"] == ["think", "check"] * 3
+    assert final["stop_reason"]["resource"] == "model_calls"
+
+
+def test_a_budget_that_is_not_used_up_changes_nothing() -> None:
+    calls = Calls()
+    app = bounded(looped(calls), [endless(limit=2, exhausted="answer")], budget=Budget(model_calls=99))
+    final = ran(app)
+    assert final["log"] == ["think", "check"] * 3 + ["answer"]
+    assert final["stop_reason"]["loop"] == "again"
+
+
+def test_a_graph_that_needs_no_more_calls_ends_by_itself_with_its_budget_all_spent() -> None:
+    calls = Calls()
+    app = bounded(looped(calls), [endless(limit=2, exhausted="answer")], budget=Budget(model_calls=4))
+    assert ran(app)["stop_reason"]["outcome"] == "exhausted"
+    assert calls.made == 4
+
+
+def test_tokens_and_money_are_counted_by_what_the_provider_reports() -> None:
+    for budget in (Budget(tokens=450), Budget(money=4.5, price=lambda _model, usage: usage.total_tokens / 100)):
+        calls = Calls()
+        app = bounded(looped(calls), [endless(exhausted="answer")], budget=budget)
+        final = ran(app)
+        assert calls.made == 5  # the fifth goes over, the sixth is not sent
+        assert final["stop_reason"]["resource"] in ("tokens", "money")
+
+
+def test_tokens_are_estimated_where_the_provider_does_not_say() -> None:
+    calls = Calls(usage=None)
+    final = ran(bounded(looped(calls), [endless(exhausted="answer")], budget=Budget(tokens=30)))
+    assert 0 < calls.made < 50
+    assert final["stop_reason"]["resource"] == "tokens"
+
+
+def test_a_model_without_a_price_ends_a_run_with_a_money_budget_and_is_named() -> None:
+    calls = Calls()
+    budget = Budget(money=1.0, price=lambda _model, _usage: None)
+    final = ran(bounded(looped(calls), [endless(exhausted="answer")], budget=budget))
+    assert calls.made == 1
+    assert "no price is known for model" in final["stop_reason"]["reason"]
+
+
+def test_seconds_end_a_run_at_the_end_of_a_superstep() -> None:
+    from loopwright.engine.clock import use_clock
+
+    class Clock:
+        def __init__(self) -> None:
+            self.time = 0.0
+
+        def now(self) -> float:
+            return self.time
+
+        sleep = asleep = None  # nothing waits here
+
+    clock: Any = Clock()
+    graph = StateGraph(State)
+
+    def slow(_state: State) -> State:
+        clock.time += 10
+        return {"log": ["slow"]}
+
+    graph.add_node("slow", slow)
+    graph.add_node("answer", lambda _s: {"log": ["answer"]})
+    graph.add_edge(START, "slow")
+    graph.add_conditional_edges("slow", lambda _s: "slow", ["slow", END])
+    budget = Budget(seconds=50, exhausted="answer")
+    with use_clock(clock):
+        final = ran(bounded(graph, [Loop(name="l", target="slow", sources=("slow",), limit=99)], budget=budget))
+    assert final["log"] == ["slow"] * 5 + ["answer"]  # a tenth is kept for the fallback
+    assert final["stop_reason"]["resource"] == "seconds"
+
+
+def test_real_seconds_cut_a_run_short() -> None:
+    import time
+
+    graph = StateGraph(State)
+    graph.add_node("slow", lambda _s: time.sleep(0.02) or {"log": ["slow"]})
+    graph.add_edge(START, "slow")
+    graph.add_conditional_edges("slow", lambda _s: "slow", ["slow", END])
+    app = bounded(graph, [Loop(name="l", target="slow", sources=("slow",), limit=10_000)], budget=Budget(seconds=0.3))
+    final = ran(app)
+    assert 1 <= len(final["log"]) <= 15
+    assert final["stop_reason"]["resource"] == "seconds"
+
+
+def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:
+    graph = StateGraph(State)
+
+    def own_client(_state: State) -> State:
+        record_usage(Usage(calls=1, total_tokens=100), model="mine")
+        return {"log": ["own"]}
+
+    graph.add_node("own", own_client)
+    graph.add_edge(START, "own")
+    graph.add_conditional_edges("own", lambda _s: "own", ["own", END])
+    final = ran(bounded(graph, [Loop(name="l", target="own", sources=("own",), limit=99)], budget=Budget(tokens=450)))
+    assert final["log"] == ["own"] * 5
+    record_usage(Usage(calls=1))  # outside of a run it does nothing
+
+
+def test_a_node_that_makes_an_error_of_the_refusal_takes_the_fallback_all_the_same() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    honest = calls.node("think")
+
+    def stubborn(state: State) -> State:
+        try:
+            return honest(state)
+        except Exception as error:
+            raise RuntimeError("the model is broken") from error
+
+    graph.nodes["think"].runnable.func = stubborn
+    final = ran(bounded(graph, [endless()], budget=Budget(model_calls=3, exhausted="answer")))
+    assert final["log"][-1] == "answer"
+    assert calls.made == 3
+
+
+def test_an_error_of_its_own_is_still_raised() -> None:
+    graph = StateGraph(State)
+
+    def broken(_state: State) -> State:
+        raise RuntimeError("mine")
+
+    graph.add_node("broken", broken)
+    graph.add_edge(START, "broken")
+    with pytest.raises(RuntimeError, match="mine"):
+        ran(bounded(graph, budget=Budget(model_calls=3)))
+
+
+def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.add_edge("answer", "check")
+    app = bounded(graph, [endless(exhausted=END)], budget=Budget(model_calls=3, exhausted="answer"))
+    final = ran(app)
+    assert final["log"] == ["think", "check", "think", "check", "answer", "check"]
+    assert final["stop_reason"]["loop"] == "run"
+
+
+def test_a_fallback_that_spends_its_reserve_ends_the_run() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.nodes["answer"].runnable.func = calls.node("answer", 5)
+    final = ran(bounded(graph, [endless()], budget=Budget(model_calls=3, exhausted="answer")))
+    assert calls.made == 3
+    assert final["log"] == ["think", "check"] * 2
+    assert final["stop_reason"]["spent"] == 3
+
+
+def test_a_node_of_many_calls_is_cut_within() -> None:
+    calls = Calls()
+    final = ran(bounded(looped(calls, per_visit=100), [endless(exhausted="answer")], budget=Budget(model_calls=7)))
+    assert calls.made == 7
+    assert final["log"] == []
+
+
+def test_the_fallback_of_bounded_serves_limit_and_budget() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.nodes.pop("answer")
+    app = bounded(graph, limit=50, fallback=calls.node("sorry"), budget=Budget(model_calls=3))
+    assert ran(app)["log"][-1] == "sorry"
+    assert calls.made == 3
+
+
+# Chunks
+
+
+@pytest.mark.parametrize("mode", ["values", "updates", "custom"])
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_every_stream_mode_tells_the_end(mode: Any, version: Any) -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.nodes.pop("answer")
+    app = bounded(graph, [endless()], budget=Budget(model_calls=2))
+    chunks = list(app.stream({"log": []}, stream_mode=mode, version=version))
+    last = chunks[-1]["data"] if version == "v2" else chunks[-1]
+    if mode == "values":
+        assert last["stop_reason"]["loop"] == "run"
+        assert last["log"] == ["think", "check"] * 2
+    elif mode == "updates":
+        assert last["run"]["stop_reason"]["resource"] == "model_calls"
+    else:
+        assert isinstance(run_event.validate_python(last), BudgetSpent)
+
+
+# A loop's budget
+
+
+def test_a_loops_budget_counts_from_its_first_request() -> None:
+    calls = Calls()
+    budget = Budget(tokens=300, exhausted="answer")
+    final = ran(bounded(looped(calls), [endless(budget=budget)]))
+    # One visit before the first request, then three passes of 100 tokens; the next request is refused.
+    assert final["log"] == ["think", "check"] * 4 + ["answer"]
+    stop = final["stop_reason"]
+    assert (stop["loop"], stop["outcome"], stop["resource"], stop["spent"]) == ("again", "over_budget", "tokens", 300)
+
+
+def test_a_loops_budget_is_its_scopes() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.add_conditional_edges("answer", lambda _s: "think", ["think", END])
+    inner = endless(budget=Budget(model_calls=1), exhausted="answer", scope="outer")
+    outer = Loop(name="outer", target="think", sources=("answer",), limit=1)
+    final = ran(bounded(graph, [inner, outer]))
+    assert final["log"] == (["think", "check"] * 2 + ["answer"]) * 2
+
+
+# Nested
+
+
+@savers
+@pytest.mark.parametrize("called", [False, True], ids=["as a node", "called inside a node"])
+async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool) -> None:
+    for asynchronous in (False, True):
+        calls = Calls()
+        graph = looped(calls)
+        graph.nodes.pop("answer")
+        child = bounded(graph, [endless()])
+        parent = StateGraph(State)
+
+        def inside(state: State, child: Any = child) -> Any:
+            return child.invoke(state)
+
+        async def ainside(state: State, child: Any = child) -> Any:
+            return await child.ainvoke(state)
+
+        parent.add_node("child", (ainside if asynchronous else inside) if called else child)
+        parent.add_node("answer", calls.node("answer"))
+        parent.add_edge(START, "child")
+        parent.add_edge("child", "answer")
+        budget = Budget(model_calls=4, exhausted="answer")
+        app = bounded(parent, budget=budget, checkpointer=saver and saver())
+        config: Any = {"configurable": {"thread_id": "t"}}
+        final = await app.ainvoke({"log": []}, config) if asynchronous else app.invoke({"log": []}, config)
+        assert calls.made == 4
+        assert final["log"] == ["answer"]
+
+
+@savers
+@pytest.mark.parametrize("outer", ["plain", "bounded"])
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_graph_inside_another_has_a_budget_of_its_own(saver: Any, outer: str, twice: bool) -> None:
+    calls = Calls()
+    child = bounded(looped(calls), [endless()], budget=Budget(model_calls=4, exhausted="answer"))
+    parent = StateGraph(State)
+
+    def inside(_state: State) -> Any:
+        first = child.invoke({"log": []})["log"]
+        second = child.invoke({"log": []})["log"] if twice else []
+        return {"log": [*first, *second]}
+
+    parent.add_node("child", inside)
+    parent.add_edge(START, "child")
+    saved = saver and saver()
+    app: Any = parent.compile(checkpointer=saved) if outer == "plain" else bounded(parent, budget=Budget(model_calls=99), checkpointer=saved)  # fmt: skip
+    final = ran(app)
+    assert final["log"] == (["think", "check"] * 3 + ["answer"]) * (2 if twice else 1)
+    assert calls.made == (8 if twice else 4)
+
+
+# Resuming
+
+
+def test_a_resumed_run_has_what_is_left_of_its_budget() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.nodes["check"].runnable.func = lambda _s: interrupt("go on?") and {"log": ["check"]}
+    app = bounded(graph, [endless()], budget=Budget(model_calls=4, exhausted="answer"), checkpointer=InMemorySaver())
+    run(app, {"log": []}, thread_id="t")
+    for _ in range(2):
+        final = run(app, Command(resume=True), thread_id="t").state
+        assert "stop_reason" not in final or final["stop_reason"] is None
+    final = run(app, Command(resume=True), thread_id="t").state
+    assert calls.made == 4
+    assert final["log"] == ["think", "check"] * 3 + ["answer"]
+
+
+def test_a_run_that_fails_resumes_with_what_is_left() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    failed: list[int] = []
+
+    def fails_once(_state: State) -> State:
+        if calls.made == 2 and not failed:
+            failed.append(1)
+            raise RuntimeError("once")
+        return {"log": ["check"]}
+
+    graph.nodes["check"].runnable.func = fails_once
+    app = bounded(graph, [endless()], budget=Budget(model_calls=4, exhausted="answer"), checkpointer=InMemorySaver())
+    with pytest.raises(RuntimeError, match="once"):
+        run(app, {"log": []}, thread_id="t")
+    assert resume(app, thread_id="t").state["log"] == ["think", "check"] * 3 + ["answer"]
+    assert calls.made == 4
+
+
+def test_a_new_input_has_the_whole_budget() -> None:
+    calls = Calls()
+    app = bounded(
+        looped(calls), [endless()], budget=Budget(model_calls=3, exhausted="answer"), checkpointer=InMemorySaver()
+    )
+    ran(app)
+    ran(app)
+    assert calls.made == 6
+
+
+def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
+    calls = Calls()
+    app = bounded(
+        looped(calls), [endless()], budget=Budget(model_calls=4, exhausted="answer"), checkpointer=InMemorySaver()
+    )
+    ran(app)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    early = next(state for state in app.get_state_history(config) if state.values.get("log") == ["think", "check"])
+    before = calls.made
+    final = app.invoke(None, app.update_state(early.config, {"log": ["changed"]}))
+    assert calls.made - before == 3
+    assert final["log"][-1] == "answer"
+
+
+# Declarations and arithmetic
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "at least one limit"),
+        ({"tokens": -1}, "tokens is -1"),
+        ({"model_calls": True}, "model_calls is True"),
+        ({"seconds": float("nan")}, "seconds is nan"),
+        ({"money": 1.0}, "has no price"),
+        ({"tokens": 1, "reserve": 1.0}, "reserve is 1.0"),
+    ],
+)
+def test_a_budget_that_makes_no_sense_is_refused(fields: Any, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        Budget(**fields)
+
+
+def test_an_unknown_fallback_is_named() -> None:
+    with pytest.raises(GraphError, match="Did you mean 'answer'"):
+        bounded(looped(Calls()), [endless()], budget=Budget(tokens=1, exhausted="anwser"))
+
+
+def test_one_graph_has_one_price_table() -> None:
+    budgets = [Budget(money=1.0, price=lambda _m, _u, p=price: p) for price in (1.0, 2.0)]
+    with pytest.raises(GraphError, match="different prices"):
+        bounded(looped(Calls()), [endless(budget=budgets[0], exhausted="answer")], budget=budgets[1])
+
+
+def test_the_reserve_is_a_part_of_the_limit_and_a_call_at_least() -> None:
+    assert Budget(model_calls=5, tokens=100, exhausted="f").limits_before_fallback(END) == {
+        "model_calls": 4,
+        "tokens": 90,
+    }
+    assert Budget(model_calls=1, exhausted="f").limits_before_fallback(END) == {"model_calls": 1}
+    assert Budget(model_calls=5).limits_before_fallback(END) == {"model_calls": 5}
+    assert Budget(model_calls=50, reserve=0.2, exhausted="f").limits_before_fallback(END) == {"model_calls": 40}
+
+
+def test_amounts_add_and_subtract() -> None:
+    assert added({"tokens": 1}, {"tokens": 2, "money": 0.5}) == {"tokens": 3, "money": 0.5}
+    assert since({"tokens": 5, "money": 1.0}, {"tokens": 2}) == {"tokens": 3, "money": 1.0}
+    assert overspent({"tokens": 3}, {"tokens": 2}) is None
+    assert str(overspent({"tokens": 3}, {"tokens": 3})) == "3 of 3 tokens spent"
+
+
+def test_the_certificate_knows_the_budget() -> None:
+    app = bounded(looped(Calls()), [endless()], budget=Budget(model_calls=5, tokens=1000, exhausted="answer"))
+    assert (app.certificate.max_model_calls, app.certificate.max_tokens) == (5, 1000)
+    assert any("in flight" in assumption for assumption in app.certificate.assumptions)

@@ -1,0 +1,436 @@
+"""Large values are kept once, and come back as they were."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import ormsgpack
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel
+
+from loopwright.engine.checkpoints import blobs as blobs_module
+from loopwright.engine.checkpoints.allowlist import strict_serializer
+from loopwright.engine.checkpoints.blobs import BlobStore, FolderBlobs, MemoryBlobs
+from loopwright.engine.checkpoints.content import TAG, ContentSerializer, references
+from loopwright.engine.checkpoints.pieces import pieces
+from loopwright.engine.checkpoints.sqlite_blobs import SqliteBlobs
+from loopwright.errors import CheckpointError, ConfigError
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Model(BaseModel):
+    name: str
+    items: list[Any] = []
+
+
+@dataclasses.dataclass
+class Record:
+    text: str
+    number: int
+
+
+TYPES = [Colour, Model, Record]
+STORES = ["memory", "folder", "sqlite", "sqlite, joined"]
+
+
+def store_of(kind: str, folder: Path) -> BlobStore:
+    if kind == "memory":
+        return MemoryBlobs()
+    if kind == "folder":
+        return FolderBlobs(folder / "blobs")
+    blobs = SqliteBlobs(folder / "blobs.db")
+    if kind == "sqlite, joined":
+        blobs.joined()
+    return blobs
+
+
+def serializer(blobs: BlobStore | None = None, threshold: int = 256) -> ContentSerializer:
+    return ContentSerializer(strict_serializer(TYPES), blobs if blobs is not None else MemoryBlobs(), threshold)
+
+
+def noise(size: int, seed: int = 1) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+def text(size: int, seed: int = 1) -> str:
+    return noise(size // 2, seed).hex()
+
+
+def checkpoint(**values: Any) -> dict[str, Any]:
+    return {"v": 1, "id": "1", "ts": "now", "channel_values": values, "channel_versions": {}, "versions_seen": {}}
+
+
+def total(blobs: BlobStore) -> int:
+    return sum(blobs.sizes().values())
+
+
+# --- exact -------------------------------------------------------------------------------------------------------
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=40)
+    | st.binary(max_size=40)
+    | st.sampled_from([Colour.RED, "x" * 5000, b"y" * 5000, text(3000), [TAG, 1, b"0" * 32], {"sha256": "ab" * 32}])
+    | st.builds(Record, st.sampled_from(["short", text(700)]), st.integers(0, 9))
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.dictionaries(st.text(max_size=8), inner, max_size=5)
+        | st.builds(Model, name=st.text(max_size=5), items=st.lists(inner, max_size=3))
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(value=VALUES, channels=st.dictionaries(st.text(max_size=8), VALUES, max_size=4))
+def test_every_value_comes_back_as_it_does_without_the_wrapper(value: Any, channels: dict[str, Any]) -> None:
+    inner, wrapped = strict_serializer(TYPES), serializer()
+    for item in (value, checkpoint(**channels), {"channel_values": value}):
+        expected = inner.loads_typed(inner.dumps_typed(item))
+        found = wrapped.loads_typed(wrapped.dumps_typed(item))
+        assert found == expected
+        assert inner.dumps_typed(found) == inner.dumps_typed(expected)
+
+
+@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize(
+    "value",
+    [
+        text(100_000),
+        noise(100_000),
+        bytearray(noise(100_000)),
+        [text(500, n) for n in range(200)],
+        Model(name=text(9000)),
+    ],
+    ids=["text", "bytes", "bytearray", "list", "model"],
+)
+def test_large_values_come_back_from_every_store(kind: str, value: Any, tmp_path: Path) -> None:
+    wrapped = serializer(store_of(kind, tmp_path))
+    for item in (value, checkpoint(a=1, b=value, c="last")):
+        typed = wrapped.dumps_typed(item)
+        found = wrapped.loads_typed(typed)
+        assert typed[0] == TAG
+        assert len(typed[1]) < 1000
+        assert found == item
+        assert type(found) is type(item)
+
+
+def test_the_channels_keep_their_order() -> None:
+    wrapped = serializer()
+    found = wrapped.loads_typed(wrapped.dumps_typed(checkpoint(b=text(900), a=1, c=text(800))))
+    assert [*found["channel_values"]] == ["b", "a", "c"]
+
+
+def test_the_checkpoint_itself_is_not_changed() -> None:
+    item = checkpoint(a=text(900))
+    serializer().dumps_typed(item)
+    assert item == checkpoint(a=text(900))
+
+
+def test_a_users_value_that_looks_like_an_envelope_survives() -> None:
+    wrapped = serializer()
+    forged = wrapped.dumps_typed(text(900))
+    for item in (forged, [*forged], {"tag": TAG, "data": forged[1]}, forged[1], ormsgpack.unpackb(forged[1])):
+        found = wrapped.loads_typed(wrapped.dumps_typed(checkpoint(a=item, b=text(900))))
+        plain = strict_serializer(()).loads_typed(strict_serializer(()).dumps_typed(item))
+        assert found["channel_values"]["a"] == plain
+
+
+def test_small_values_are_as_they_are_without_the_wrapper() -> None:
+    for item in (checkpoint(a=1, b="short", c=[1, 2]), "short", None, b"x"):
+        assert serializer().dumps_typed(item) == strict_serializer(TYPES).dumps_typed(item)
+
+
+def test_what_was_saved_without_the_wrapper_is_read() -> None:
+    item = checkpoint(a=text(9000))
+    assert serializer().loads_typed(JsonPlusSerializer().dumps_typed(item)) == item
+
+
+# --- once --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_an_unchanged_value_is_stored_once(kind: str, tmp_path: Path) -> None:
+    blobs = store_of(kind, tmp_path)
+    wrapped = serializer(blobs, threshold=2048)
+    for step in range(20):
+        wrapped.dumps_typed(checkpoint(n=step, data=text(100_000)))
+        wrapped.dumps_typed(text(100_000))
+    if kind == "sqlite, joined":
+        assert total(blobs) == 0, "nothing may be written before the saver commits"
+        connection = sqlite3.connect(tmp_path / "blobs.db", factory=blobs.joined())  # type: ignore[attr-defined]
+        connection.commit()
+    assert 100_000 <= total(blobs) < 110_000
+
+
+@pytest.mark.parametrize(
+    "make", [lambda items: items, lambda items: Model(name="m", items=items), lambda items: {"a": items}]
+)
+@pytest.mark.parametrize("where", ["end", "middle", "start"])
+def test_a_list_that_grows_shares_what_is_old(make: Any, where: str) -> None:
+    blobs = MemoryBlobs()
+    wrapped = serializer(blobs, threshold=1024)
+    items = [text(1000, seed) for seed in range(100)]
+    wrapped.dumps_typed(checkpoint(data=make(items)))
+    before = total(blobs)
+    items.insert({"end": 100, "middle": 50, "start": 0}[where], text(1000, 1000))
+    wrapped.dumps_typed(checkpoint(data=make(items)))
+    assert total(blobs) - before < 20_000
+
+
+def test_a_value_changed_in_place_is_stored_anew() -> None:
+    wrapped, items = serializer(), [text(1000, seed) for seed in range(9)]
+    before = wrapped.dumps_typed(checkpoint(data=items))
+    items[4] = text(1000, 99)  # as long as before
+    after = wrapped.dumps_typed(checkpoint(data=items))
+    assert wrapped.loads_typed(after)["channel_values"]["data"] == items
+    assert wrapped.loads_typed(before)["channel_values"]["data"] != items
+
+
+@given(
+    data=st.binary(max_size=3000)
+    | st.builds(lambda byte, size: byte * size, st.binary(min_size=1, max_size=9), st.integers(0, 5000))
+)
+def test_pieces_join_to_the_whole_and_keep_their_sizes(data: bytes) -> None:
+    cut = [*pieces(data, 100)]
+    assert b"".join(cut) == data
+    assert all(100 <= len(piece) <= 800 for piece in cut[:-1])
+    assert all(0 < len(piece) <= 800 for piece in cut[-1:])
+
+
+def test_a_byte_put_first_changes_only_the_first_pieces() -> None:
+    data = noise(200_000)
+    before, after = {*pieces(data, 1024)}, {*pieces(b"!" + data, 1024)}
+    assert len(after - before) <= 3
+    assert len(before) > 50
+
+
+# --- missing, damaged, refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["memory", "folder", "sqlite"])
+def test_a_missing_piece_is_named_with_its_store_and_the_fix(kind: str, tmp_path: Path) -> None:
+    blobs = store_of(kind, tmp_path)
+    wrapped = serializer(blobs)
+    typed = wrapped.dumps_typed(text(9000))
+    gone = next(iter(references(typed, blobs)))
+    blobs.delete([gone], before=time.time() + 1)
+    with pytest.raises(CheckpointError) as error:
+        wrapped.loads_typed(typed)
+    assert gone.hex() in str(error.value)
+    assert blobs.place in str(error.value)
+    assert "backup" in str(error.value)
+
+
+def test_a_damaged_piece_is_no_value(tmp_path: Path) -> None:
+    wrapped = serializer(FolderBlobs(tmp_path))
+    typed = wrapped.dumps_typed(text(9000))
+    victim = next(path for path in tmp_path.rglob("*") if path.is_file())
+    victim.write_bytes(victim.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match="damaged"):
+        wrapped.loads_typed(typed)
+
+
+def test_references_name_every_piece_that_reading_takes() -> None:
+    blobs = MemoryBlobs()
+    wrapped = serializer(blobs)
+    typed = wrapped.dumps_typed(checkpoint(a=text(100_000), b=[text(50_000, 2)]))
+    assert {*references(typed, blobs)} == {*blobs.sizes()}
+
+
+def test_a_threshold_below_what_a_reference_takes_is_refused() -> None:
+    with pytest.raises(ConfigError, match="256"):
+        ContentSerializer(JsonPlusSerializer(), MemoryBlobs(), 100)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        serializer(FolderBlobs(tmp_path / "file")).dumps_typed(text(900))
+
+
+# --- allowlists and encryption -----------------------------------------------------------------------------------
+
+
+def test_an_allowlist_derived_by_langgraph_reaches_the_values() -> None:
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    blobs = MemoryBlobs()
+    strict = InMemorySaver(serde=ContentSerializer(strict_serializer(()), blobs, 256))
+    wider = strict.with_allowlist({(Model.__module__, "Model")})
+    typed = strict.serde.dumps_typed(Model(name=text(900)))
+    assert strict.serde.loads_typed(typed) == {"name": text(900), "items": []}
+    assert wider.serde.loads_typed(typed) == Model(name=text(900))
+
+
+class Reversed:
+    """A cipher that hides nothing, and is its own inverse."""
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        return "reversed", plaintext[::-1]
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        assert ciphername == "reversed"
+        return ciphertext[::-1]
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_it_works_around_encryption_and_within(outside: bool) -> None:
+    if outside:
+        wrapped: Any = ContentSerializer(EncryptedSerializer(Reversed(), JsonPlusSerializer()), MemoryBlobs(), 256)
+    else:
+        wrapped = EncryptedSerializer(Reversed(), serializer())
+    item = checkpoint(a=text(9000), b="short")
+    assert wrapped.loads_typed(wrapped.dumps_typed(item)) == item
+
+
+# --- several writers ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["memory", "folder", "sqlite"])
+def test_threads_write_the_same_values_at_once(kind: str, tmp_path: Path) -> None:
+    blobs = store_of(kind, tmp_path)
+    problems: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            wrapped = serializer(blobs if number % 2 else store_of(kind, tmp_path) if kind != "memory" else blobs)
+            for seed in range(10):
+                item = [text(5000, seed), number]
+                assert wrapped.loads_typed(wrapped.dumps_typed(item)) == item
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+WRITER = textwrap.dedent(
+    """
+    import random, sys
+    from pathlib import Path
+    from langgraph.graph import START, END, StateGraph
+    from typing import Any, TypedDict
+    from loopwright.engine.checkpoints import open_checkpointer
+
+    spec, thread = sys.argv[1:]
+
+    class State(TypedDict, total=False):
+        n: int
+        data: Any
+
+    builder = StateGraph(State)
+    builder.add_node("step", lambda state: {"n": state["n"] + 1, "data": random.Random(state["n"]).randbytes(40_000)})
+    builder.add_edge(START, "step")
+    builder.add_conditional_edges("step", lambda state: END if state["n"] >= 15 else "step", ["step", END])
+    with open_checkpointer(spec) as saver:
+        graph = builder.compile(checkpointer=saver)
+        config = {"configurable": {"thread_id": thread}}
+        graph.invoke({"n": 0, "data": b""}, config, durability="sync")
+        for item in graph.get_state_history(config):
+            n = item.values.get("n", 0)
+            assert item.values.get("data", b"") == (random.Random(n - 1).randbytes(40_000) if n else b"")
+    """
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", ["sqlite:{}/runs.db", "json:{}/runs"])
+def test_processes_write_the_same_values_at_once(spec: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITER, spec.format(tmp_path)]
+    started = [subprocess.Popen([*command, str(number)], stderr=subprocess.PIPE, text=True) for number in range(3)]
+    for process in started:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    blobs = SqliteBlobs(tmp_path / "runs.db") if "sqlite" in spec else FolderBlobs(tmp_path / "runs/blobs")
+    assert 15 * 40_000 <= total(blobs) < 1.1 * 15 * 40_000
+
+
+# --- how the stores note use -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["folder", "sqlite"])
+def test_a_piece_put_again_counts_as_new(kind: str, tmp_path: Path) -> None:
+    piece = {hashlib.sha256(b"piece").digest(): b"piece"}
+    store_of(kind, tmp_path).put(piece)
+    if kind == "folder":
+        file = next(path for path in tmp_path.rglob("*") if path.is_file())
+        os.utime(file, (1000, 1000))
+    else:
+        connection = sqlite3.connect(tmp_path / "blobs.db")
+        connection.execute("UPDATE loopwright_blobs SET used = 1000")
+        connection.commit()
+        connection.close()
+    blobs = store_of(kind, tmp_path)
+    assert blobs.sizes(before=2000) == {next(iter(piece)): 5}
+    blobs.put(piece)
+    assert blobs.sizes(before=2000) == {}
+    blobs.delete(piece.keys(), before=2000)
+    assert blobs.get(piece.keys()) == piece
+
+
+def test_a_store_notes_use_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(blobs_module.time, "monotonic", lambda: now)
+    recent = blobs_module.RecentlyPut()
+    recent.add([b"key"])
+    piece: Mapping[bytes, bytes] = {b"key": b"data"}
+    now = 59.0
+    assert recent.missing_from(piece) == {}
+    now = 61.0
+    assert recent.missing_from(piece) == piece
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["folder", "sqlite"])
+def test_a_store_knows_whether_another_process_saves(kind: str, tmp_path: Path) -> None:
+    place = f"sqlite:{tmp_path}/blobs.db" if kind == "sqlite" else f"json:{tmp_path}"
+    program = textwrap.dedent(
+        f"""
+        import sys
+        from loopwright.engine.checkpoints import open_checkpointer
+        with open_checkpointer({place!r}) as saver:
+            saver.serde.dumps_typed(b"x" * 200_000)
+            print("ready", flush=True)
+            sys.stdin.readline()
+        """
+    )
+    blobs = store_of(kind, tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        assert not blobs.alone()
+        other.communicate("\n", timeout=60)
+    assert blobs.alone()

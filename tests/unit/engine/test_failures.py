@@ -1,0 +1,168 @@
+"""What kind of failure an exception is, and how long a server asks to wait, read from attributes and class names."""
+
+from __future__ import annotations
+
+import socket
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+import requests
+
+from loopwright.engine.failures import failure_kind, retry_after, status_code
+from loopwright.engine.policies import is_transient
+from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredReplyError
+
+openai = pytest.importorskip("openai")
+
+REQUEST = httpx.Request("POST", "http://localhost/v1")
+
+
+def made(name: str, base: type[BaseException] = Exception, message: str = "", **attributes: Any) -> BaseException:
+    """An exception of a class of that name, as a client that is not installed here would raise it."""
+    error = type(name, (base,), {})(message)
+    vars(error).update(attributes)
+    return error
+
+
+def http_error(status: int, message: str = "", **headers: str) -> BaseException:
+    """As openai and anthropic raise it."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return made("APIStatusError", message=message, status_code=status, response=SimpleNamespace(headers=named))
+
+
+def caused_by(cause: BaseException, error: BaseException | None = None) -> BaseException:
+    error = error or RuntimeError("wrapped")
+    error.__cause__ = cause
+    return error
+
+
+BOTO = made("ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 429, "HTTPHeaders": {"Retry-After": "3"}}})
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (http_error(401), "auth"),
+        (http_error(403), "auth"),
+        (http_error(402), "quota"),
+        (http_error(404), "not_found"),
+        (http_error(408), "timeout"),
+        (http_error(429), "rate_limit"),
+        (http_error(429, "Error code: 429 - insufficient_quota"), "quota"),
+        (http_error(400), "rejected"),
+        (http_error(422), "rejected"),
+        (http_error(409), None),
+        (http_error(500), "server_error"),
+        (http_error(503), "server_error"),
+        (http_error(529), "server_error"),
+        (http_error(400, "prompt is too long: 250000 tokens > 200000 maximum"), "context_length"),
+        (http_error(400, "This model's maximum context length is 8192 tokens"), "context_length"),
+        (made("BadRequestError", status_code=400, code="context_length_exceeded"), "context_length"),
+        (made("ContextOverflowError"), "context_length"),
+        (made("ClientError", code=429), "rate_limit"),
+        (made("ServiceUnavailable", code=HTTPStatus.SERVICE_UNAVAILABLE), "server_error"),
+        (made("ClientResponseError", status=502), "server_error"),
+        (made("StrangeError", code="429"), None),
+        (made("StrangeError", code=True), None),
+        (made("StrangeError", code=7), None),
+        (BOTO, "rate_limit"),
+        (requests.ConnectionError(), "connection"),
+        (requests.ReadTimeout(), "timeout"),
+        (requests.HTTPError(response=SimpleNamespace(status_code=500, headers={})), "server_error"),
+        (httpx.ConnectError("no"), "connection"),
+        (httpx.RemoteProtocolError("gone"), "connection"),
+        (httpx.ReadTimeout("slow"), "timeout"),
+        (httpx.HTTPStatusError("no", request=REQUEST, response=httpx.Response(404)), "not_found"),
+        (openai.APIConnectionError(request=REQUEST), "connection"),
+        (openai.APITimeoutError(request=REQUEST), "timeout"),
+        (made("ModelRateLimitError"), "rate_limit"),
+        (ConnectionRefusedError(), "connection"),
+        (socket.gaierror(), "connection"),
+        (TimeoutError(), "timeout"),
+        (NodeTimeout("n", 1), "node_timeout"),
+        (ValueError("429"), None),
+        (OSError("disk full"), None),
+        (StructuredReplyError("Verdict", "?", "?", 0), None),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"{type(value).__name__} {value}"[:40],
+)  # fmt: skip
+def test_kinds(error: BaseException, kind: str | None) -> None:
+    assert failure_kind(error) == kind
+    assert failure_kind(caused_by(error)) == kind, "what it was raised from counts too"
+
+
+def test_the_outermost_kind_counts() -> None:
+    assert failure_kind(caused_by(httpx.ReadTimeout("slow"), http_error(503))) == "server_error"
+
+
+def test_a_cycle_of_causes_ends() -> None:
+    one, two = ValueError(), ValueError()
+    one.__cause__, two.__cause__ = two, one
+    assert failure_kind(one) is None
+    assert retry_after(one) is None
+
+
+def test_a_status_is_a_whole_number_of_http() -> None:
+    assert status_code(http_error(429)) == 429
+    assert status_code(made("X", status_code=None, response=SimpleNamespace(status_code=503))) == 503
+    assert status_code(BOTO) == 429
+    assert status_code(made("X", status_code=7)) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry_after": "7"}, 7),
+        ({"Retry_After": " 1.5 "}, 1.5),
+        ({"retry_after_ms": "250", "retry_after": "1"}, 0.25),
+        ({"retry_after": "Sun, 06 Nov 1994 08:49:37 GMT"}, 97),
+        ({"retry_after": "Sun, 06 Nov 1994 08:00:00 GMT"}, 0),
+        ({"retry_after": "-5"}, None),
+        ({"retry_after": "inf"}, None),
+        ({"retry_after": "nan"}, None),
+        ({"retry_after": "soon"}, None),
+        ({"retry_after": "1" * 400}, None),
+        ({"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "6m0s"}, 360),
+        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "20ms"}, 0.02),
+        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "1h2m3.5s"}, 3723.5),
+        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "tomorrow"}, None),
+        ({"x_ratelimit_remaining_requests": "9", "x_ratelimit_reset_requests": "6m0s"}, None),
+        ({"retry_after": "2", "x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "6m0s"}, 2),
+    ],
+)
+def test_what_a_server_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+    error = http_error(429, **headers)
+    now = 784111680.0  # 1994-11-06 08:48:00 UTC
+    assert retry_after(error, now) == (None if seconds is None else pytest.approx(seconds))
+    assert retry_after(caused_by(error), now) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_headers_are_found_where_clients_keep_them() -> None:
+    assert retry_after(BOTO) == 3
+    assert retry_after(made("HTTPError", headers={"Retry-After": "4"})) == 4
+    response = httpx.Response(429, headers={"RETRY-AFTER": "5"})
+    assert retry_after(httpx.HTTPStatusError("no", request=REQUEST, response=response)) == 5
+    assert retry_after(made("Odd", response="text")) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "transient"),
+    [
+        (http_error(429), True),
+        (http_error(500), True),
+        (http_error(409), True),
+        (http_error(429, "insufficient_quota"), False),
+        (http_error(401), False),
+        (http_error(404), False),
+        (http_error(400), False),
+        (http_error(400, "prompt is too long"), False),
+        (caused_by(http_error(429), InputError("bad")), False),
+    ],
+)
+def test_requests_that_fail_again_are_not_transient(error: BaseException, transient: bool) -> None:
+    assert is_transient(error) is transient
+    assert is_transient(caused_by(error, NodeFailed("n", ""))) is transient

@@ -1,0 +1,294 @@
+"""Declared fan-out: counted in the certificate, and enforced while the graph runs."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, Send
+from typing_extensions import TypedDict
+
+from loopwright.engine.binding import copy_builder
+from loopwright.engine.bounding import bounded
+from loopwright.engine.fan_out import limit_sends
+from loopwright.engine.loops import Loop
+from loopwright.engine.proof import verify
+from loopwright.engine.reading import builder_of
+from loopwright.errors import GraphError
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def note(name: str) -> Callable[[State], dict[str, Any]]:
+    return lambda _state: {"log": [name]}
+
+
+def graph(*nodes: str, **actions: Any) -> StateGraph[Any]:
+    made = StateGraph(State)
+    for name in nodes:
+        made.add_node(name, actions.get(name, note(name)))
+    made.add_edge(START, nodes[0])
+    return made
+
+
+def bound(made: Any, loops: list[Loop], fan_out: Mapping[str, int]) -> Any:
+    builder = copy_builder(builder_of(made))
+    limit_sends(builder, fan_out)
+    return bounded(builder, loops)
+
+
+def ran(app: Any) -> Counter[str]:
+    tasks = CompiledStateGraph.stream(app, {"log": []}, stream_mode="tasks")
+    return Counter(chunk["name"] for chunk in tasks if "triggers" in chunk)
+
+
+def sends(*targets: str) -> Callable[[State], Any]:
+    return lambda _state: [Send(target, {"log": []}) for target in targets]
+
+
+def by_command(*targets: str) -> Callable[[State], Any]:
+    return lambda _state: Command(goto=[Send(target, {"log": []}) for target in targets])
+
+
+def map_reduce(route: Any) -> StateGraph[Any]:
+    """``plan`` sends to ``work``; ``merge`` takes what comes."""
+    made = graph("plan", "work", "merge")
+    made.add_conditional_edges("plan", route, ["work"])
+    made.add_edge("work", "merge")
+    return made
+
+
+def test_the_runs_of_a_node_are_those_of_its_sender_times_its_fan_out() -> None:
+    made = map_reduce(sends(*["work"] * 4))
+    certificate = verify(made, fan_out={"work": 4})
+    assert certificate.max_runs_by_node == {"plan": 1, "work": 4, "merge": 1} == ran(bound(made, [], {"work": 4}))
+    assert certificate.max_node_runs == 6
+    assert any("at most so many tasks to work" in line and "4 from plan" in line for line in certificate.assumptions)
+    assert verify(made).max_runs_by_node["work"] is None
+
+
+def test_senders_that_are_sent_to_themselves_multiply() -> None:
+    made = graph("a", "b", "c")
+    made.add_conditional_edges("a", sends("b", "b"), ["b"])
+    made.add_conditional_edges("b", sends("c", "c", "c"), ["c"])
+    app = bound(made, [], {"b": 2, "c": 3})
+    assert app.certificate.max_runs_by_node == {"a": 1, "b": 2, "c": 6} == ran(app)
+
+
+def test_what_an_uncounted_node_sends_is_uncounted_too() -> None:
+    made = graph("a", "b", "c")
+    made.add_conditional_edges("a", sends("b", "b"), ["b"])
+    made.add_conditional_edges("b", sends("c", "c", "c"), ["c"])
+    assert verify(made, fan_out={"c": 3}).max_runs_by_node == {"a": 1, "b": None, "c": None}
+
+
+def test_an_ordinary_way_in_counts_beside_the_sends() -> None:
+    made = map_reduce(sends("work", "work"))
+    made.add_edge("plan", "work")
+    app = bound(made, [], {"work": 2})
+    assert app.certificate.max_runs_by_node["work"] == 3 == ran(app)["work"]
+
+
+def test_two_routers_of_one_node_are_two_senders() -> None:
+    def other(_state: State) -> Any:
+        return [Send("work", {"log": []})] * 2
+
+    made = map_reduce(sends("work", "work"))
+    made.add_conditional_edges("plan", other, ["work"])
+    app = bound(made, [], {"work": 2})
+    assert app.certificate.max_runs_by_node["work"] == 4 == ran(app)["work"]
+
+
+def test_a_name_that_several_sent_tasks_return_is_one_run() -> None:
+    made = map_reduce(sends("work", "work", "work"))
+    made.add_conditional_edges("work", lambda _: "merge", ["merge"])
+    assert verify(made, fan_out={"work": 3}).max_runs_by_node["merge"] == 1
+
+
+def test_a_handler_runs_as_often_as_the_tasks_that_can_fail() -> None:
+    def fail(_state: State) -> Any:
+        raise RuntimeError("broken")
+
+    made = StateGraph(State)
+    made.add_node("plan", note("plan"))
+    made.add_node("work", fail, error_handler=by_command("help", "help"))
+    made.add_node("help", note("help"))
+    made.add_edge(START, "plan")
+    made.add_conditional_edges("plan", sends(*["work"] * 3), ["work"])
+    handler = made.nodes["work"].error_handler_node
+    assert handler is not None
+    made.nodes[handler].ends = ("help",)
+    app = bound(made, [], {"work": 3, "help": 2})
+    runs = ran(app)
+    assert (runs["work"], runs["help"]) == (3, 6)
+    assert app.certificate.max_runs_by_node == {"plan": 1, "work": 3, handler: 3, "help": 6}
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_a_map_reduce_in_a_loop_body_is_counted_in_every_pass(deferred: bool) -> None:
+    made = StateGraph(State)
+    made.add_node("plan", note("plan"))
+    made.add_node("work", note("work"))
+    made.add_node("judge", note("judge"), defer=deferred)
+    made.add_edge(START, "plan")
+    made.add_conditional_edges("plan", sends(*["work"] * 3), ["work"])
+    made.add_edge("work", "judge")
+    made.add_conditional_edges("judge", lambda _: "plan", ["plan", END])
+    app = bound(made, [Loop(name="x", target="plan", sources=("judge",), limit=2)], {"work": 3})
+    runs = ran(app)
+    assert (runs["plan"], runs["work"], runs["judge"]) == (3, 9, 3)
+    most = app.certificate.max_runs_by_node
+    if deferred:
+        assert all(count <= most[node] for node, count in runs.items())
+    else:
+        assert {node: count for node, count in most.items() if not node.startswith("loop..")} == runs
+
+
+# Enforced
+
+MADE: dict[str, Callable[..., StateGraph[Any]]] = {}
+
+
+def making(make: Callable[..., StateGraph[Any]]) -> Callable[..., StateGraph[Any]]:
+    MADE[make.__name__] = make
+    return make
+
+
+@making
+def router(width: int) -> StateGraph[Any]:
+    return map_reduce(sends(*["work"] * width))
+
+
+@making
+def labelled_router_with_a_name(width: int) -> StateGraph[Any]:
+    made = graph("plan", "work")
+    made.add_conditional_edges(
+        "plan", lambda _: ["go", *[Send("work", {"log": []})] * (width - 1)], {"go": "work", "stop": END}
+    )
+    return made
+
+
+@making
+def untyped_entry(width: int) -> StateGraph[Any]:
+    made = StateGraph(State)
+    made.add_node("work", note("work"))
+    made.add_conditional_edges(START, sends(*["work"] * width))
+    return made
+
+
+@making
+def entry(width: int) -> StateGraph[Any]:
+    made = StateGraph(State)
+    made.add_node("work", note("work"))
+    made.add_conditional_edges(START, sends(*["work"] * width), ["work"])
+    return made
+
+
+@making
+def command(width: int) -> StateGraph[Any]:
+    made = graph("work")
+    made.add_node("plan", by_command(*["work"] * width), destinations=("work",))
+    made.add_edge("work", END)
+    made.edges.remove((START, "work"))
+    made.add_edge(START, "plan")
+    return made
+
+
+@making
+def commands_in_a_tuple(width: int) -> StateGraph[Any]:
+    made = graph("work")
+    made.add_node(
+        "plan", lambda _: tuple(Command(goto=Send("work", {"log": []})) for _ in range(width)), destinations=("work",)
+    )
+    made.edges.remove((START, "work"))
+    made.add_edge(START, "plan")
+    return made
+
+
+@making
+def parent_command(width: int) -> StateGraph[Any]:
+    inner = StateGraph(State)
+    inner.add_node("x", lambda _: Command(graph=Command.PARENT, goto=[Send("work", {"log": []})] * width))
+    inner.add_edge(START, "x")
+    made = graph("work")
+    made.add_node("plan", inner.compile(), destinations=("work",))
+    made.edges.remove((START, "work"))
+    made.add_edge(START, "plan")
+    return made
+
+
+def cut(width: int) -> list[Send]:
+    return [Send("work", {"log": []}) for _ in range(width)]
+
+
+@making
+def a_helper_makes_the_sends(width: int) -> StateGraph[Any]:
+    return map_reduce(lambda _: cut(width))
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+async def test_more_sends_than_declared_are_an_error_that_names_sender_node_numbers_and_fix(
+    make: Callable[..., StateGraph[Any]], mode: str
+) -> None:
+    app = bound(make(3), [], {"work": 3})
+    assert ran(app)["work"] == 3
+    assert 3 <= app.certificate.max_runs_by_node["work"] <= 4
+    app = bound(make(4), [], {"work": 3})
+    with pytest.raises(GraphError) as caught:
+        app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
+    said = str(caught.value)
+    for part in ("sent 4 tasks to 'work'", "fan_out is 3", "fan_out={'work': 4}"):
+        assert part in said
+    assert any(f"{name!r}" in said for name in ("plan", "__start__"))
+
+
+def test_a_send_from_where_the_certificate_sees_none_is_an_error() -> None:
+    made = map_reduce(sends("work", "merge"))
+    with pytest.raises(GraphError, match=r"sent 1 Send\(s\) to 'merge', and the certificate does not know of it"):
+        bound(made, [], {"work": 2, "merge": 2}).invoke({"log": []})
+
+
+@pytest.mark.parametrize(
+    ("fan_out", "says"),
+    [
+        ({"wrk": 2}, "unknown node 'wrk'. Did you mean 'work'"),
+        ({"work": 0}, "must be a whole number from 1 up, not 0"),
+        ({"work": True}, "must be a whole number from 1 up, not True"),
+        ({"work": "2"}, "must be a whole number from 1 up, not '2'"),
+    ],
+)
+def test_a_fan_out_that_does_not_fit_the_graph_is_refused(fan_out: Any, says: str) -> None:
+    with pytest.raises(GraphError, match=says):
+        verify(map_reduce(sends("work")), fan_out=fan_out)
+
+
+def test_verify_leaves_the_graph_without_limits() -> None:
+    made = map_reduce(sends(*["work"] * 4))
+    paths = [branch.path for branch in made.branches["plan"].values()]
+    verify(made, fan_out={"work": 1})
+    assert [branch.path for branch in made.branches["plan"].values()] == paths
+    assert ran(made.compile())["work"] == 4
+
+
+def test_verify_takes_a_fan_out_for_a_graph_that_is_bounded_already() -> None:
+    made = map_reduce(sends("work"))
+    made.add_conditional_edges("merge", lambda _: "plan", ["plan", END])
+    app = bounded(made, [Loop(name="x", target="plan", sources=("merge",), limit=2)])
+    assert app.certificate.max_runs_by_node["work"] is None
+    assert verify(app, fan_out={"work": 5}).max_runs_by_node["work"] == 15
+
+
+def test_a_send_across_the_loop_s_edge_stays_refused_with_a_fan_out() -> None:
+    made = map_reduce(sends("work"))
+    made.add_conditional_edges("merge", lambda _: Send("plan", {"log": []}), ["plan", END])
+    app = bound(made, [Loop(name="x", target="plan", sources=("merge",), limit=2)], {"plan": 2, "work": 1})
+    with pytest.raises(GraphError, match="across the loop's edge"):
+        app.invoke({"log": []})

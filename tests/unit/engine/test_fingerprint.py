@@ -1,0 +1,111 @@
+"""A run goes on with the graph that began it, or says why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from loopwright.engine import Loop, bounded, resume, run
+from loopwright.errors import CheckpointError
+
+
+class State(TypedDict, total=False):
+    n: int
+    answer: str
+
+
+def graph(extra: str | None = None, ends: str = END) -> StateGraph[Any]:
+    made = StateGraph(State)
+    made.add_node("work", lambda s: {"n": s.get("n", 0) + 1})
+    made.add_node("ask", lambda s: {"answer": interrupt("well?")})
+    made.add_edge(START, "work")
+    made.add_edge("work", "ask")
+    if extra:
+        made.add_node(extra, lambda s: {})
+        made.add_edge("ask", extra)
+        made.add_edge(extra, END)
+    made.add_conditional_edges("ask", lambda s: "work" if s["answer"] == "no" else END, ["work", ends])
+    return made
+
+
+def loop(**fields: Any) -> Loop:
+    return Loop(**{"name": "again", "target": "work", "sources": ("ask",), "limit": 2, **fields})
+
+
+@pytest.fixture
+def saver() -> InMemorySaver:
+    saver = InMemorySaver()
+    run(bounded(graph(), [loop()], checkpointer=saver), {"n": 0}, thread_id="t")
+    return saver
+
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+def test_the_same_graph_made_anew_goes_on(saver: InMemorySaver) -> None:
+    again = bounded(graph(), [loop()], checkpointer=saver)
+    assert again.invoke(Command(resume="yes"), CONFIG)["answer"] == "yes"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(lambda saver: bounded(graph("more"), [loop()], checkpointer=saver), id="a node more"),
+        pytest.param(lambda saver: bounded(graph(), [loop(name="other")], checkpointer=saver), id="another loop"),
+    ],
+)
+async def test_a_changed_graph_is_refused_and_says_how_to_go_on(changed: Any, saver: InMemorySaver) -> None:
+    app = changed(saver)
+    with pytest.raises(CheckpointError, match=r"thread 't' was begun by a graph of another structure.*force=True"):
+        app.invoke(Command(resume="yes"), CONFIG)
+    with pytest.raises(CheckpointError, match="another structure"):
+        await app.ainvoke(Command(resume="yes"), CONFIG)
+    with pytest.raises(CheckpointError, match="another structure"):
+        resume(app, thread_id="t")
+
+
+def test_a_node_that_is_gone_is_named(saver: InMemorySaver) -> None:
+    made = StateGraph(State)
+    made.add_node("ask", lambda s: {"answer": interrupt("well?")})
+    made.add_edge(START, "ask")
+    made.add_conditional_edges("ask", lambda s: "ask", ["ask", END])
+    app = bounded(made, [loop(target="ask")], checkpointer=saver)
+    with pytest.raises(CheckpointError, match="no 'work' any more"):
+        app.invoke(None, CONFIG)
+
+
+def test_a_changed_graph_goes_on_when_forced(saver: InMemorySaver) -> None:
+    app = bounded(graph("more"), [loop()], checkpointer=saver)
+    assert resume(app, thread_id="t", force=True).events[-1].type == "run_finished"
+    forced = {"configurable": {"thread_id": "t", "loopwright_force": True}}
+    assert app.invoke(Command(resume="yes"), forced)["answer"] == "yes"
+
+
+@pytest.mark.parametrize(("first", "second", "granted"), [(2, 9, 2), (9, 1, 1), (3, 3, 3)])
+def test_another_limit_is_the_same_graph_and_the_lower_one_counts(
+    saver: InMemorySaver, first: int, second: int, granted: int
+) -> None:
+    """The limit is frozen at the first request; a run that goes on keeps to the certificate it goes on under too."""
+    bounded(graph(), [loop(limit=first)], checkpointer=saver).invoke(Command(resume="no"), CONFIG)
+    app = bounded(graph(), [loop(limit=second)], checkpointer=saver)
+    for _ in range(5):
+        app.invoke(Command(resume="no"), CONFIG)
+    ledger = saver.get_tuple(CONFIG).checkpoint["channel_values"]["loop_ledger"]
+    assert (ledger["again"]["limit"], ledger["again"]["spent"]) == (first, granted)
+
+
+def test_a_new_input_starts_a_new_run_whatever_was_there_before(saver: InMemorySaver) -> None:
+    app = bounded(graph("more"), [loop()], checkpointer=saver)
+    assert app.invoke({"n": 10}, CONFIG)["n"] == 11
+
+
+def test_a_checkpoint_of_a_graph_that_was_not_bounded_is_let_pass() -> None:
+    saver = InMemorySaver()
+    graph().compile(checkpointer=saver).invoke({"n": 0}, CONFIG)
+    app = bounded(graph(), [loop()], checkpointer=saver)
+    assert app.invoke(Command(resume="yes"), CONFIG)["answer"] == "yes"

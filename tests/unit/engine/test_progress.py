@@ -1,0 +1,120 @@
+"""The rules that notice a loop going round without getting anywhere."""
+
+from __future__ import annotations
+
+import operator
+from typing import Annotated, Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from loopwright.engine import Loop, Plateau, Stall, bounded, contents, normalised, run
+from loopwright.engine.events import LoopDecided
+from loopwright.engine.loops import Spend, decide
+from loopwright.errors import LoopDeclarationError
+
+
+def decisions(rules: Any, values: list[Any], limit: int = 20) -> str:
+    """The first letter of each decision on a row of states."""
+    loop = Loop(name="l", target="t", sources=("s",), limit=limit, stall=rules)
+    ledger: dict[str, Spend] = {}
+    found = ""
+    for value in values:
+        verdict = decide(loop, {}, value, ledger)
+        ledger["l"] = verdict.spend
+        found += verdict.decision[0]
+    return found
+
+
+def itself(value: Any) -> Any:
+    return value
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "expected"),
+    [
+        pytest.param(Stall(key=itself), ["a", "b", "b", "c"], "ggsg", id="the same as at the last granted request"),
+        pytest.param(Stall(key=itself, remembers=1), ["a", "b", "a", "b"], "gggg", id="one remembered, so two in turn go on"),
+        pytest.param(Stall(key=itself, remembers=2), ["a", "b", "a", "b"], "ggss", id="two remembered"),
+        pytest.param(Stall(key=itself, remembers=2), ["a", "b", "c", "a"], "gggg", id="the oldest is forgotten"),
+        pytest.param(
+            Stall(key=normalised), ["What is RAG?", " what is rag ", "what is a RAG"], "gsg", id="the same query"
+        ),
+        pytest.param(Stall(key=contents), [["x", "y"], ["y", "x"], ["y", "x", "z"]], "gsg", id="the same evidence"),
+        pytest.param(
+            Stall(key=itself, similar=lambda one, other: one[:3] == other[:3]), ["abc1", "abc2", "abd"], "gsg", id="similar"
+        ),
+        pytest.param(Plateau(key=itself), [0.5, 0.4, 0.3], "ggs", id="two passes without a better score"),
+        pytest.param(Plateau(key=itself, passes=1), [0.5, 0.6, 0.6], "ggs", id="one pass without a better score"),
+        pytest.param(Plateau(key=itself, passes=1), [0.5, None, 0.4], "ggs", id="no score is no evidence"),
+        pytest.param(Plateau(key=itself, passes=1), [float("nan"), 0.5, 0.4], "ggs", id="NaN is no evidence"),
+        pytest.param(Plateau(key=itself, epsilon=0.1, passes=1), [0.5, 0.6, 0.9], "gsg", id="must exceed epsilon"),
+        pytest.param(Plateau(key=itself), [0.5, 0.4, 0.6, 0.5, 0.6], "ggggs", id="an improvement starts the count anew"),
+        pytest.param(Plateau(key=itself), [0.5, 0.4, 0.45, 0.46], "ggss", id="compared with the best, not the last"),
+    ],
+)  # fmt: skip
+def test_rules(rule: Any, values: list[Any], expected: str) -> None:
+    assert decisions(rule, values) == expected
+
+
+def test_the_first_of_several_rules_that_finds_no_progress_counts() -> None:
+    rules = [Stall(key=lambda s: s["plan"], name="same plan"), Plateau(key=lambda s: s["score"], passes=1, name="flat")]
+    loop = Loop(name="l", target="t", sources=("s",), limit=9, stall=rules)
+    ledger: dict[str, Spend] = {}
+    whys = []
+    for plan, score in (("a", 1), ("a", 1), ("b", 1), ("b", 2), ("c", 3)):
+        verdict = decide(loop, {}, {"plan": plan, "score": score}, ledger)
+        ledger["l"] = verdict.spend
+        whys.append(verdict.why)
+    assert whys == ["", "same plan", "flat", "", ""]
+
+
+def test_two_rules_of_one_name_are_refused() -> None:
+    with pytest.raises(LoopDeclarationError, match="two stall rules have one name"):
+        Loop(name="l", target="t", sources=("s",), limit=1, stall=[Stall(key=len), Stall(key=len)])
+
+
+class State(TypedDict, total=False):
+    query: str
+    n: int
+    log: Annotated[list[str], operator.add]
+
+
+def graph() -> StateGraph[Any]:
+    """Asks again and again: the query changes once, and then only in its spelling."""
+    queries = ["what is rag", "what is graph rag", "What is  Graph RAG?!", "other"]
+    made = StateGraph(State)
+    made.add_node("ask", lambda s: {"query": queries[s.get("n", 0)], "n": s.get("n", 0) + 1, "log": ["ask"]})
+    for name in ("honest", "best"):
+        made.add_node(name, lambda s, name=name: {"log": [name]})
+    made.add_edge(START, "ask")
+    made.add_conditional_edges("ask", lambda s: "ask", ["ask", END])
+    return made
+
+
+def test_a_stall_is_an_outcome_with_its_own_route_event_and_stop_reason() -> None:
+    rule = Stall(key=lambda s: normalised(s["query"]), name="same query", route="honest")
+    app = bounded(graph(), [Loop(name="l", target="ask", sources=("ask",), limit=9, exhausted="best", stall=rule)])
+    result = run(app, {"n": 0})
+    assert result.state["log"] == ["ask", "ask", "ask", "honest"]
+    assert (result.state["stop_reason"]["outcome"], result.state["stop_reason"]["rule"]) == ("stalled", "same query")
+    last = [event for event in result.events if isinstance(event, LoopDecided)][-1]
+    assert (last.decision, last.why, last.goto) == ("stalled", "same query", ["honest"])
+
+
+def test_a_limit_may_be_computed_from_the_state_under_its_ceiling() -> None:
+    from loopwright.engine import StateLimit
+
+    def hardness(state: Any) -> int | None:
+        return state.get("n")
+
+    for asked, passes in ((1, 1), (50, 3), (0, 0)):
+        limit = StateLimit(key=hardness, default=2, ceiling=3)
+        made = StateGraph(State)
+        made.add_node("ask", lambda s: {"log": ["ask"]})
+        made.add_edge(START, "ask")
+        made.add_conditional_edges("ask", lambda s: "ask", ["ask", END])
+        app = bounded(made, [Loop(name="l", target="ask", sources=("ask",), limit=limit)])
+        assert app.invoke({"n": asked})["log"] == ["ask"] * (passes + 1)
+        assert app.certificate.max_runs_by_node["ask"] == 4

@@ -1,0 +1,349 @@
+"""Retries counted for each kind of failure, the waits between them, and what the server asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import operator
+import random
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from loopwright.engine import BoundedGraph, arun, bounded, run
+from loopwright.engine.events import NodeGaveUp, NodeRetried, RunEvent
+from loopwright.engine.failures import FailureKind
+from loopwright.engine.guarding import add_node
+from loopwright.engine.policies import GiveUp, NodePolicy, Retry, usual_retries
+from loopwright.engine.retrying import will_retry
+from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
+
+QUICK: dict[str, Any] = {"initial_wait": 0.01, "max_wait": 0.05, "jitter": False}
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    errors: list[Exception]
+    error: str
+
+
+class HttpError(Exception):
+    def __init__(self, status: int, **headers: str) -> None:
+        super().__init__(f"status {status}")
+        self.status_code = status
+        self.response = SimpleNamespace(headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def rate(**headers: str) -> HttpError:
+    return HttpError(429, **headers)
+
+
+def one_node(policy: NodePolicy, function: Callable[..., Any] | None = None) -> StateGraph[Any]:
+    """A node that raises the input's errors in turn, and then succeeds."""
+
+    def work(state: State) -> dict[str, Any]:
+        if state["errors"]:
+            raise state["errors"].pop(0)
+        return {"log": ["work"]}
+
+    made = StateGraph(State)
+    add_node(made, "work", function or work, policy)
+    made.add_node("after", lambda _: {"log": ["after"]})
+    made.add_edge(START, "work")
+    made.add_edge("work", "after")
+    return made
+
+
+def graph(policy: NodePolicy, function: Callable[..., Any] | None = None) -> BoundedGraph:
+    return bounded(one_node(policy, function), [])
+
+
+async def play(mode: str, policy: NodePolicy, errors: Sequence[Exception]) -> tuple[dict[str, Any], list[NodeRetried]]:
+    app = graph(policy)
+    result = run(app, {"errors": [*errors]}) if mode == "sync" else await arun(app, {"errors": [*errors]})
+    return result.state, retried(result.events)
+
+
+def retried(events: Sequence[RunEvent]) -> list[NodeRetried]:
+    return [event for event in events if isinstance(event, NodeRetried)]
+
+
+both = pytest.mark.parametrize("mode", ["sync", "async"])
+
+
+@both
+async def test_each_kind_has_its_own_counter(mode: str) -> None:
+    policy = NodePolicy(retries=[Retry(on="timeout", retries=3, **QUICK), Retry(on="rate_limit", retries=2, **QUICK)])
+    errors = [TimeoutError("1"), rate(), TimeoutError("2"), TimeoutError("3"), rate()]
+    state, events = await play(mode, policy, errors)
+    assert state["log"] == ["work", "after"]
+    assert [(event.attempt, event.rule, event.attempts) for event in events] == [
+        (1, "timeout", 6), (2, "rate_limit", 6), (3, "timeout", 6), (4, "timeout", 6), (5, "rate_limit", 6),
+    ]  # fmt: skip
+
+
+@both
+async def test_waits_grow_with_the_rule_s_own_failures(mode: str) -> None:
+    policy = NodePolicy(retries=[Retry(on="timeout", **QUICK), Retry(on="rate_limit", **QUICK)])
+    _, events = await play(mode, policy, [TimeoutError(), TimeoutError(), rate(), rate()])
+    assert [event.wait for event in events] == [0.01, 0.02, 0.01, 0.02]
+
+
+@both
+async def test_a_spent_kind_fails_while_others_have_retries_left(mode: str) -> None:
+    policy = NodePolicy(retries=[Retry(on="timeout", retries=9, **QUICK), Retry(on="rate_limit", retries=1, **QUICK)])
+    with pytest.raises(NodeFailed, match="on attempt 3: HttpError: status 429"):
+        await play(mode, policy, [rate(), TimeoutError(), rate(), TimeoutError()])
+
+
+def test_an_error_without_a_rule_is_not_tried_again() -> None:
+    policy = NodePolicy(retries=usual_retries(**QUICK))
+    for error in (HttpError(401), HttpError(404), ValueError("no"), RuntimeError("no")):
+        with pytest.raises(NodeFailed, match="on attempt 1"):
+            graph(policy).invoke({"errors": [error]})
+
+
+def test_the_usual_rules_cover_what_passes_by_itself() -> None:
+    errors = [rate(), HttpError(503), ConnectionResetError("gone"), TimeoutError("slow")]
+    result = run(graph(NodePolicy(retries=usual_retries(1, **QUICK))), {"errors": errors})
+    assert [event.rule for event in retried(result.events)] == ["rate_limit", "server_error", "connection", "timeout"]
+
+
+def test_counters_start_anew_with_every_visit() -> None:
+    app = graph(NodePolicy(retries=[Retry(on="timeout", retries=1, **QUICK)]))
+    for _ in range(3):
+        assert len(retried(run(app, {"errors": [TimeoutError()]}).events)) == 1
+
+
+def test_counters_of_parallel_runs_are_apart() -> None:
+    builder = one_node(NodePolicy(retries=[Retry(on="timeout", retries=2, **QUICK)]))
+    app = bounded(builder, [])
+    with ThreadPoolExecutor(16) as pool:
+        runs = list(pool.map(lambda _: run(app, {"errors": [TimeoutError(), TimeoutError()]}), range(48)))
+    assert all([event.attempt for event in retried(each.events)] == [1, 2] for each in runs)
+    guarded: Any = builder.nodes["work"].runnable
+    assert not guarded._failed_visits, "nothing is left behind"
+
+
+def test_classes_and_predicates_are_rules_too() -> None:
+    busy = Retry(on=lambda error: "busy" in str(error), name="busy", **QUICK)
+    policy = NodePolicy(retries=[Retry(on=(KeyError, OSError), **QUICK), Retry(on=ArithmeticError, **QUICK), busy])
+    result = run(graph(policy), {"errors": [KeyError("x"), ZeroDivisionError(), OSError("x"), ValueError("busy")]})
+    assert [event.rule for event in retried(result.events)] == [
+        "KeyError, OSError", "ArithmeticError", "KeyError, OSError", "busy",
+    ]  # fmt: skip
+
+
+def test_the_first_rule_that_matches_decides() -> None:
+    rules = [Retry(on="timeout", retries=1, **QUICK), Retry(on=Exception, retries=9, **QUICK)]
+    with pytest.raises(NodeFailed, match="on attempt 2"):
+        graph(NodePolicy(retries=rules)).invoke({"errors": [TimeoutError(), TimeoutError()]})
+
+
+@both
+async def test_a_node_s_own_timeout_is_tried_again_only_where_a_rule_names_it(mode: str) -> None:
+    calls: list[float] = []
+
+    def slow(_state: State) -> None:
+        calls.append(time.monotonic())
+        time.sleep(0.3 if len(calls) == 1 else 0)
+
+    app = graph(NodePolicy(timeout=0.05, retries=usual_retries(**QUICK)), slow)
+    with pytest.raises(NodeTimeout):
+        app.invoke({}) if mode == "sync" else await app.ainvoke({})
+    calls.clear()
+    app = graph(NodePolicy(timeout=0.05, retries=[Retry(on="node_timeout", **QUICK)]), slow)
+    assert (app.invoke({}) if mode == "sync" else await app.ainvoke({}))["log"] == ["after"]
+    assert len(calls) == 2
+
+
+# Waits
+
+
+@both
+async def test_the_event_tells_the_wait_that_is_made(mode: str) -> None:
+    moments: list[float] = []
+
+    def work(_state: State) -> None:
+        moments.append(time.monotonic())
+        if len(moments) < 4:
+            raise TimeoutError
+
+    rule = Retry(on="timeout", initial_wait=0.1, max_wait=0.4, jitter="full")
+    app = graph(NodePolicy(retries=[rule], random=random.Random(7).random), work)
+    result = run(app, {}) if mode == "sync" else await arun(app, {})
+    chances = random.Random(7)
+    waits = [event.wait for event in retried(result.events)]
+    assert waits == pytest.approx([chances.random() * wait for wait in (0.1, 0.2, 0.4)])
+    for before, after, wait in zip(moments, moments[1:], waits, strict=False):
+        assert wait <= after - before < wait + 0.2
+
+
+def test_jitter() -> None:
+    rule = {"on": "timeout", "initial_wait": 1, "factor": 3, "max_wait": 5}
+    assert [Retry(**rule, jitter=False).wait(n, chance=1) for n in (1, 2, 3)] == [1, 3, 5]
+    assert [Retry(**rule, jitter="added").wait(n, chance=0.5) for n in (1, 2, 3)] == [1.5, 3.5, 5.5]
+    assert [Retry(**rule, jitter="full").wait(n, chance=0.5) for n in (1, 2, 3)] == [0.5, 1.5, 2.5]
+    assert [Retry(**rule, jitter="full").wait(n, asked=4, chance=0.5) for n in (1, 2, 3)] == [4.5, 5, 5]
+    assert [Retry(**rule, jitter="added").wait(n, asked=4, chance=0.5) for n in (1, 2, 3)] == [4.5, 4.5, 5.5]
+
+
+@both
+async def test_a_wait_in_an_async_run_does_not_block_the_event_loop(mode: str) -> None:
+    ticks: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            ticks.append(time.monotonic())
+            await asyncio.sleep(0.01)
+
+    async def async_work(state: State) -> None:
+        if state["errors"]:
+            raise state["errors"].pop()
+
+    policy = NodePolicy(retries=[Retry(on="timeout", initial_wait=0.4, jitter=False)])
+    app = graph(policy, async_work if mode == "async" else None)
+    ticking = asyncio.create_task(tick())
+    await app.ainvoke({"errors": [TimeoutError()]})
+    ticking.cancel()
+    assert max(after - before for before, after in itertools.pairwise(ticks)) < 0.3
+
+
+async def test_a_wait_can_be_cancelled() -> None:
+    app = graph(NodePolicy(retries=[Retry(on="timeout", initial_wait=30, jitter=False)]))
+    started = time.monotonic()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(app.ainvoke({"errors": [TimeoutError()]}), 0.1)
+    assert time.monotonic() - started < 10
+
+
+# What the server asks for
+
+
+@both
+async def test_the_server_s_wait_is_respected(mode: str) -> None:
+    policy = NodePolicy(retries=[Retry(on="rate_limit", **QUICK)])
+    _, events = await play(mode, policy, [rate(retry_after="0.03"), rate(), rate(retry_after_ms="4")])
+    assert [(event.wait, event.retry_after) for event in events] == [(0.03, 0.03), (0.02, None), (0.04, 0.004)]
+
+
+def test_a_number_of_retries_respects_it_too() -> None:
+    policy = NodePolicy(retries=1, initial_wait=0.01, max_wait=0.05, jitter=False)
+    (event,) = retried(run(graph(policy), {"errors": [rate(retry_after="0.05")]}).events)
+    assert (event.wait, event.rule) == (0.05, "transient")
+
+
+@both
+async def test_a_server_that_asks_for_more_than_max_wait_is_not_asked_again(mode: str) -> None:
+    policy = NodePolicy(retries=[Retry(on="rate_limit", max_wait=30)])
+    started = time.monotonic()
+    with pytest.raises(NodeFailed) as caught:
+        await play(mode, policy, [rate(retry_after="120")])
+    assert time.monotonic() - started < 10
+    remark = "the server asks to wait 120 s, and max_wait of retry rule 'rate_limit' is 30 s"
+    assert f"on attempt 1: HttpError: status 429; {remark}" in str(caught.value)
+
+
+def test_giving_up_says_so_too() -> None:
+    policy = NodePolicy(retries=[Retry(on="rate_limit", max_wait=30)], give_up=GiveUp(goto=END))
+    result = run(graph(policy), {"errors": [rate(retry_after="120")]})
+    remark = "the server asks to wait 120 s, and max_wait of retry rule 'rate_limit' is 30 s"
+    assert result.state["error"] == f"work: HttpError: status 429; {remark} (attempt 1)"
+    (event,) = [event for event in result.events if isinstance(event, NodeGaveUp)]
+    assert event.message == f"status 429; {remark}"
+
+
+def test_the_server_need_not_be_listened_to() -> None:
+    policy = NodePolicy(retries=[Retry(on="rate_limit", retry_after=False, **QUICK)])
+    (event,) = retried(run(graph(policy), {"errors": [rate(retry_after="120")]}).events)
+    assert (event.wait, event.retry_after) == (0.01, None)
+
+
+# Bounds
+
+
+@pytest.mark.parametrize("jitter", [False, "added", "full"])
+@pytest.mark.parametrize("retry_after", [True, False])
+def test_no_wait_exceeds_the_bound(jitter: Any, retry_after: bool) -> None:
+    rule = Retry(on="timeout", retries=4, initial_wait=1, max_wait=5, jitter=jitter, retry_after=retry_after)
+    chances, worst = random.Random(1), 0.0
+    for _ in range(500):
+        asked = [chances.uniform(0, 5) if retry_after else 0.0 for _ in range(4)]
+        worst = max(worst, sum(rule.wait(n + 1, asked[n], chances.random()) for n in range(4)))
+    assert worst <= rule.max_seconds <= 4 * (5 + (jitter == "added"))
+
+
+def test_the_certificate_counts_all_rules() -> None:
+    rules = [
+        Retry(on="timeout", retries=2, initial_wait=1, max_wait=2, jitter=False, retry_after=False),
+        Retry(on="rate_limit", retries=1, max_wait=10, jitter="added"),
+    ]
+    policy = NodePolicy(timeout=3, retries=rules, max_model_calls=2)
+    assert (policy.max_attempts, policy.max_seconds) == (4, 4 * 3 + (1 + 2) + 11)
+    made = StateGraph(State)
+    add_node(made, "work", lambda _: None, policy)
+    assert made.nodes["work"].metadata == {"loopwright_max_seconds": 26, "loopwright_max_model_calls": 8}
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"on": "rate-limit"}, "unknown kind of failure 'rate-limit'. Did you mean 'rate_limit'?"),
+        ({"on": "timeout", "retries": -1}, "retry rule 'timeout': retries is -1, not 0 or more"),
+        ({"on": OSError, "initial_wait": -1}, "retry rule 'OSError': initial_wait is -1"),
+        ({"on": "timeout", "factor": 0.5}, "factor is 0.5, not 1 or more"),
+        ({"on": "timeout", "max_wait": float("nan")}, "max_wait is nan"),
+        ({"on": "timeout", "jitter": "some", "name": "mine"}, "retry rule 'mine': jitter is 'some'"),
+    ],
+)
+def test_wrong_rules_are_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Retry(**fields)
+    assert problem in str(caught.value)
+
+
+def test_every_kind_makes_a_rule() -> None:
+    from typing import get_args
+
+    assert {Retry(on=kind).name for kind in get_args(FailureKind)} == set(get_args(FailureKind))
+
+
+# What a node can know
+
+
+@both
+async def test_code_in_a_node_knows_whether_it_will_be_tried_again(mode: str) -> None:
+    said: list[bool] = []
+
+    def work(_state: State) -> None:
+        said.append(will_retry(TimeoutError()))
+        if len(said) < 4:
+            raise TimeoutError
+
+    policy = NodePolicy(timeout=5, retries=[Retry(on="timeout", retries=2, **QUICK)])
+    with pytest.raises(NodeFailed, match="attempt 3"):
+        graph(policy, work).invoke({}) if mode == "sync" else await graph(policy, work).ainvoke({})
+    assert said == [True, True, False]
+    assert not will_retry(TimeoutError()), "outside of a node nothing is tried again"
+
+
+@pytest.mark.parametrize(("give_up", "again"), [(None, True), (GiveUp(goto=END), False)])
+def test_within_a_node_that_runs_a_graph_both_policies_count(give_up: GiveUp | None, again: bool) -> None:
+    said: list[bool] = []
+
+    def work(_state: State) -> None:
+        said.append(will_retry(TimeoutError()))
+        if len(said) == 1:
+            raise TimeoutError
+
+    inner = graph(NodePolicy(give_up=give_up), work)
+    outer = graph(NodePolicy(retries=[Retry(on="timeout", **QUICK)]), lambda _: inner.invoke({}))
+    events = retried(run(outer, {}).events)
+    assert said == ([True, True] if again else [False])
+    assert [event.kind for event in events] == (["TimeoutError"] if again else [])
