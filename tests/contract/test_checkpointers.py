@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import operator
 import os
@@ -20,10 +21,15 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from loopwright.engine.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
+from loopwright.engine.checkpoints.blobs import FolderBlobs, MemoryBlobs
+from loopwright.engine.checkpoints.content import ContentSerializer
+from loopwright.engine.checkpoints.sqlite_blobs import SqliteBlobs
 
 KINDS = ["memory", "json", "sqlite"]
 LASTING = ["json", "sqlite"]
@@ -67,6 +73,22 @@ async def test_conforms_when_every_call_reads_the_file_again(tmp_path: Path) -> 
         yield JsonFileSaver(tmp_path / str(next(rounds)), keep_in_memory=0)
 
     await conformance("json, nothing kept in memory", factory)
+
+
+@pytest.mark.parametrize("store", ["memory", pytest.param("folder", marks=pytest.mark.slow), "sqlite"])
+async def test_conforms_when_every_value_is_stored_apart(store: str, tmp_path: Path) -> None:
+    rounds = iter(range(100))
+
+    async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
+        place = tmp_path / f"{next(rounds)}.db"
+        blobs = {"memory": MemoryBlobs, "folder": lambda: FolderBlobs(place), "sqlite": lambda: SqliteBlobs(place)}[
+            store
+        ]()
+        serde = ContentSerializer(JsonPlusSerializer(), blobs, threshold=256)
+        serde.threshold = 64  # below what is allowed: every checkpoint is stored apart
+        yield InMemorySaver(serde=serde)
+
+    await conformance(f"memory, values in {store}", factory)
 
 
 # --- real graphs -------------------------------------------------------------------------------------------------
@@ -163,6 +185,29 @@ def test_interrupts_and_parallel_tasks(kind: str, tmp_path: Path) -> None:
         assert [item.value for item in graph.get_state(config_of("s1")).interrupts] == ["go on?"]
         final = graph.invoke(Command(resume="yes"), config_of("s1"), durability="sync")
     assert final == {"answer": "yes", "log": ["asked", *(f"work {number}" for number in range(12))]}
+
+
+class LargeState(TypedDict, total=False):
+    n: int
+    large: Annotated[list[str], operator.add]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path) -> None:
+    builder = StateGraph(LargeState)
+    builder.add_node("step", lambda state: {"n": state["n"] + 1, "large": [str(state["n"]) * 40_000]})
+    builder.add_edge(START, "step")
+    builder.add_conditional_edges("step", lambda state: END if state["n"] >= 4 else "step", ["step", END])
+    expected = [str(number) * 40_000 for number in range(4)]
+    async with aopen_checkpointer(spec_of(kind, tmp_path)) as saver:
+        graph = builder.compile(checkpointer=saver)
+        runs = [graph.ainvoke({"n": 0, "large": []}, config_of(str(n)), durability="sync") for n in range(8)]
+        assert [final["large"] for final in await asyncio.gather(*runs)] == [expected] * 8
+    async with aopen_checkpointer(spec_of(kind, tmp_path)) as other:
+        graph = builder.compile(checkpointer=saver if kind == "memory" else other)
+        for number in range(8):
+            history = [item.values.get("large", []) async for item in graph.aget_state_history(config_of(str(number)))]
+            assert history == [expected[:length] for length in (4, 3, 2, 1, 0, 0)]
 
 
 def joined(left: list[str], writes: list[list[str]]) -> list[str]:
@@ -276,6 +321,65 @@ def test_a_killed_process_is_resumed_by_another(kind: str, tmp_path: Path) -> No
     assert second.returncode == 0, second.stderr
     assert journal.read_text().split() == ["one", "two", "two", "three"]
     assert second.stdout.strip() == "['one', 'two', 'three']"
+
+
+KILLED_BETWEEN = textwrap.dedent(
+    """
+    import os, random, signal, sys
+    from typing import Any, TypedDict
+    from langgraph.graph import END, START, StateGraph
+    from loopwright.engine.checkpoints import open_checkpointer, run_file, sqlite_blobs
+
+    spec, kill_at = sys.argv[1], int(sys.argv[2])
+
+    class State(TypedDict, total=False):
+        n: int
+        data: Any
+
+    saves = 0
+
+    def die_before(save):
+        def instead(*arguments):
+            global saves
+            saves += 1
+            if saves == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return save(*arguments)
+        return instead
+
+    # The large values are written by then, the checkpoint or the commit is not.
+    run_file.replace = die_before(run_file.replace)
+    write = sqlite_blobs.SqliteBlobs.write
+    sqlite_blobs.SqliteBlobs.write = lambda self, connection, commit: write(self, connection, die_before(commit))
+
+    builder = StateGraph(State)
+    builder.add_node("step", lambda state: {"n": state["n"] + 1, "data": random.Random(state["n"]).randbytes(90_000)})
+    builder.add_edge(START, "step")
+    builder.add_conditional_edges("step", lambda state: END if state["n"] >= 4 else "step", ["step", END])
+    config = {"configurable": {"thread_id": "1"}}
+    with open_checkpointer(spec) as saver:
+        graph = builder.compile(checkpointer=saver)
+        begun = graph.get_state(config).values
+        final = graph.invoke(None if begun else {"n": 0, "data": b""}, config, durability="sync")
+        for item in graph.get_state_history(config):
+            n = item.values.get("n", 0)
+            assert item.values.get("data", b"") == (random.Random(n - 1).randbytes(90_000) if n else b"")
+    print(final["n"])
+    """
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("kill_at", [3, 4])
+@pytest.mark.parametrize("kind", LASTING)
+def test_a_kill_between_a_large_value_and_its_checkpoint(kind: str, kill_at: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED_BETWEEN, spec_of(kind, tmp_path)]
+    first = subprocess.run([*command, str(kill_at)], capture_output=True, text=True, timeout=120, check=False)
+    assert first.returncode == -signal.SIGKILL, first.stderr
+    second = subprocess.run([*command, "0"], capture_output=True, text=True, timeout=120, check=False)
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.strip() == "4"
 
 
 KILLED_OFTEN = textwrap.dedent(

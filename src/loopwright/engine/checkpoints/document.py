@@ -8,7 +8,7 @@ step's value a later step still uses. Each step's text is made once and kept, so
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -124,6 +124,33 @@ class RunDocument:
                 step.writes[key] = (stored, _write_text(fields))
                 step.text = ""
 
+    def drop(self, dropped: Collection[tuple[str, str]]) -> None:
+        """Forget checkpoints with their pending writes, and the values that only they used.
+
+        Args:
+            dropped: Their namespaces and ids.
+        """
+        old, steps = self.memory, dict.fromkeys((step.namespace, step.id) for step in self._steps)
+        self.memory, self._steps, self._latest = InMemorySaver(serde=old.serde), [], {}
+        for namespace, checkpoint_id in steps:
+            key = self.thread_id, namespace, checkpoint_id
+            if (namespace, checkpoint_id) in dropped:
+                continue
+            stored = old.storage[self.thread_id][namespace].get(checkpoint_id)
+            if stored is not None:
+                self.memory.storage[self.thread_id][namespace][checkpoint_id] = stored
+                versions = old.serde.loads_typed(stored[0])["channel_versions"]
+                new = {
+                    (self.thread_id, namespace, channel, number): (channel, number)
+                    for channel, number in versions.items()
+                    if (self.thread_id, namespace, channel, number) in old.blobs.keys() - self.memory.blobs.keys()
+                }
+                self.memory.blobs.update({place: old.blobs[place] for place in new})
+                self.saved(namespace, checkpoint_id, dict(new.values()))
+            if key in old.writes:
+                self.memory.writes[key] = old.writes[key]
+                self.written(namespace, checkpoint_id)
+
     def to_text(self) -> str:
         """Give the whole file's content."""
         header = {
@@ -136,6 +163,16 @@ class RunDocument:
         lines = ",\n".join(f"  {one_line(key)}: {one_line(value)}" for key, value in header.items())
         steps = ",\n    ".join(step.render() for step in self._steps)
         return f'{{\n{lines},\n  "steps": [\n    {steps}\n  ]\n}}\n'
+
+    def serialised(self) -> Iterator[TypedBytes]:
+        """Give every value, checkpoint and metadata as the serializer made it."""
+        yield from self.memory.blobs.values()
+        for checkpoints in self.memory.storage[self.thread_id].values():
+            for checkpoint, metadata, _ in checkpoints.values():
+                yield from (checkpoint, metadata)
+        for writes in self.memory.writes.values():
+            for _, _, value, _ in writes.values():
+                yield value
 
     @classmethod
     def from_text(cls, text: str, serde: SerializerProtocol) -> RunDocument:

@@ -20,6 +20,8 @@ from typing import Any, cast
 
 from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_ARRAY, JsonPlusSerializer
 
+from loopwright.engine.checkpoints.content import TAG
+
 TypedBytes = tuple[str, bytes]
 """What LangGraph's serializers produce: a tag such as ``"msgpack"``, and the bytes."""
 
@@ -86,10 +88,12 @@ def readable(typed: TypedBytes) -> Any:
     tag, data = typed
     if tag in ("bytes", "bytearray"):
         return f"<{len(data)} bytes>"
+    if tag == TAG:
+        return "<large; stored apart>"
     if tag != "msgpack":
         return None
     try:
-        return _showable(_PAYLOADS.loads_typed(typed))
+        return showable(PLAIN_DATA.loads_typed(typed))
     except (TypeError, ValueError, RecursionError):
         return None
 
@@ -135,7 +139,7 @@ def _refuse(code: int, data: bytes) -> Any:
 
 def _payload(code: int, data: bytes) -> Any:
     """Give what an object was made from, in place of the object."""
-    inside = _PAYLOADS.loads_typed(("msgpack", data))
+    inside = PLAIN_DATA.loads_typed(("msgpack", data))
     if code == EXT_DELTA_SNAPSHOT:
         return inside
     if code == EXT_NUMPY_ARRAY:
@@ -143,11 +147,16 @@ def _payload(code: int, data: bytes) -> Any:
     return inside[2]  # module, name, payload
 
 
-def _showable(value: Any) -> Any:
+def showable(value: Any) -> Any:
+    """Give plain data as what `json` can write: keys become text, and bytes are counted.
+
+    Args:
+        value: What `PLAIN_DATA` reads.
+    """
     if isinstance(value, dict):
-        return {str(key): _showable(inner) for key, inner in cast("dict[Any, Any]", value).items()}
+        return {str(key): showable(inner) for key, inner in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_showable(inner) for inner in cast("list[Any]", value)]
+        return [showable(inner) for inner in cast("list[Any]", value)]
     if isinstance(value, bytes):
         return f"<{len(value)} bytes>"
     if isinstance(value, float) and not math.isfinite(value):
@@ -155,5 +164,7 @@ def _showable(value: Any) -> Any:
     return value
 
 
+PLAIN_DATA = JsonPlusSerializer(__unpack_ext_hook__=_payload)
+"""Reads every value as plain data: what its object was made from, without importing or building a class."""
+
 _STRICTLY_PLAIN = JsonPlusSerializer(__unpack_ext_hook__=_refuse)
-_PAYLOADS = JsonPlusSerializer(__unpack_ext_hook__=_payload)

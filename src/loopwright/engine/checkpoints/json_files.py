@@ -8,7 +8,7 @@ One process at a time may write a run; others may read it at any time, and may g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -205,6 +205,19 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
         """
         with self._open.use(str(thread_id)) as run:
             run.delete()
+
+    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
+        """Delete some checkpoints of a run, with their pending writes.
+
+        Args:
+            thread_id: The run's thread.
+            dropped: Their namespaces and ids.
+
+        Raises:
+            CheckpointError: If the run's file cannot be read or written.
+        """
+        with self._open.use(thread_id) as run:
+            run.change(self.serde, lambda document, _: document.drop(dropped))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

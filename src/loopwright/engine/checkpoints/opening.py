@@ -13,12 +13,22 @@ from typing import Any, Literal
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from loopwright.engine.checkpoints.allowlist import strict_serializer
+from loopwright.engine.checkpoints.blobs import FolderBlobs
+from loopwright.engine.checkpoints.content import ContentSerializer
 from loopwright.engine.checkpoints.json_files import JsonFileSaver
+from loopwright.engine.checkpoints.sqlite_blobs import SqliteBlobs
 from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
 
 Scheme = Literal["memory", "json", "sqlite"]
+
+BLOBS_FOLDER = "blobs"
+"""Where in its folder a JSON saver keeps large values."""
+
+JSON_THRESHOLD = 32_768
+"""From how many bytes on a JSON saver keeps a value apart: what a person may want to read stays in the run's file."""
 
 _FORMS: dict[Scheme, str] = {"memory": "memory", "json": "json:DIR", "sqlite": "sqlite:FILE"}
 
@@ -47,8 +57,8 @@ def open_checkpointer(
         ConfigError: If `spec` names no known kind of saver.
         CheckpointError: On entering, if the place cannot be written to or holds something else.
     """
-    scheme, path = _parsed(spec)
-    serde = None if allow is None else strict_serializer(allow)
+    scheme, path = parse_spec(spec)
+    serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
     return _sqlite(path, serde) if scheme == "sqlite" else _shared(scheme, path, serde)
 
 
@@ -68,13 +78,23 @@ def aopen_checkpointer(
         ConfigError: If `spec` names no known kind of saver.
         CheckpointError: On entering, if the place cannot be written to or holds something else.
     """
-    scheme, path = _parsed(spec)
-    serde = None if allow is None else strict_serializer(allow)
+    scheme, path = parse_spec(spec)
+    serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
     return _async_sqlite(path, serde) if scheme == "sqlite" else _async_shared(scheme, path, serde)
 
 
-def _parsed(spec: str) -> tuple[Scheme, Path]:
-    """Split and check a spec."""
+def parse_spec(spec: str) -> tuple[Scheme, Path]:
+    """Split and check a spec.
+
+    Args:
+        spec: As for `open_checkpointer`.
+
+    Returns:
+        The kind of saver, and its place.
+
+    Raises:
+        ConfigError: If `spec` names no known kind of saver.
+    """
     scheme, colon, place = spec.strip().partition(":")
     if scheme not in _FORMS:
         raise ConfigError(f"{unknown_name_message('checkpointer', scheme, _FORMS)} Write {_all_forms()}.")
@@ -97,15 +117,18 @@ def _all_forms() -> str:
     return f"{', '.join(first)} or {last}"
 
 
+def json_serializer(folder: Path, inner: SerializerProtocol) -> ContentSerializer:
+    """Make the serializer of a JSON saver."""
+    return ContentSerializer(inner, FolderBlobs(folder / BLOBS_FOLDER), JSON_THRESHOLD)
+
+
 @contextlib.contextmanager
-def _shared(
-    scheme: Scheme, path: Path, serde: SerializerProtocol | None
-) -> Generator[BaseCheckpointSaver[str], None, None]:
+def _shared(scheme: Scheme, path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
     """Open a saver that serves synchronous and asynchronous calls alike."""
     if scheme == "memory":
         yield InMemorySaver(serde=serde)
         return
-    saver = JsonFileSaver(path, serde=serde)
+    saver = JsonFileSaver(path, serde=json_serializer(path, serde))
     try:
         tempfile.TemporaryFile(dir=path).close()
     except OSError as problem:
@@ -117,36 +140,39 @@ def _shared(
 
 @contextlib.asynccontextmanager
 async def _async_shared(
-    scheme: Scheme, path: Path, serde: SerializerProtocol | None
+    scheme: Scheme, path: Path, serde: SerializerProtocol
 ) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
     with _shared(scheme, path, serde) as saver:
         yield saver
 
 
 @contextlib.contextmanager
-def _sqlite(path: Path, serde: SerializerProtocol | None) -> Generator[BaseCheckpointSaver[str], None, None]:
+def _sqlite(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
     from langgraph.checkpoint.sqlite import SqliteSaver  # slow to import, and not everybody needs it
 
     with contextlib.ExitStack() as stack:
         with _sqlite_problems(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             # The saver has a lock of its own, and LangGraph saves from its worker threads.
-            connection = stack.enter_context(contextlib.closing(sqlite3.connect(path, check_same_thread=False)))
-            saver = SqliteSaver(connection, serde=serde)
+            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
+            opened = sqlite3.connect(path, check_same_thread=False, factory=blobs.joined())
+            connection = stack.enter_context(contextlib.closing(opened))
+            saver = SqliteSaver(connection, serde=ContentSerializer(serde, blobs))
             saver.setup()
         yield saver
 
 
 @contextlib.asynccontextmanager
-async def _async_sqlite(path: Path, serde: SerializerProtocol | None) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
+async def _async_sqlite(path: Path, serde: SerializerProtocol) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
     import aiosqlite
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     async with contextlib.AsyncExitStack() as stack:
         with _sqlite_problems(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            connection = await stack.enter_async_context(aiosqlite.connect(path))
-            saver = AsyncSqliteSaver(connection, serde=serde)
+            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
+            connection = await stack.enter_async_context(aiosqlite.connect(path, factory=blobs.joined()))
+            saver = AsyncSqliteSaver(connection, serde=ContentSerializer(serde, blobs))
             await saver.setup()
         yield saver
 

@@ -1,0 +1,425 @@
+"""``loopwright checkpoints``: real graphs, real savers, the program's own entry point."""
+
+from __future__ import annotations
+
+import json
+import operator
+import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel
+from typer.testing import CliRunner, Result
+
+from loopwright.cli import app
+from loopwright.engine import Loop, bounded
+from loopwright.engine.checkpoints import open_checkpointer
+from loopwright.engine.checkpoints.archive import open_archive
+from loopwright.engine.checkpoints.differences import differences
+from loopwright.engine.checkpoints.history import next_nodes, summaries
+from loopwright.engine.checkpoints.pruning import plan, prune
+from loopwright.errors import LoopwrightError
+
+KINDS = ["json", "sqlite"]
+LARGE = "".join(f"sentence {number}. " for number in range(8000))
+
+
+READS: list[str] = []
+"""How often the subgraph's first node ran."""
+
+
+class Note(BaseModel):
+    """A class of the user's."""
+
+    text: str
+
+
+class State(TypedDict, total=False):
+    n: int
+    log: Annotated[list[Any], operator.add]
+    text: str
+    note: Note
+    extra: dict[str, Any]
+
+
+def spec_of(kind: str, folder: Path) -> str:
+    return f"json:{folder / 'runs'}" if kind == "json" else f"sqlite:{folder / 'runs.db'}"
+
+
+def config_of(thread: str) -> Any:
+    return {"configurable": {"thread_id": thread}}
+
+
+def graph_of(saver: Any, *, ask: bool = False, fail: bool = False) -> Any:
+    """draft -> grade -> draft ... (at most twice again) -> a subgraph that may ask -> two workers -> done."""
+
+    def review(state: State) -> State:
+        if fail:
+            raise RuntimeError("told to fail")
+        return {"log": [interrupt("publish?") if ask else "yes"]}
+
+    inner = StateGraph(State)
+    inner.add_node("read", lambda state: READS.append("read") or {"extra": {"read": True}})
+    inner.add_node("review", review)
+    inner.add_edge(START, "read")
+    inner.add_edge("read", "review")
+    graph = StateGraph(State)
+    graph.add_node(
+        "draft", lambda state: {"n": state["n"] + 1, "log": [f"draft {state['n']}"], "text": f"No. {state['n']}"}
+    )
+    graph.add_node("grade", lambda state: {"note": Note(text=f"not yet {state['n']}")})
+    graph.add_node("publish", inner.compile())
+    graph.add_node("work", lambda item: {"log": [f"work {item}"]})
+    graph.add_node("done", lambda state: {"text": "done"})
+    graph.add_edge(START, "draft")
+    graph.add_edge("draft", "grade")
+    graph.add_conditional_edges("grade", lambda state: "draft", ["draft", "publish"])
+    graph.add_conditional_edges("publish", lambda state: [Send("work", 1), Send("work", 2)], ["work"])
+    graph.add_edge("work", "done")
+    graph.add_edge("done", END)
+    again = Loop(name="again", target="draft", sources=("grade",), limit=2, exhausted="publish")
+    return bounded(graph, [again], checkpointer=saver)
+
+
+@pytest.fixture(params=KINDS)
+def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Three runs: one finished, one that asks, one that failed."""
+    spec = spec_of(request.param, tmp_path)
+    with open_checkpointer(spec, allow=[State]) as saver:
+        given = {"n": 0, "log": [LARGE]}
+        graph_of(saver).invoke(given, config_of("finished run"), durability="sync")
+        graph_of(saver, ask=True).invoke(given, config_of("asking"), durability="sync")
+        with pytest.raises(Exception, match="told to fail"):
+            graph_of(saver, fail=True).invoke(given, config_of("failing"), durability="sync")
+    return spec
+
+
+def run(*words: str, code: int = 0) -> Result:
+    done = CliRunner().invoke(app, ["checkpoints", *words])
+    problem = done.exception
+    assert isinstance(problem, LoopwrightError | SystemExit | None), repr(problem)  # what main() makes one line of
+    assert (2 if isinstance(problem, LoopwrightError) else done.exit_code) == code, done.output
+    return done
+
+
+def listed(spec: str) -> dict[str, Any]:
+    return {thread["id"]: thread for thread in json.loads(run("list", spec, "--json").output)}
+
+
+# --- list --------------------------------------------------------------------------------------------------------
+
+
+def test_list_says_how_each_run_stands(spec: str) -> None:
+    threads = listed(spec)
+    assert {name: thread["status"] for name, thread in threads.items()} == {
+        "finished run": "finished",
+        "asking": "interrupted",
+        "failing": "failed",
+    }
+    finished = threads["finished run"]
+    assert (finished["ran"], finished["next"]) == (["done"], [])
+    assert threads["asking"]["next"] == ["publish"]
+    assert finished["loops"]["again"]["spent"] == 2
+    assert finished["stop_reason"]["outcome"] == "exhausted"
+    assert finished["checkpoints"] == finished["step"] + 2
+
+
+def test_list_counts_large_values_once_for_each_run(spec: str) -> None:
+    sizes = [thread["bytes"] for thread in listed(spec).values()]
+    assert all(len(LARGE) < size < 12 * len(LARGE) for size in sizes)
+
+
+def test_list_is_a_table_with_a_row_for_each_run(spec: str) -> None:
+    heading, *rows = run("list", spec).output.splitlines()
+    assert heading.split()[:4] == ["thread", "status", "step", "ran"]
+    assert len(rows) == 3
+    assert "again 2/2" in rows[0]
+    assert "again exhausted" in rows[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_next_nodes_are_those_that_the_graph_itself_names(kind: str, tmp_path: Path) -> None:
+    join = StateGraph(State)
+    for name in ("a", "b", "slow", "c"):
+        join.add_node(name, lambda state, name=name: {"log": [name]})
+    join.add_edge(START, "a")
+    join.add_edge(START, "b")
+    join.add_edge("b", "slow")
+    join.add_edge(["a", "slow"], "c")
+    spec = spec_of(kind, tmp_path)
+    expected: dict[str, list[str]] = {}
+    with open_checkpointer(spec) as saver:
+        for thread, graph in (("1", graph_of(saver)), ("2", join.compile(checkpointer=saver))):
+            graph.invoke({"n": 0, "log": []}, config_of(thread))
+            for item in graph.get_state_history(config_of(thread)):
+                expected[item.config["configurable"]["checkpoint_id"]] = sorted({*item.next})
+    with open_archive(spec) as archive:
+        found = {
+            item.checkpoint["id"]: next_nodes(item)
+            for item in archive.saver.list(None)
+            if not item.config["configurable"]["checkpoint_ns"]
+        }
+    assert len(expected) > 15
+    assert {key: found[key] for key in expected} == expected
+
+
+def test_a_trigger_that_its_node_has_seen_starts_nothing() -> None:
+    checkpoint: Any = {
+        "channel_values": {"branch:to:a": None, "branch:to:b": None},
+        "channel_versions": {"branch:to:a": "2", "branch:to:b": "2"},
+        "versions_seen": {"a": {"branch:to:a": "2"}, "b": {"branch:to:b": "1"}},
+    }
+    assert next_nodes(CheckpointTuple({}, checkpoint, {})) == ["b"]
+
+
+# --- show --------------------------------------------------------------------------------------------------------
+
+
+def test_show_cuts_long_values_and_says_how_much_is_left_out(spec: str) -> None:
+    shown = run("show", spec, "asking").output
+    assert "more characters" in shown
+    assert len(shown) < 4000
+    assert "next" in shown
+    assert "__interrupt__" in shown
+    assert "publish?" in shown
+    assert LARGE[-100:] in run("show", spec, "asking", "--full").output
+
+
+def test_show_gives_plain_data_of_a_users_class(spec: str) -> None:
+    state = json.loads(run("show", spec, "asking", "--json").output)["state"]
+    assert state["note"] == {"text": "not yet 3"}
+    assert state["log"][0] == LARGE
+    assert not any(name.startswith(("branch:", "loop_")) for name in state)
+
+
+def test_show_finds_a_step_and_a_checkpoint(spec: str) -> None:
+    second = json.loads(run("show", spec, "asking", "--step", "1", "--json").output)
+    assert second["metadata"]["step"] == 1
+    assert second["state"]["n"] == 1
+    assert second["ran"] == ["draft"]
+    assert second["next"] == ["grade"]
+    assert json.loads(run("show", spec, "asking", "--checkpoint", second["checkpoint"], "--json").output) == second
+
+
+def test_a_failed_task_is_among_the_pending_writes(spec: str) -> None:
+    writes = json.loads(run("show", spec, "failing", "--json").output)["writes"]
+    assert any(write["channel"] == "__error__" and "told to fail" in str(write["value"]) for write in writes)
+
+
+# --- diff --------------------------------------------------------------------------------------------------------
+
+
+def test_diff_says_what_was_added_appended_and_changed(spec: str) -> None:
+    shown = run("diff", spec, "asking", "1", "2").output
+    assert "added note" in shown
+    assert "not yet 1" in shown
+    changes = {item["path"]: item for item in json.loads(run("diff", spec, "asking", "1", "4", "--json").output)}
+    assert changes["n"]["lines"] == ["- 1", "+ 2"]
+    assert changes["log"]["lines"] == ["  2 items as before, 1 appended", "+ draft 1"]
+    assert changes["text"]["lines"] == ["- No. 0", "+ No. 1"]
+
+
+def test_diff_of_a_step_with_itself_is_empty(spec: str) -> None:
+    assert run("diff", spec, "asking", "2", "2").output == "no difference between step 2 and step 2\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": 1}, {"a": 1.0}, [("a", "changed", ("- 1", "+ 1.0"))]),
+        ({"a": 1}, {"a": True}, [("a", "changed", ("- 1", "+ true"))]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, [("a.c", "removed", ("- 2",))]),
+        ({"a": [{"b": 1}, 2]}, {"a": [{"b": 3}, 2]}, [("a[0].b", "changed", ("- 1", "+ 3"))]),
+        ({"a": ["x", "y"]}, {"a": ["y"]}, [("a", "changed", ("@@ -1,2 +1 @@", '-"x"', ' "y"'))]),
+        ({"a": "one\ntwo"}, {"a": "one\n2"}, [("a", "changed", ("@@ -1,2 +1,2 @@", " one", "-two", "+2"))]),
+        ({}, {"a": None}, [("a", "added", ("+ null",))]),
+        ({"a": ""}, {}, [("a", "removed", ("- ",))]),
+        ({"a": [1, {"b": "c"}]}, {"a": [1, {"b": "c"}]}, []),
+    ],
+)
+def test_differences(before: Any, after: Any, expected: list[Any]) -> None:
+    assert [(change.path, change.kind, change.lines) for change in differences(before, after)] == expected
+
+
+def test_a_change_in_a_long_text_shows_only_its_surroundings() -> None:
+    (change,) = differences({"a": LARGE}, {"a": LARGE.replace("sentence 4000.", "other.")})
+    assert change.lines[1:] == (" sentence 3999.", "-sentence 4000.", "+other.", " sentence 4001.")
+
+
+# --- prune -------------------------------------------------------------------------------------------------------
+
+
+def size_of(spec: str) -> int:
+    with open_archive(spec) as archive:
+        return archive.size()
+
+
+def test_prune_only_says_what_it_would_delete(spec: str) -> None:
+    before = listed(spec)
+    shown = run("prune", spec, "--keep", "1").output
+    assert "finished run (finished): " in shown
+    assert shown.endswith("nothing was deleted; do it with --yes\n")
+    assert listed(spec) == before
+
+
+def test_what_prune_keeps_can_be_resumed(spec: str) -> None:
+    before = listed(spec)
+    run("prune", spec, "--keep", "1", "--yes")
+    assert {thread["checkpoints"] for thread in listed(spec).values()} == {1}
+    READS.clear()
+    with open_checkpointer(spec, allow=[State]) as saver:
+        asked = graph_of(saver, ask=True).invoke(Command(resume="yes"), config_of("asking"))
+        assert asked["text"] == "done"
+        assert asked["log"][-3:] == ["yes", "work 1", "work 2"]
+        assert graph_of(saver).invoke(None, config_of("failing"))["text"] == "done"
+        assert graph_of(saver).get_state(config_of("finished run")).values["text"] == "done"
+    assert READS == [], "the subgraphs went on where they were"
+    after = listed(spec)
+    assert {thread["status"] for thread in after.values()} == {"finished"}
+    assert after["asking"]["loops"] == before["asking"]["loops"]
+
+
+def test_prune_gives_room_back_and_removes_what_nothing_refers_to(spec: str) -> None:
+    before = size_of(spec)
+    shown = run("prune", spec, "--older-than", "0s", "--thread", "finished run", "--yes").output
+    assert "deleted: 1 runs" in shown
+    run("prune", spec, "--older-than", "0s", "--yes")
+    assert listed(spec) == {}
+    with open_archive(spec) as archive:
+        assert archive.blobs.sizes() == {}
+    assert size_of(spec) < before / 4
+
+
+def test_prune_keeps_the_newest_and_only_what_was_asked_for(spec: str) -> None:
+    steps = {name: thread["checkpoints"] for name, thread in listed(spec).items()}
+    run("prune", spec, "--keep", "3", "--thread", "asking", "--yes")
+    assert {name: thread["checkpoints"] for name, thread in listed(spec).items()} == {**steps, "asking": 3}
+    run("prune", spec, "--keep", "2", "--finished-only", "--yes")
+    assert {name: thread["checkpoints"] for name, thread in listed(spec).items()} == {
+        **steps,
+        "asking": 3,
+        "finished run": 2,
+    }
+    assert json.loads(run("show", spec, "asking", "--json").output)["state"]["log"][0] == LARGE
+
+
+def test_old_is_what_was_not_saved_since(spec: str) -> None:
+    with open_archive(spec) as archive:
+        assert plan(archive, older_than=timedelta(days=1)) == []
+        assert {item.thread.id for item in plan(archive, older_than=timedelta(0))} == {
+            "finished run",
+            "asking",
+            "failing",
+        }
+        assert [item.thread.id for item in plan(archive, older_than=timedelta(0), finished_only=True)] == [
+            "finished run"
+        ]
+
+
+def test_values_that_a_process_may_be_saving_are_passed_over(spec: str) -> None:
+    with open_checkpointer(spec) as saver:
+        saver.serde.blobs.put({b"k" * 32: b"data"})  # type: ignore[attr-defined]
+        with open_archive(spec) as archive:
+            done = prune(archive, plan(archive, older_than=timedelta(0)))
+            assert done.threads == 3
+            assert done.values == 0
+            assert done.in_use > 0
+
+
+def joined(left: list[str], writes: list[list[str]]) -> list[str]:
+    return [*left, *(item for write in writes for item in write)]
+
+
+class DeltaState(TypedDict):
+    log: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=100)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore")
+def test_channels_rebuilt_from_older_writes_keep_them(kind: str, tmp_path: Path) -> None:
+    builder = StateGraph(DeltaState)
+    for name in "abcd":
+        builder.add_node(name, lambda state, name=name: {"log": [name]})
+    for first, second in zip([START, *"abcd"], [*"abcd", END], strict=True):
+        builder.add_edge(first, second)
+    spec = spec_of(kind, tmp_path)
+    with open_checkpointer(spec) as saver:
+        builder.compile(checkpointer=saver).invoke({"log": ["in"]}, config_of("1"), durability="sync")
+    run("prune", spec, "--keep", "1", "--yes")
+    with open_checkpointer(spec) as saver:
+        state = builder.compile(checkpointer=saver).get_state(config_of("1"))
+        assert state.values == {"log": ["in", *"abcd"]}
+
+
+# --- mistakes ----------------------------------------------------------------------------------------------------
+
+
+def make_empty_database(folder: Path) -> None:
+    sqlite3.connect(folder / "other.db").executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+
+
+@pytest.mark.parametrize("command", ["list {}", "show {} x", "diff {} x 1 2", "prune {} --keep 1 --yes"])
+@pytest.mark.parametrize(
+    ("place", "made", "message"),
+    [
+        ("sqlite:missing.db", None, "there is no checkpoint database missing.db"),
+        ("json:missing", None, "there is no checkpoint folder missing"),
+        ("sqlite:text.db", lambda folder: (folder / "text.db").write_text("no database " * 99), "cannot be used"),
+        ("sqlite:other.db", make_empty_database, "holds no checkpoints"),
+        ("memory", None, "keeps nothing"),
+        ("sqlit:runs.db", None, "Did you mean 'sqlite'?"),
+    ],
+)
+def test_a_wrong_place_is_one_error_and_makes_nothing(
+    command: str,
+    place: str,
+    made: Callable[[Path], Any] | None,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if made:
+        made(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    done = run(*command.format(place).split(), code=2)
+    assert message in str(done.exception)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("show", "{}", "finished rum"), "unknown thread 'finished rum'. Did you mean 'finished run'?"),
+        (("show", "{}", "asking", "--step", "99"), "unknown step '99'"),
+        (("show", "{}", "asking", "--checkpoint", "zz"), "unknown checkpoint 'zz'"),
+        (("show", "{}", "asking", "--checkpoint", "zz", "--step", "1"), "give one of them"),
+        (("diff", "{}", "asking", "1", "99"), "unknown step '99'"),
+        (("prune", "{}"), "say what may go"),
+        (("prune", "{}", "--older-than", "soon"), "give a number and a unit"),
+        (("prune", "{}", "--older-than", "99999999999w"), "longer than there is time"),
+        (("prune", "{}", "--keep", "1", "--thread", "askin"), "Did you mean 'asking'?"),
+    ],
+)
+@pytest.mark.parametrize("spec", ["sqlite"], indirect=True)
+def test_a_mistake_is_named(spec: str, words: tuple[str, ...], message: str) -> None:
+    done = run(*(word.format(spec) for word in words), code=2)
+    assert message in str(done.exception)
+
+
+@pytest.mark.parametrize("spec", ["json"], indirect=True)
+def test_a_damaged_file_hides_no_other_run_and_frees_no_value(spec: str, tmp_path: Path) -> None:
+    victim = next((tmp_path / "runs").glob("*_asking.json"))
+    victim.write_text(victim.read_text()[:-100])
+    with open_archive(spec) as archive:
+        assert {summary.id for summary in summaries(archive)} == {"finished run", "failing"}
+        values = archive.blobs.sizes()
+        assert prune(archive, plan(archive, older_than=timedelta(0))).values == 0
+        assert archive.blobs.sizes() == values
