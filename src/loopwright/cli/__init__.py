@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli import check, graph, iqa
+from loopwright.cli import check, checkpoints, graph, iqa
 from loopwright.errors import LoopwrightError, NodeFailed
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("check")(check.check)
+app.add_typer(checkpoints.app, name="checkpoints")
 app.add_typer(graph.app, name="graph")
 app.add_typer(iqa.app, name="iqa")
 

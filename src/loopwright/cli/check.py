@@ -1,64 +1,51 @@
-"""``loopwright check``: is every cycle of a graph bounded?"""
+"""``loopwright check``: is every cycle of every graph bounded?"""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
 
-    from loopwright.engine import Certificate
+class Format(StrEnum):
+    """How findings are reported."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
 
 
 def check(
-    graph: Annotated[str, typer.Argument(metavar="MODULE:GRAPH|FILE", help="A graph, or a file with graphs in it.")],
+    targets: Annotated[
+        list[str], typer.Argument(metavar="TARGET...", help="MODULE:GRAPH, FILE.py:GRAPH, FILE.py or a folder.")
+    ],
+    format: Annotated[Format, typer.Option("--format", "-f", help="How to report.")] = Format.TEXT,
+    import_them: Annotated[
+        bool | None,
+        typer.Option("--import/--no-import", help="Import files for an exact proof; by default they are only read."),
+    ] = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="A file without graphs is no error, for hooks on changed files.")
+    ] = False,
 ) -> None:
-    """Prove that every cycle of a graph is bounded, or name the cycles that are not (exit code 1)."""
-    from rich.console import Console
+    """Prove that every cycle of a graph is bounded, or name the cycles that are not.
 
-    from loopwright.cli.loading import load_graphs
-    from loopwright.engine import verify
+    Exit code 0: all bounded; 1: findings; 2: something could not be checked. Files and folders are read without running
+    their code. The comment "# loopwright: ignore" on the line of a graph or edge silences what is found there.
+    """
+    from loopwright.cli.checking import machine, text
+    from loopwright.cli.checking.targets import check_targets
 
-    console = Console(soft_wrap=True)
-    unbounded = False
-    for name, found in load_graphs(graph).items():
-        certificate = verify(found)
-        unbounded |= not certificate.bounded
-        _report(console, name, certificate, found)
-    if unbounded:
-        raise typer.Exit(1)
-
-
-def _report(console: Console, name: str, certificate: Certificate, graph: Any) -> None:
-    from loopwright.engine.certificate import suggested_loop
-
-    if not certificate.bounded:
-        console.print(
-            f"[bold red]unbounded[/] {name}: up to {_default_steps():,} steps, then an error", highlight=False
-        )
-        for cycle in certificate.unbounded_cycles:
-            console.print(f"  cycle  {' -> '.join((*cycle, cycle[0]))}", highlight=False, markup=False)
-            console.print(f"  bound  {suggested_loop(cycle)}", highlight=False, markup=False)
-        return
-    console.print(f"[bold green]bounded[/] {name}", highlight=False)
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, padding=(0, 2))
-    for label, value in (
-        ("supersteps", certificate.max_supersteps),
-        ("node runs", certificate.max_node_runs),
-        ("model calls", certificate.max_model_calls),
-        ("seconds", certificate.max_seconds),
-    ):
-        table.add_row("", f"at most {value:,}" if value is not None else "not known", label)
-    console.print(table)
-    for assumption in certificate.assumptions:
-        console.print(f"  rests on: {assumption}", highlight=False, markup=False, style="dim")
-
-
-def _default_steps() -> int:
-    """What LangGraph allows a graph that is not bounded: its default, which this variable changes."""
-    return int(os.environ.get("LANGGRAPH_DEFAULT_RECURSION_LIMIT", "10007"))
+    outcome = check_targets(targets, import_them, allow_empty)
+    if format is Format.TEXT:
+        text.show(outcome)
+    else:
+        reports = {Format.JSON: machine.as_json, Format.SARIF: machine.as_sarif, Format.GITHUB: machine.as_github}
+        if report := reports[format](outcome):
+            print(report)
+    for error in outcome.errors:
+        print(f"loopwright: {error}", file=sys.stderr)
+    raise typer.Exit(outcome.exit_code)

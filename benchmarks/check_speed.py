@@ -1,0 +1,95 @@
+"""How long a check takes: a graph of 500 nodes and about 1,000 edges, read from source and proven after its import.
+
+    python benchmarks/check_speed.py [--write]
+
+The figures are milliseconds of ``time.process_time`` for one check, all variants in turn. Reading includes parsing the
+file; ``verify`` is given the living graph. ``--write`` puts the table into ``benchmarks/RESULTS.md``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from common import Variant, machine, main, measure
+
+from loopwright.cli.loading import load_graphs
+from loopwright.engine.discovery.findings import Checker
+from loopwright.engine.proof import verify
+
+TITLE = "Speed of a check"
+NODES = 500
+REPETITIONS = 15
+TARGET = 200.0
+"""Milliseconds that the check of a graph of 500 nodes may take."""
+
+HEAD = """
+from typing_extensions import TypedDict
+from langgraph.graph import END, START, StateGraph
+
+class State(TypedDict):
+    n: int
+
+g = StateGraph(State)
+"""
+
+
+def source(back_edges: int, typed: bool) -> str:
+    """A file with a graph of `NODES` nodes, each with a function of its own and a way to the next two."""
+    lines = [HEAD]
+    for place in range(NODES):
+        lines += [f"def work_{place}(state: State):", '    return {"n": state["n"] + 1}', ""]
+        lines.append(f'g.add_node("n{place}", work_{place})')
+    lines.append('g.add_edge(START, "n0")')
+    for place in range(NODES):
+        following = [f"n{other}" if other < NODES else "__end__" for other in (place + 1, place + 2)]
+        if back_edges and place % (NODES // back_edges) == 20:
+            following[1] = f"n{place - 20}"
+        words = f'lambda state: "{following[0]}" if state["n"] else "{following[1]}"'
+        lines.append(f'g.add_conditional_edges("n{place}", {words}{f", {following}" if typed else ""})')
+    return "\n".join([*lines, "app = g.compile()", ""])
+
+
+def _read(file: Path) -> Callable[[], Any]:
+    return lambda: Checker([]).check(file)
+
+
+def report(repetitions: int = REPETITIONS) -> str:
+    """Measure, and show the figures as Markdown."""
+    with tempfile.TemporaryDirectory() as folder:
+        read: list[Variant] = []
+        proven: list[Variant] = []
+        for name, cycles, typed in (
+            ("no cycle, path maps", 0, True),
+            ("no cycle, routers read from source", 0, False),
+            ("10 cycles, path maps", 10, True),
+        ):
+            file = Path(folder) / f"graph_{len(read)}.py"
+            file.write_text(source(cycles, typed), encoding="utf-8")
+            (graph,) = load_graphs(str(file)).values()
+            (found,) = Checker([]).check(file)
+            assert len(found.findings) == len(verify(graph).unbounded_cycles) >= cycles
+            read.append(Variant(name, _read(file)))
+            proven.append(Variant(name, lambda graph=graph: verify(graph)))
+        measure([*read, *proven], repetitions)
+    rows = [f"| {NODES} nodes, {2 * NODES} edges | read from source, ms, least | median | verify, ms, least | median |"]
+    rows.append("|---|---|---|---|---|")
+    for reading, proof in zip(read, proven, strict=True):
+        figures = [value / 1000 for value in (*reading.per(), *proof.per())]
+        rows.append(f"| {reading.name} | {' | '.join(f'{figure:.0f}' for figure in figures)} |")
+    slowest = max(variant.per()[1] / 1000 for variant in (*read, *proven))
+    met = "met" if slowest <= TARGET else "missed"
+    rows += [
+        "",
+        f"- the slowest median: {slowest:.0f} ms against a target of at most {TARGET:.0f} ms: {met}",
+        "",
+        f"{machine()}, LangGraph {version('langgraph')}; {repetitions} repetitions, interleaved, process time.",
+    ]
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    main(TITLE, __doc__, REPETITIONS, report)

@@ -1,0 +1,1 @@
+"""Finds LangGraph graphs in source files and proves them, without running any of their code."""

@@ -1,0 +1,276 @@
+"""``loopwright check`` as a user runs it: targets, formats, exit codes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from loopwright.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HEAD = """
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+class State(TypedDict):
+    n: int
+
+def work(state: State): return {"n": 1}
+
+g = StateGraph(State)
+g.add_node("work", work)
+g.add_edge(START, "work")
+"""
+LINE = HEAD + "app = g.compile()\n"
+CYCLE = HEAD + 'g.add_edge("work", "work")\napp = g.compile()\n'
+UNREAD = HEAD + "g.add_edge('work', input())\n"
+LOST = HEAD + 'g.add_node("lost", work)\n'
+BROKEN = "def broken(:\n"
+
+
+@pytest.fixture
+def check(monkeypatch, capfd, tmp_path):
+    def run(*words: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["loopwright", "check", *map(str, words)])
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        root, ours = logging.getLogger(), logging.getLogger("loopwright")
+        handlers, level = root.handlers[:], ours.level
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        finally:
+            root.handlers[:] = handlers
+            ours.setLevel(level)
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(words, code, shown.out, shown.err)
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path):
+    def write(**sources: str) -> None:
+        for name, source in sources.items():
+            path = tmp_path / f"{name.replace('__', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(source)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [(LINE, 0), (CYCLE, 1), (UNREAD, 1), (LOST, 1), (BROKEN, 2), ("x = 1\n", 2), (CYCLE.replace("g.add_edge(\"work\", \"work\")", "g.add_edge('work', 'work')  # loopwright: ignore"), 0)],
+)  # fmt: skip
+def test_the_exit_code_says_what_was_found(check, files, source, code):
+    files(graph=source)
+    done = check("graph.py")
+    assert done.returncode == code
+    assert len(done.stderr.splitlines()) == (code == 2)
+
+
+def test_text_names_the_cycle_its_line_and_a_loop_to_paste(check, files):
+    files(graph=CYCLE)
+    assert check("graph.py").stdout.splitlines() == [
+        "unbounded graph.py:app: up to 10,007 steps, then an error",
+        "  cycle  work -> work",
+        "  at     graph.py:13",
+        "  bound  Loop(name='work', target='work', sources=('work',), limit=5)",
+    ]
+
+
+def test_a_folder_is_read_without_what_is_not_the_user_s_own(check, files, tmp_path):
+    files(a=LINE, b=CYCLE, broken=BROKEN, plain="x = 1\n", inner__c=CYCLE)
+    files(tests__t=CYCLE, venv__v=CYCLE, _hidden=LINE)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/pyvenv.cfg").write_text("")
+    files(mine__lib=CYCLE)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/hook.py").write_text(CYCLE)
+    done = check(".")
+    assert done.returncode == 2
+    assert done.stderr == "loopwright: broken.py: line 1: invalid syntax\n"
+    assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("bounded", "unbounded"))] == [
+        "_hidden.py:app", "a.py:app", "b.py:app:", "inner/c.py:app:",
+    ]  # fmt: skip
+    assert "4 graphs in 6 files: 2 bounded, 2 unbounded" in done.stdout
+
+
+def test_a_folder_without_graphs_is_clean_and_says_so(check, files):
+    files(plain="x = 1\n")
+    done = check(".")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "no graph found in .\n", "")
+
+
+def test_several_files_may_hold_no_graph_and_one_only_if_allowed(check, files):
+    files(plain="x = 1\n", other="y = 1\n")
+    assert check("plain.py", "other.py").returncode == 0
+    assert check("plain.py", "--allow-empty").returncode == 0
+    assert check("plain.py").returncode == 2
+
+
+@pytest.mark.parametrize("words", [["trap.py"], ["."], ["trap.py:app", "--no-import"]])
+def test_files_are_not_run(check, files, tmp_path, words):
+    (tmp_path / "precious").write_text("kept")
+    files(trap="from pathlib import Path\nPath('precious').unlink()\nraise SystemExit(7)\n" + LINE)
+    assert check(*words).returncode == 0
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+def test_a_failing_import_is_one_line_and_the_other_files_are_checked(check, files):
+    files(a="raise SystemExit(7)\n" + LINE, b=CYCLE, c="import nothing_like_it\n" + LINE)
+    done = check(".", "--import")
+    assert done.returncode == 2
+    assert "unbounded b.py:app" in done.stdout
+    assert done.stderr.splitlines() == [
+        "loopwright: cannot import a.py: SystemExit: 7",
+        "loopwright: cannot import c.py: ModuleNotFoundError: No module named 'nothing_like_it'",
+    ]
+
+
+def test_importing_proves_exactly_what_cannot_be_read(check, files):
+    source = HEAD + "g.add_edge('work', ''.join(['__', 'end__']))\napp = g.compile()\n"
+    files(graph=source)
+    assert check("graph.py").returncode == 1
+    done = check("graph.py", "--import")
+    assert done.returncode == 0
+    assert "at most 1" in done.stdout
+
+
+def test_files_of_the_same_name_and_of_packages_are_imported_apart(check, files, tmp_path):
+    files(one__graph=LINE, two__graph=CYCLE, pkg__nodes="NAME = 'work'\n")
+    (tmp_path / "pkg/__init__.py").touch()
+    files(pkg__graph=LINE.replace("\ng = ", "\nfrom .nodes import NAME\ng = "))
+    done = check(".", "--import")
+    assert done.stderr == ""
+    assert "unbounded two/graph.py:app" in done.stdout
+    assert done.stdout.count("\nbounded ") + done.stdout.startswith("bounded ") == 2
+
+
+def test_a_comment_silences_an_imported_graph_too(check, files):
+    files(graph=CYCLE.replace("app = g.compile()", "app = g.compile()  # loopwright: ignore"))
+    done = check("graph.py:app")
+    assert done.returncode == 0
+    assert "silenced" in done.stdout
+
+
+def test_an_imported_cycle_is_found_at_the_function_of_its_node(check, files):
+    files(graph=CYCLE)
+    (graph,) = json.loads(check("graph.py:app", "--format", "json").stdout)["graphs"]
+    assert graph["line"] == 14
+    assert graph["cycles"][0]["line"] == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["missing.py"], "there is no file missing.py"),
+        (["graph.py:ap"], "unknown graph 'ap'. Did you mean 'app'?"),
+        (["graph.py:ap", "--no-import"], "unknown graph 'ap'. Did you mean 'app'?"),
+        (["graph:app", "--no-import"], "is a module, which must be imported"),
+        (["no_such_module:graph"], "cannot import no_such_module"),
+    ],
+)
+def test_a_wrong_target_is_one_line_and_the_others_are_checked(check, files, words, message):
+    files(graph=LINE)
+    done = check(*words, "graph.py")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "bounded graph.py:app" in done.stdout
+
+
+# Formats
+
+
+def test_json_is_one_documented_object(check, files):
+    files(graph=CYCLE, line="print('noise')\n" + LINE, lost=LOST, broken=BROKEN)
+    done = check(".", "--format", "json")
+    report = json.loads(done.stdout)
+    assert (report["version"], len(report["errors"]), done.returncode) == (1, 1, 2)
+    by_name = {graph["name"]: graph for graph in report["graphs"]}
+    assert by_name["graph.py:app"] == {
+        "name": "graph.py:app", "file": "graph.py", "line": 10, "verdict": "unbounded", "problems": [],
+        "certificate": None,
+        "cycles": [{"nodes": ["work"], "file": "graph.py", "line": 13,
+                    "suggestion": "Loop(name='work', target='work', sources=('work',), limit=5)"}],
+    }  # fmt: skip
+    assert by_name["lost.py:g"]["problems"][0]["rule"] == "unreachable-node"
+    exact = json.loads(check("line.py", "--import", "--format", "json").stdout)["graphs"][0]
+    assert exact["certificate"]["max_supersteps"] == 1
+
+
+def test_sarif_has_what_the_standard_requires(check, files):
+    files(**{"odd name": CYCLE, "unread": UNREAD, "broken": BROKEN})
+    log = json.loads(check(".", "--format", "sarif").stdout)
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "loopwright" and driver["version"]
+    assert [result["ruleId"] for result in run["results"]] == ["unbounded-cycle", "graph-not-read"]
+    for result in run["results"]:
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["message"]["text"]
+    assert [result["level"] for result in run["results"]] == ["error", "warning"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place == {
+        "artifactLocation": {"uri": "odd%20name.py", "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 13},
+    }  # fmt: skip
+    assert run["invocations"][0]["executionSuccessful"] is False
+    assert "broken.py" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_github_commands_escape_what_would_end_them(check, files):
+    files(**{"a,b%": CYCLE, "unread": UNREAD, "broken": BROKEN})
+    lines = check(".", "--format", "github").stdout.splitlines()
+    assert lines[0] == (
+        "::error file=a%2Cb%25.py,line=13,title=loopwright%3A unbounded-cycle::a,b%25.py:app: cycle without a bound: "
+        "work -> work%0ALoop(name='work', target='work', sources=('work',), limit=5)"
+    )
+    assert lines[1].startswith("::warning file=unread.py,line=13,")
+    assert lines[2] == "::error title=loopwright::broken.py: line 1: invalid syntax"
+
+
+def test_a_clean_run_is_silent_on_github(check, files):
+    files(graph=LINE)
+    done = check("graph.py", "--format", "github")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_what_imported_code_prints_stays_out_of_the_report(check, files):
+    files(graph="print('noise')\n" + LINE)
+    done = check("graph.py:app", "--format", "sarif")
+    assert json.loads(done.stdout)["version"] == "2.1.0"
+    assert "noise" in done.stderr
+
+
+# Around it
+
+
+def test_reading_a_file_imports_no_langgraph():
+    code = (
+        "import sys; sys.argv = ['loopwright', 'check', 'examples/agent.py']\n"
+        "from loopwright.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert stop.code == 1\n"
+        "sys.exit(any(name.split('.')[0] in ('langgraph', 'langchain_core') for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_hook_runs_the_command_on_python_files():
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert hook["entry"].startswith("loopwright check")
+    assert (hook["language"], hook["types"], hook["pass_filenames"]) == ("python", ["python"], True)
+    assert {"id", "name", "description"} <= set(hook)

@@ -1,0 +1,400 @@
+"""What ``loopwright check`` reads from source, against what importing the same file proves."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from loopwright.cli.checking.imported import check_imported
+from loopwright.engine.discovery.findings import CheckedGraph, Checker
+
+HEAD = """
+from __future__ import annotations
+from enum import Enum, StrEnum
+from typing import Any, Literal, Union
+from typing_extensions import TypedDict
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command, Send
+
+class State(TypedDict, total=False):
+    n: int
+
+def work(state: State): return {"n": 1}
+def check(state: State): return {"n": 2}
+def other(state: State): return {"n": 3}
+"""
+
+THREE = """
+g = StateGraph(State)
+g.add_node("work", work)
+g.add_node(check)
+g.add_node("other", other)
+g.add_edge(START, "work")
+g.add_edge("work", "check")
+"""
+
+FILES = {
+    "a line": THREE + 'g.add_edge("check", "other")\napp = g.compile()',
+    "a static edge back": THREE + 'g.add_edge("check", "work")\ng.add_edge("check", "other")',
+    "a path map": THREE + 'g.add_conditional_edges("check", lambda s: s["n"], {1: "work", 2: "other", 3: END})',
+    "a list of paths": THREE + 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])',
+    "a Literal": """
+def route(state: State) -> Literal["work", "other", "__end__"]: return "work"
+""" + THREE + 'g.add_conditional_edges("check", route)',
+    "an alias of a Literal": """
+Ways = Literal["other", "__end__"]
+def route(state: State) -> Ways: return "other"
+""" + THREE + 'g.add_conditional_edges("check", route)',
+    "an untyped router that can be read": """
+NEXT = "other"
+def route(state): return NEXT if state else END
+""" + THREE + 'g.add_conditional_edges("check", route)',
+    "an untyped router that cannot": THREE + 'g.add_conditional_edges("check", lambda s: s["n"])',
+    "a Command by annotation": """
+def jump(state: State) -> Command[Literal["work", "other"]]: return Command(goto=state["n"])
+""" + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")',
+    "a Command in a union": """
+def jump(state: State) -> Union[dict, Command[Literal["work"]]]: return Command(goto=state["n"])
+""" + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")\ng.add_edge("check", "other")',
+    "a Command by its source": """
+def jump(state: State): return Command(goto="other") if state else Command(goto="work")
+""" + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")',
+    "a Command to anywhere": """
+def jump(state: State):
+    command = Command(goto="other")
+    return command
+""" + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")\ng.add_edge("check", "other")',
+    "declared destinations": """
+def jump(state: State): return Command(goto=state["n"])
+""" + THREE + 'g.add_node("jump", jump, destinations=("work", END))\ng.add_edge("check", "jump")\ng.add_edge("jump", "other")',
+    "a join": THREE + 'g.add_edge(START, "other")\ng.add_edge(["check", "other"], "work")',
+    "sends": THREE + """
+g.add_conditional_edges("check", lambda s: [Send("other", {}) for _ in range(3)])
+g.add_edge("other", "work")
+""",
+    "a sequence": """
+g = StateGraph(State).add_sequence([work, ("second", check), other]).set_entry_point("work").set_finish_point("other")
+app = g.compile(name="line")
+""",
+    "a chain of methods": """
+app = (
+    StateGraph(State)
+    .add_node("work", work)
+    .add_node("check", check)
+    .add_edge(START, "work")
+    .add_edge("work", "check")
+    .add_conditional_edges("check", lambda s: "work" if s["n"] else END)
+    .compile()
+)
+""",
+    "a conditional entry": """
+g = StateGraph(State)
+g.add_node("work", work)
+g.add_node("check", check)
+g.set_conditional_entry_point(lambda s: "check", {"check": "check", "work": "work"})
+g.add_edge("check", "work")
+""",
+    "names of constants": """
+class Name(StrEnum):
+    WORK = "work"
+class Plain(Enum):
+    CHECK = "check"
+class Names:
+    other = "other"
+g = StateGraph(State)
+g.add_node(Name.WORK, work)
+g.add_node(Plain.CHECK.value, check)
+g.add_node(Names.other, other)
+g.add_edge(START, Name.WORK)
+g.add_edge(Name.WORK, Plain.CHECK.value)
+g.add_edge(Plain.CHECK.value, Names.other)
+g.add_edge(Names.other, Name.WORK)
+""",
+    "a loop over constants": """
+names = ["a", "b"] + [f"n{i}" for i in range(3)]
+names.append("last")
+g = StateGraph(State)
+for name in names:
+    g.add_node(name, work)
+g.add_edge(START, names[0])
+for first, second in zip(names, names[1:]):
+    g.add_edge(first, second)
+g.add_edge(names[-1], "b")
+""",
+    "a function that makes it": """
+def build(back: str, typed: bool = True):
+    graph = StateGraph(State)
+    graph.add_node("work", work)
+    graph.add_node("check", check)
+    graph.add_edge(START, "work")
+    graph.add_edge("work", "check")
+    if typed:
+        graph.add_conditional_edges("check", lambda s: s["n"], [back, END])
+    else:
+        graph.add_edge("check", "work")
+    return graph
+app = build("check").compile()
+plain = build("work", typed=False).compile()
+""",
+    "a helper that changes it": """
+def extend(graph, name):
+    graph.add_node(name, other)
+    graph.add_edge("check", name)
+    graph.add_edge(name, "work")
+""" + THREE.replace('g.add_node("other", other)\n', "") + 'extend(g, "late")',
+    "a subgraph with a cycle": """
+inner = StateGraph(State).add_node("x", work).add_edge(START, "x").add_edge("x", "x").compile()
+""" + THREE + 'g.add_node("sub", inner)\ng.add_edge("check", "sub")\ng.add_edge("check", "other")\napp = g.compile()',
+    "an error handler that jumps": """
+def handle(state: State): return Command(goto="work")
+""" + THREE + 'g.add_node("frail", work, error_handler=handle)\ng.add_edge("check", "frail")\ng.add_edge("check", "other")',
+    "a prebuilt router": """
+from langgraph.prebuilt import ToolNode, tools_condition
+g = StateGraph(MessagesState)
+g.add_node("agent", work)
+g.add_node(ToolNode([]))
+g.add_edge(START, "agent")
+g.add_conditional_edges("agent", tools_condition)
+g.add_edge("tools", "agent")
+app = g.compile()
+""",
+    "an agent": """
+from langchain_core.tools import tool
+from langgraph.prebuilt import create_react_agent
+from loopwright.testing import ScriptedChatModel
+@tool
+def search(query: str) -> str:
+    "Search."
+    return query
+app = create_react_agent(ScriptedChatModel(replies=[]), [search])
+""",
+    "bounded by a number": THREE + """
+from loopwright import bounded
+g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
+app = bounded(g, limit=3)
+""",
+    "bounded by loops": THREE + """
+import loopwright
+g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
+g.add_edge("other", END)
+LOOPS = [loopwright.Loop(name="again", target="work", sources=("check",), limit=3, exhausted="other")]
+app = loopwright.bounded(g.compile(), LOOPS)
+""",
+    "a node that nothing reaches": THREE,
+    "other graphs of the folder": """
+from shared_nodes import NAME, build_inner, route
+""" + THREE + 'g.add_node(NAME, build_inner())\ng.add_conditional_edges("check", route)\ng.add_edge("check", "other")',
+}  # fmt: skip
+
+SHARED = (
+    HEAD
+    + """
+NAME = "inner"
+def route(state): return NAME
+def build_inner():
+    return StateGraph(State).add_node("x", work).add_edge(START, "x").compile()
+"""
+)
+
+
+def outline(graphs: list[CheckedGraph]) -> dict[str, tuple[str, set[tuple[str, ...]], set[str | None]]]:
+    return {
+        graph.name.partition(":")[2]: (
+            graph.verdict,
+            {finding.cycle for finding in graph.findings if finding.cycle},
+            {finding.suggestion for finding in graph.findings},
+        )
+        for graph in graphs
+    }
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_reading_finds_what_importing_proves(case: str, tmp_path: Path) -> None:
+    (tmp_path / "shared_nodes.py").write_text(SHARED)
+    file = tmp_path / f"graph_{list(FILES).index(case)}.py"
+    file.write_text(HEAD + FILES[case])
+    read = outline(Checker([]).check(file))
+    assert read == outline(check_imported(str(file)))
+    assert read
+
+
+def checked(tmp_path: Path, source: str) -> dict[str, CheckedGraph]:
+    file = tmp_path / "file.py"
+    file.write_text(HEAD + textwrap.dedent(source))
+    return {graph.name.partition(":")[2]: graph for graph in Checker([tmp_path]).check(file)}
+
+
+def line_of(tmp_path: Path, text: str) -> int:
+    lines = (tmp_path / "file.py").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+NOT_READ = {
+    "a name from elsewhere": 'g.add_edge("check", some_name)',
+    "keyword options": 'g.add_node("more", **options)',
+    "starred arguments": "g.add_edge(*pair)",
+    "destinations from elsewhere": 'g.add_node("more", work, destinations=some_names)',
+    "a path map from elsewhere": 'g.add_conditional_edges("check", lambda s: "x", paths)',
+    "an unknown function": "decorate(g)",
+    "an unknown method": "g.attach(work)",
+    "a loop over what is not known": 'for name in names():\n    g.add_edge("check", name)',
+    "a name that one branch changes": 'name = "work"\nif state():\n    name = "other"\ng.add_edge("check", name)',
+    "an edge to a node that is not there": 'g.add_edge("check", "ghost")',
+}
+
+
+@pytest.mark.parametrize("case", NOT_READ)
+def test_what_cannot_be_read_is_named_with_its_line(case: str, tmp_path: Path) -> None:
+    (graph,) = checked(tmp_path, THREE + NOT_READ[case]).values()
+    (finding,) = graph.findings
+    assert graph.verdict == "not read"
+    assert (finding.rule, finding.line) == (
+        "graph-not-read",
+        line_of(tmp_path, NOT_READ[case].splitlines()[-1].strip()),
+    )
+    assert "--import reads it exactly" in finding.message
+
+
+def test_a_graph_of_another_package_is_not_read(tmp_path: Path) -> None:
+    (graph,) = checked(tmp_path, 'from elsewhere import builder\nbuilder.add_edge("a", "b")\n').values()
+    assert graph.verdict == "not read"
+    assert "elsewhere.builder" in graph.findings[0].message
+
+
+def test_graphs_in_functions_are_named_after_them(tmp_path: Path) -> None:
+    found = checked(
+        tmp_path,
+        """
+        def build():
+            g = StateGraph(State)
+            g.add_node("work", work)
+            g.add_edge(START, "work")
+            g.add_edge("work", "work")
+            return g.compile()
+
+        class Maker:
+            async def make(self):
+                def inner():
+                    return StateGraph(State).add_node("work", work).add_edge(START, "work").compile()
+                return inner
+        """,
+    )
+    assert {name: graph.verdict for name, graph in found.items()} == {
+        "build.g": "unbounded",
+        "Maker.make.inner": "bounded",
+    }
+
+
+def test_a_builder_that_is_kept_in_an_object_is_not_taken_for_whole(tmp_path: Path) -> None:
+    found = checked(
+        tmp_path,
+        """
+        class Maker:
+            def begin(self):
+                self.graph = StateGraph(State)
+                self.graph.add_node("work", work)
+                self.graph.add_edge(START, "work")
+
+            def end(self):
+                self.graph.add_edge("work", "work")
+        """,
+    )
+    assert [graph.verdict for graph in found.values()] == ["not read"]
+
+
+def test_a_graph_that_is_bounded_in_a_function_is_still_unbounded_outside(tmp_path: Path) -> None:
+    found = checked(
+        tmp_path,
+        THREE
+        + """
+from loopwright import bounded
+g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
+app = g.compile()
+
+def main():
+    safe = bounded(app, limit=3)
+""",
+    )
+    assert {name: graph.verdict for name, graph in found.items()} == {"app": "unbounded", "main.safe": "bounded"}
+
+
+def test_loops_that_leave_a_cycle_or_do_not_fit_are_told(tmp_path: Path) -> None:
+    text = (
+        THREE
+        + """
+from loopwright import Loop, bounded
+g.add_conditional_edges("check", lambda s: s["n"], ["work", "other", "check"])
+app = bounded(g, [Loop(name="x", target={!r}, sources=({!r},), limit=2, exhausted={!r})])
+"""
+    )
+    verdicts = {
+        case: checked(tmp_path, text.format(*case))["app"]
+        for case in [("work", "check", END_NODE), ("other", "work", END_NODE), ("check", "check", "check")]
+    }
+    assert [graph.verdict for graph in verdicts.values()] == ["unbounded", "not read", "unbounded"]
+    first, misfit, _ = verdicts.values()
+    assert [finding.cycle for finding in first.findings] == [("check",)]
+    assert "there is no edge work -> other" in misfit.findings[0].message
+
+
+END_NODE = "__end__"
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, exhausted="sorry")])',
+        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, stall=[Stall(key=len, route="sorry")])])',
+        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2)], budget=Budget(tokens=9, exhausted="sorry"))',
+    ],
+)
+def test_a_node_that_only_a_bound_leads_to_is_reached(bound: str, tmp_path: Path) -> None:
+    graph = """
+from loopwright import Budget, Loop, Stall, bounded
+g.add_conditional_edges("check", lambda s: "work" if s else "other")
+g.add_node("sorry", work)
+"""
+    assert checked(tmp_path, THREE + graph + bound)["app"].verdict == "bounded"
+    assert checked(tmp_path, THREE + graph + bound.replace('"sorry"', '"other"'))["app"].verdict == "unreachable"
+
+
+def test_a_loop_may_lead_to_the_fallback_that_bounded_adds(tmp_path: Path) -> None:
+    text = (
+        THREE
+        + """
+from loopwright import Loop, bounded
+g.add_conditional_edges("check", lambda s: "work" if s else "other")
+app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, exhausted="fallback")], fallback=work)
+"""
+    )
+    assert checked(tmp_path, text)["app"].verdict == "bounded"
+    assert checked(tmp_path, text.replace(", fallback=work", ""))["app"].verdict == "not read"
+
+
+def test_a_cycle_is_found_at_the_line_of_the_edge_that_closes_it(tmp_path: Path) -> None:
+    (graph,) = checked(tmp_path, THREE + 'g.add_edge("check", "other")\ng.add_edge(\n    "other", "work"\n)\n').values()
+    (finding,) = graph.findings
+    assert finding.cycle == ("work", "check", "other")
+    assert finding.line == line_of(tmp_path, "g.add_edge(\n".strip() + "") or finding.line
+    assert (tmp_path / "file.py").read_text().splitlines()[finding.line - 1] == "g.add_edge("
+
+
+@pytest.mark.parametrize("where", ["graph", "edge", "elsewhere"])
+def test_a_comment_silences_what_is_found_on_its_line(where: str, tmp_path: Path) -> None:
+    comment = "  # loopwright: ignore"
+    source = THREE.replace("StateGraph(State)", "StateGraph(State)" + comment * (where == "graph"))
+    source += 'g.add_edge("check", "other")' + comment * (where == "elsewhere")
+    source += '\ng.add_edge("other", "work")' + comment * (where == "edge")
+    (graph,) = checked(tmp_path, source).values()
+    assert bool(graph.findings) == (where == "elsewhere")
+
+
+def test_a_comment_on_one_edge_leaves_other_cycles(tmp_path: Path) -> None:
+    source = (
+        THREE
+        + 'g.add_edge("check", "work")  # loopwright: ignore\ng.add_edge("check", "other")\ng.add_edge("other", "check")'
+    )
+    (graph,) = checked(tmp_path, source).values()
+    assert [finding.cycle for finding in graph.findings] == [("check", "other")]
