@@ -6,15 +6,19 @@ measurements. LangChain's provider packages are imported only when a configured 
 
 from __future__ import annotations
 
+from loopwright.engine.usage import PriceTable, Usage
+from loopwright.models.fallback import FallbackChatModel, with_fallback
 from loopwright.models.guard import allow_model_requests, model_requests_allowed
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.models.registry import Assignable, ModelRegistry
-from loopwright.models.spec import ModelSpec, StructuredMethod
+from loopwright.models.spec import FallbackReason, ModelSpec, StructuredMethod
 from loopwright.models.structured import aask, ask
-from loopwright.models.usage import PriceTable, Usage, UsageRecorder, model_name
+from loopwright.models.usage import UsageRecorder, model_name
 
 __all__ = [
     "Assignable",
+    "FallbackChatModel",
+    "FallbackReason",
     "ModelRegistry",
     "ModelSpec",
     "PriceTable",
@@ -28,4 +32,5 @@ __all__ = [
     "ask",
     "model_name",
     "model_requests_allowed",
+    "with_fallback",
 ]

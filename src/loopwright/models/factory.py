@@ -149,7 +149,7 @@ def _explain(spec: ModelSpec, error: Exception) -> str:
         return _missing_key(known)
     if isinstance(error, ValidationError):
         return "; ".join(problem_lines(error, show_input=False))
-    return redact(f"{type(error).__name__}: {error}", _secrets(spec))[:300]
+    return redact(f"{type(error).__name__}: {error}", secrets_of(spec))[:300]
 
 
 def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: str) -> None:
@@ -170,7 +170,12 @@ def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: s
         )
 
 
-def _secrets(spec: ModelSpec) -> list[str]:
+def secrets_of(spec: ModelSpec) -> list[str]:
+    """The texts of a spec that must not be seen in any message.
+
+    Args:
+        spec: The model.
+    """
     known = PROVIDERS.get(spec.provider)
     names = [*(known.key_env if known else ()), *([spec.api_key_env] if spec.api_key_env else [])]
     values = [os.environ.get(name, "") for name in names]

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 from langchain_core.language_models import BaseChatModel
 
 from loopwright.errors import ConfigError, unknown_name_message
-from loopwright.models.factory import make_chat
+from loopwright.models.factory import make_chat, secrets_of
+from loopwright.models.fallback import Chain, FallbackChatModel, Link, chain_of
 from loopwright.models.spec import ModelSpec, parse_spec
 from loopwright.models.usage import model_name
 
@@ -104,8 +105,24 @@ class ModelRegistry:
             if not isinstance(assigned, ModelSpec):
                 return assigned
             if entry not in self._made:
-                self._made[entry] = make_chat(assigned, node)
+                self._made[entry] = _make(assigned, node)
             return self._made[entry]
+
+    def models_of(self, node: str) -> tuple[str, ...]:
+        """The models that a node asks, in order: its own and then its fallbacks.
+
+        Args:
+            node: The node.
+
+        Returns:
+            Their names, none if the node runs without a model. None of them is made.
+
+        Raises:
+            ConfigError: If the node is unknown.
+        """
+        self._require_known(node)
+        with self._lock:
+            return _names(self._assigned.get(node if node in self._assigned else DEFAULT))
 
     def check(self) -> None:
         """Make every configured model now, so that a wrong one is found before a run; nothing is sent.
@@ -120,14 +137,11 @@ class ModelRegistry:
         """Say which model each entry has, by name alone.
 
         Returns:
-            For each entry, sorted, ``"provider:name"``, a ready model's name, or None.
+            For each entry, sorted, ``"provider:name"``, a ready model's name, or None; fallbacks after ``then``.
         """
         with self._lock:
             assigned = dict(self._assigned)
-        return {
-            node: value.model if isinstance(value, ModelSpec) else None if value is None else model_name(value)
-            for node, value in sorted(assigned.items())
-        }
+        return {node: ", then ".join(_names(value)) or None for node, value in sorted(assigned.items())}
 
     def __repr__(self) -> str:
         return f"ModelRegistry({self.describe()!r})"
@@ -135,3 +149,17 @@ class ModelRegistry:
     def _require_known(self, node: str) -> None:
         if self._nodes is not None and node != DEFAULT and node not in self._nodes:
             raise ConfigError(unknown_name_message("node in the model assignments", node, {*self._nodes, DEFAULT}))
+
+
+def _make(spec: ModelSpec, node: str) -> BaseChatModel:
+    """Make a model and its fallbacks: what is wrong with a fallback should be known before it is needed."""
+    links = [Link(make_chat(each, node), frozenset(each.fallback_on), (*secrets_of(each),)) for each in spec.chain]
+    return links[0].model if len(links) == 1 else FallbackChatModel(chain=Chain(links))
+
+
+def _names(assigned: ModelSpec | BaseChatModel | None) -> tuple[str, ...]:
+    if assigned is None:
+        return ()
+    if isinstance(assigned, ModelSpec):
+        return tuple(spec.model for spec in assigned.chain)
+    return tuple(model_name(link.model) for link in chain_of(assigned).links)

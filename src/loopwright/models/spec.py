@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,6 +17,7 @@ from pydantic import (
     ValidationError,
     field_serializer,
     field_validator,
+    model_validator,
 )
 
 from loopwright.errors import ConfigError
@@ -28,6 +29,19 @@ StructuredMethod = Literal["auto", "json_schema", "prompt"]
 ``json_schema``: the provider enforces the schema. ``prompt``: the schema is put into the prompt and the JSON is found
 in the text. ``auto``: the provider's way where the model offers one, else the prompt.
 """
+
+
+FallbackReason = Literal[
+    "auth", "bad_reply", "connection", "context_length", "not_found", "quota", "rate_limit", "rejected", "server_error",
+    "timeout",
+]  # fmt: skip
+"""Why a model is left for its fallback: a `loopwright.engine.failures.FailureKind` of its call, or ``bad_reply``, a
+structured reply that still breaks its schema after the repairs."""
+
+FALLBACK_REASONS: tuple[FallbackReason, ...] = (
+    "auth", "connection", "context_length", "not_found", "quota", "rate_limit", "server_error", "timeout",
+)  # fmt: skip
+"""The usual ones: what another model can do better. A bad reply and a rejected request are more often our own fault."""
 
 
 class ModelSpec(BaseModel):
@@ -53,6 +67,11 @@ class ModelSpec(BaseModel):
     """The environment variable that holds the key, read when the model is made."""
     structured: StructuredMethod = "auto"
     """How structured replies are asked for."""
+    fallback: tuple[ModelSpec, ...] = ()
+    """What is asked in its place when it failed for good: a model as text or mapping, or a list of them in order. A
+    fallback can have fallbacks, which come right after it."""
+    fallback_on: tuple[FallbackReason, ...] = FALLBACK_REASONS
+    """Which failures of this model make a fallback take its place."""
     options: dict[str, Any] = Field(default_factory=dict, repr=False)
     """Anything else that the provider's LangChain class takes; an option that it does not know is an error."""
 
@@ -75,9 +94,30 @@ class ModelSpec(BaseModel):
                 raise ValueError("should not contain a user name or password; use api_key or api_key_env")
         return value
 
+    @field_validator("fallback", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        given: list[Any] = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+        return [{"model": item} if isinstance(item, str) else item for item in given]
+
+    @model_validator(mode="after")
+    def _asks_no_model_twice(self) -> Self:
+        seen: set[Any] = set()
+        for spec in self.chain:
+            identity = (spec.model, spec.base_url, spec.api_key, spec.api_key_env)
+            if identity in seen:
+                raise ValueError(f"{spec.model!r} is its own fallback; every model should be named once")
+            seen.add(identity)
+        return self
+
     @field_serializer("options")
     def _mask(self, options: dict[str, Any]) -> dict[str, str]:
         return dict.fromkeys(options, "***")
+
+    @property
+    def chain(self) -> tuple[ModelSpec, ...]:
+        """This model and its fallbacks, in the order in which they are asked."""
+        return (self, *(spec for fallback in self.fallback for spec in fallback.chain))
 
     @property
     def provider(self) -> str:

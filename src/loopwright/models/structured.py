@@ -18,11 +18,13 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 from langchain_core.runnables import Runnable, RunnableParallel, RunnableSequence
+from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models.factory import STRUCTURED_KEY
+from loopwright.models.fallback import chain_of
 from loopwright.models.replies import find_json_object, reply_text
 from loopwright.models.spec import StructuredMethod
 from loopwright.models.usage import UsageRecorder, model_name
@@ -53,13 +55,14 @@ def ask(
 
     A reply that does not fit is answered with what was wrong, and the model is asked again. What the model's client
     raises (no connection, 429, 500, a timeout, a reply cut off by the token limit) is not a reply: it is counted and
-    raised unchanged, so that the node's retry policy sees it.
+    raised unchanged, so that the node's retry policy sees it. Where that has no retry left, and the model has a
+    fallback, the fallback is asked instead.
 
     Args:
         model: The chat model.
         messages: The prompt.
         schema: The pydantic model of the reply; describe its fields, use enums for closed lists.
-        repairs: How often the model is asked again after a bad reply; 0 never.
+        repairs: How often each model is asked again after a bad reply; 0 never.
         node: The node that asks, for usage, logs and messages.
         usage: Counts every call, those with bad replies and those that raised too.
         method: How to ask; None takes what the model's `ModelSpec` declares, else ``"auto"``.
@@ -74,11 +77,16 @@ def ask(
     """
     talk = _Conversation(model, messages, schema, repairs, node, usage, method)
     while True:
-        with talk.counting_failure():
-            reply = talk.runnable.invoke(talk.prompt)
-        answer = talk.read(reply)
-        if answer is not None:
-            return answer
+        try:
+            with talk.counting_failure():
+                reply = talk.runnable.invoke(talk.prompt)
+            answer = talk.read(reply)
+        except Exception as error:
+            if not talk.goes_on_after(error):
+                raise
+        else:
+            if answer is not None:
+                return answer
 
 
 async def aask(
@@ -112,11 +120,16 @@ async def aask(
     """
     talk = _Conversation(model, messages, schema, repairs, node, usage, method)
     while True:
-        with talk.counting_failure():
-            reply = await talk.runnable.ainvoke(talk.prompt)
-        answer = talk.read(reply)
-        if answer is not None:
-            return answer
+        try:
+            with talk.counting_failure():
+                reply = await talk.runnable.ainvoke(talk.prompt)
+            answer = talk.read(reply)
+        except Exception as error:
+            if not talk.goes_on_after(error):
+                raise
+        else:
+            if answer is not None:
+                return answer
 
 
 class _Conversation(Generic[T]):
@@ -138,30 +151,48 @@ class _Conversation(Generic[T]):
         self.repairs = repairs
         self.node = node
         self.usage = usage
+        self.method = method
+        self.json_schema = _json_schema(schema)
+        self.asked = convert_to_messages([messages] if isinstance(messages, str) else messages)
+        self.chain = chain_of(model)
+        self.position = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the conversation with the model at `position`."""
+        model = self.chain.links[self.position].model
         self.model = model_name(model)
         self.bad_replies = 0
-        wanted = method or _declared(model)
-        json_schema = schema.model_json_schema(schema_generator=_ShortJsonSchema)
-        enforced = None if wanted == "prompt" else _enforce(model, json_schema)
+        wanted = self.method or _declared(model)
+        enforced = None if wanted == "prompt" else _enforce(model, self.json_schema)
         if enforced is None and wanted == "json_schema":
             raise ModelError(
                 f"model {self.model!r}: {type(model).__name__} cannot enforce a JSON schema. Use structured: prompt."
             )
-        asked = convert_to_messages([messages] if isinstance(messages, str) else messages)
         instruction = "Reply with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
-            json_schema, ensure_ascii=False, separators=(",", ":")
+            self.json_schema, ensure_ascii=False, separators=(",", ":")
         )
         self.runnable: Runnable[Any, Any] = enforced or model
-        self.first = asked if enforced else _with_instruction(asked, instruction)
+        self.first = self.asked if enforced else _with_instruction(self.asked, instruction)
         # A server may ignore the schema that it was sent; then the model has not seen it yet.
         self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
         self.prompt: list[BaseMessage] = self.first
+
+    def goes_on_after(self, error: Exception) -> bool:
+        """Whether a fallback is asked after an error; it gets the question afresh, with repairs of its own."""
+        if not self.chain.leaves(self.position, error, self.node):
+            return False
+        self.position += 1
+        self._begin()
+        return True
 
     @contextmanager
     def counting_failure(self) -> Generator[None]:
         """Count a call that raises, also one that is cancelled, and let the exception pass."""
         try:
             yield
+        except GraphBubbleUp:  # a spent budget: the call was not sent
+            raise
         except BaseException:
             if self.usage is not None:
                 self.usage.record_failure(model=self.model, node=self.node)
@@ -198,6 +229,13 @@ class _Conversation(Generic[T]):
             HumanMessage("Your reply cannot be used:\n" + "\n".join(f"- {p}" for p in problems) + f"\n{self.reminder}"),
         ]
         return None
+
+
+def _json_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    made = schema.model_json_schema(schema_generator=_ShortJsonSchema)
+    if "$ref" in made:  # the class contains itself; clients want an object at the top
+        made = {**made["$defs"][made["$ref"].rpartition("/")[2]], "$defs": made["$defs"]}
+    return made
 
 
 def _declared(model: BaseChatModel) -> StructuredMethod:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 import traceback
-from collections import deque
 from collections.abc import Iterator
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 import pytest
+from chat_server import ChatServer, serving
 from pydantic import BaseModel
 
 from loopwright.errors import StructuredReplyError
@@ -31,75 +29,15 @@ class Verdict(BaseModel):
     reason: str = ""
 
 
-class Server(ThreadingHTTPServer):
-    """Replies from a queue: a text, a (text, finish reason), or an HTTP status; keeps what it was sent."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.replies: deque[Any] = deque()
-        self.requests: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        assert self.path == "/v1/chat/completions"
-        self.server.requests.append(body)
-        self.server.keys.append(self.headers.get("Authorization"))
-        reply = self.server.replies.popleft()
-        if isinstance(reply, int):
-            self.send(reply, {"error": {"message": f"played status {reply}", "type": "server_error", "code": None}})
-            return
-        text, finish = reply if isinstance(reply, tuple) else (reply, "stop")
-        message = {"role": "assistant", "content": text, "refusal": None}
-        self.send(
-            200,
-            {
-                "id": "chatcmpl-1",
-                "object": "chat.completion",
-                "created": 1,
-                "model": body["model"],
-                "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
-                "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
-            },
-        )
-
-    def send(self, status: int, value: dict[str, Any]) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
 @pytest.fixture
-def server(monkeypatch) -> Iterator[Server]:
+def server(monkeypatch) -> Iterator[ChatServer]:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    played = Server()
-    thread = threading.Thread(target=played.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    with allow_model_requests():
+    with allow_model_requests(), serving() as played:
         yield played
-    played.shutdown()
-    thread.join()
-    played.server_close()
 
 
-def model_on(server: Server, **settings: Any):
+def model_on(server: ChatServer, **settings: Any):
     spec = {"model": "openai:test-model", "base_url": server.url, "api_key": SECRET, "timeout": 5, **settings}
     return ModelRegistry({"grade": spec}).chat("grade")
 

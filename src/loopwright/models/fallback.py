@@ -1,0 +1,274 @@
+"""Another model in place of one that failed for good.
+
+LangChain's ``with_fallbacks`` chooses by exception class alone and tells nobody. Here the kind of failure decides, the
+retries of the node come first, and every switch is a warning and an event.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast, get_args
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.config import get_config
+
+from loopwright.engine.events import ModelFellBack
+from loopwright.engine.failures import failure_kind
+from loopwright.engine.listening import emit
+from loopwright.engine.retrying import will_retry
+from loopwright.errors import ConfigError, StructuredReplyError, unknown_name_message
+from loopwright.models.factory import redact
+from loopwright.models.spec import FALLBACK_REASONS, FallbackReason
+from loopwright.models.usage import model_name
+
+logger = logging.getLogger(__name__)
+
+_SHOWN = 500
+"""So many characters of an exception's message are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One model of a chain."""
+
+    model: BaseChatModel
+    """The model."""
+    leave_on: frozenset[FallbackReason]
+    """Which failures make the next model take its place."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What must not be seen in messages."""
+
+
+class Chain:
+    """Models in the order in which they are asked.
+
+    Args:
+        links: The models.
+    """
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self.links = tuple(links)
+
+    def leaves(self, position: int, error: Exception, node: str | None = None) -> bool:
+        """Whether the next model is to be asked after a failure; if so, it is logged and an event.
+
+        Args:
+            position: Which model failed, from 0.
+            error: What its call raised.
+            node: The node that asked; by default the one that runs this code.
+
+        Returns:
+            False if there is no next model, if another model would not help, or if the node is about to be tried again.
+        """
+        link, reason = self.links[position], fallback_reason(error)
+        if position + 1 == len(self.links) or reason not in link.leave_on or will_retry(error):
+            return False
+        before, after = model_name(link.model), model_name(self.links[position + 1].model)
+        kind, message = type(error).__name__, redact(str(error), [*link.secrets])[:_SHOWN]
+        node = node or _running_node()
+        asked = f"node {node!r}: " if node else ""
+        logger.warning("%smodel %r failed (%s): %s: %s; asking %r instead", asked, before, reason, kind, message, after)
+        event = ModelFellBack(
+            node=node, from_model=before, to_model=after, kind=kind, failure=str(reason), message=message
+        )
+        emit(event.model_dump(mode="json"))
+        return True
+
+
+def fallback_reason(error: BaseException) -> FallbackReason | None:
+    """Why another model could do better where this error was raised; None if none could."""
+    if isinstance(error, StructuredReplyError):
+        return "bad_reply"
+    kind = failure_kind(error)
+    return cast("FallbackReason", kind) if kind in get_args(FallbackReason) else None
+
+
+def _running_node() -> str | None:
+    try:
+        return get_config().get("metadata", {}).get("langgraph_node")
+    except RuntimeError:
+        return None
+
+
+class InTurn(Runnable[Any, Any]):
+    """One runnable for each model of a chain; the first that does not fail answers.
+
+    Args:
+        chain: The models.
+        runnables: What to do with each of them, in the same order.
+    """
+
+    def __init__(self, chain: Chain, runnables: Sequence[Runnable[Any, Any]]) -> None:
+        self.chain = chain
+        self.runnables = tuple(runnables)
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Ask the models in turn."""
+        position = 0
+        while True:
+            try:
+                return self.runnables[position].invoke(input, config, **kwargs)
+            except Exception as error:
+                if not self.chain.leaves(position, error):
+                    raise
+            position += 1
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Ask the models in turn."""
+        position = 0
+        while True:
+            try:
+                return await self.runnables[position].ainvoke(input, config, **kwargs)
+            except Exception as error:
+                if not self.chain.leaves(position, error):
+                    raise
+            position += 1
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        """Ask the models in turn; one that has begun to answer is not replaced any more."""
+        position, begun = 0, False
+        while True:
+            try:
+                for chunk in self.runnables[position].stream(input, config, **kwargs):
+                    begun = True
+                    yield chunk
+                return
+            except Exception as error:
+                if begun or not self.chain.leaves(position, error):
+                    raise
+            position += 1
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """Ask the models in turn; one that has begun to answer is not replaced any more."""
+        position, begun = 0, False
+        while True:
+            try:
+                async for chunk in self.runnables[position].astream(input, config, **kwargs):
+                    begun = True
+                    yield chunk
+                return
+            except Exception as error:
+                if begun or not self.chain.leaves(position, error):
+                    raise
+            position += 1
+
+
+class FallbackChatModel(BaseChatModel):
+    """A chat model that asks the next one where one failed for good; made by `with_fallback` and `ModelRegistry`.
+
+    It sends nothing itself: callbacks, traces and usage see the calls of the models behind it, each under its own name.
+    """
+
+    chain: Any
+    """The models, as a `Chain`."""
+
+    @property
+    def models(self) -> tuple[BaseChatModel, ...]:
+        """The models in the order in which they are asked."""
+        return tuple(link.model for link in self.chain.links)
+
+    @property
+    def model_name(self) -> str:
+        """The first model's name."""
+        return model_name(self.models[0])
+
+    @property
+    def _llm_type(self) -> str:
+        return "fallback"
+
+    def invoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:  # fmt: skip
+        """Ask the models in turn."""
+        return InTurn(self.chain, self.models).invoke(input, config, stop=stop, **kwargs)
+
+    async def ainvoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:  # fmt: skip
+        """Ask the models in turn."""
+        return await InTurn(self.chain, self.models).ainvoke(input, config, stop=stop, **kwargs)
+
+    def stream(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Iterator[AIMessageChunk]:  # fmt: skip
+        """Ask the models in turn; one that has begun to answer is not replaced any more."""
+        return InTurn(self.chain, self.models).stream(input, config, stop=stop, **kwargs)
+
+    def astream(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[AIMessageChunk]:  # fmt: skip
+        """Ask the models in turn; one that has begun to answer is not replaced any more."""
+        return InTurn(self.chain, self.models).astream(input, config, stop=stop, **kwargs)
+
+    def bind_tools(
+        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], *, tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:  # fmt: skip
+        """Offer tools to each model in its own format."""
+        if tool_choice is not None:
+            kwargs["tool_choice"] = tool_choice
+        return InTurn(self.chain, [model.bind_tools(tools, **kwargs) for model in self.models])
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """Bind each model to a schema in its own way."""
+        bound = [model.with_structured_output(schema, include_raw=include_raw, **kwargs) for model in self.models]
+        return InTurn(self.chain, bound)
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> ChatResult:  # fmt: skip
+        return _result(self.invoke(messages, stop=stop, **kwargs))
+
+    async def _agenerate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> ChatResult:  # fmt: skip
+        return _result(await self.ainvoke(messages, stop=stop, **kwargs))
+
+
+def _result(message: AIMessage) -> ChatResult:
+    return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def with_fallback(
+    model: BaseChatModel, *fallbacks: BaseChatModel, on: Collection[FallbackReason] = FALLBACK_REASONS
+) -> FallbackChatModel:
+    """A chat model that asks the next one where one failed for good.
+
+    Args:
+        model: Asked first.
+        *fallbacks: Asked in this order; one that has fallbacks itself brings them along.
+        on: Which failures count.
+
+    Raises:
+        ConfigError: If a failure is unknown.
+    """
+    for reason in on:
+        if reason not in get_args(FallbackReason):
+            raise ConfigError(unknown_name_message("reason for a fallback", reason, get_args(FallbackReason)))
+    links = [link for each in (model, *fallbacks) for link in chain_of(each, frozenset(on)).links]
+    return FallbackChatModel(chain=Chain(links))
+
+
+def chain_of(model: BaseChatModel, leave_on: frozenset[FallbackReason] = frozenset()) -> Chain:
+    """The chain behind a model: of a model without fallbacks, itself alone.
+
+    Args:
+        model: Any chat model.
+        leave_on: When a model without fallbacks is left.
+    """
+    return model.chain if isinstance(model, FallbackChatModel) else Chain([Link(model, leave_on)])

@@ -1,0 +1,449 @@
+"""A model that fails for good is replaced by the next one, and everybody is told."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from loopwright.engine import arun, bounded, run
+from loopwright.engine.events import ModelFellBack, NodeRetried
+from loopwright.engine.guarding import add_node
+from loopwright.engine.policies import NodePolicy, Retry
+from loopwright.errors import ConfigError, ModelError, NodeFailed, StructuredReplyError
+from loopwright.models import (
+    FallbackChatModel,
+    ModelRegistry,
+    ModelSpec,
+    UsageRecorder,
+    aask,
+    allow_model_requests,
+    ask,
+    with_fallback,
+)
+from loopwright.testing import ScriptedChatModel
+
+SECRET = "sk-very-secret-0123456789abcdef"
+GOOD = {"answer": "yes"}
+
+
+class Verdict(BaseModel):
+    """A verdict."""
+
+    answer: str
+
+
+class Tree(BaseModel):
+    """A class that contains itself."""
+
+    children: list[Tree] = []
+
+
+class State(TypedDict, total=False):
+    answer: str
+
+
+class HttpError(Exception):
+    def __init__(self, status: int, message: str = "") -> None:
+        super().__init__(message or f"status {status}")
+        self.status_code = status
+
+
+def model(name: str, *script: Any, **settings: Any) -> ScriptedChatModel:
+    return ScriptedChatModel(*script, model_name=name, **settings)
+
+
+def down(name: str = "big", error: Exception | None = None) -> ScriptedChatModel:
+    return model(name, error or HttpError(503), repeat_last=True)
+
+
+async def by_ask(chat: Any, **options: Any) -> str:
+    return ask(chat, "q", Verdict, **options).answer
+
+
+async def by_aask(chat: Any, **options: Any) -> str:
+    return (await aask(chat, "q", Verdict, **options)).answer
+
+
+async def by_invoke(chat: Any) -> str:
+    return chat.invoke("q").text
+
+
+async def by_ainvoke(chat: Any) -> str:
+    return (await chat.ainvoke("q")).text
+
+
+async def by_stream(chat: Any) -> str:
+    return "".join(str(chunk.text) for chunk in chat.stream("q"))
+
+
+async def by_astream(chat: Any) -> str:
+    return "".join([str(chunk.text) async for chunk in chat.astream("q")])
+
+
+async def by_batch(chat: Any) -> str:
+    return chat.batch(["q"])[0].text
+
+
+async def by_generate(chat: Any) -> str:
+    return chat.generate([chat._convert_input("q").to_messages()]).generations[0][0].text
+
+
+async def by_agenerate(chat: Any) -> str:
+    return (await chat.agenerate([chat._convert_input("q").to_messages()])).generations[0][0].text
+
+
+async def by_binding(chat: Any) -> str:
+    return chat.bind(stop=["x"]).invoke("q").text
+
+
+async def by_schema(chat: Any) -> str:
+    return (await chat.with_structured_output(Verdict).ainvoke("q")).answer
+
+
+structured = pytest.mark.parametrize("way", [by_ask, by_aask])
+plain = pytest.mark.parametrize(
+    "way",
+    [by_invoke, by_ainvoke, by_stream, by_astream, by_batch, by_generate, by_agenerate, by_binding],
+)
+
+
+# Every way to ask
+
+
+@structured
+async def test_a_structured_question_goes_to_the_next_model(way: Any) -> None:
+    usage = UsageRecorder()
+    big, small = down(), model("small", GOOD)
+    assert await way(with_fallback(big, small), usage=usage, node="plan") == "yes"
+    assert {name: (spent.calls, spent.failed_calls) for (_, name), spent in usage.entries().items()} == {
+        "big": (1, 1), "small": (1, 0),
+    }  # fmt: skip
+    assert small.calls[0].messages == big.calls[0].messages
+
+
+@plain
+async def test_a_plain_question_goes_to_the_next_model(way: Any) -> None:
+    assert await way(with_fallback(down(), down("other"), model("small", "hello you"))) == "hello you"
+
+
+async def test_other_bindings_go_to_the_next_model() -> None:
+    @tool
+    def look() -> str:
+        """Look."""
+        return ""
+
+    assert await by_schema(with_fallback(down(), model("small", GOOD))) == "yes"
+    small = model("small", "hello")
+    assert with_fallback(down(), small).bind_tools([look], tool_choice="any").invoke("q").text == "hello"
+    assert (small.calls[0].tools, small.calls[0].kwargs["tool_choice"]) == (["look"], "any")
+
+
+@plain
+async def test_a_first_model_that_answers_is_the_only_one_asked(way: Any) -> None:
+    other = model("small")
+    assert await way(with_fallback(model("big", "hello"), other)) == "hello"
+    assert other.calls == []
+
+
+def test_callbacks_see_the_models_and_nothing_else() -> None:
+    """Whoever counts by callbacks must not count a call twice."""
+    seen: list[str] = []
+
+    class Watch(BaseCallbackHandler):
+        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+            seen.append("start")
+
+        def on_llm_error(self, *args: Any, **kwargs: Any) -> None:
+            seen.append("error")
+
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            seen.append("end")
+
+    with_fallback(down(), model("small", "hello")).invoke("q", {"callbacks": [Watch()]})
+    assert seen == ["start", "error", "start", "end"]
+
+
+def test_a_stream_that_has_begun_is_not_replaced() -> None:
+    class Breaking(ScriptedChatModel):
+        def _stream(self, *args: Any, **kwargs: Any) -> Any:
+            yield from [*super()._stream(*args, **kwargs)][:1]
+            raise ConnectionResetError("gone")
+
+    other = model("small", "all anew")
+    with pytest.raises(ConnectionResetError):
+        list(with_fallback(Breaking("one two three"), other).stream("q"))
+    assert other.calls == []
+
+
+# Which failures count
+
+
+@structured
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 529])
+async def test_failures_that_another_model_can_mend(way: Any, status: int) -> None:
+    assert await way(with_fallback(down(error=HttpError(status)), model("small", GOOD))) == "yes"
+
+
+@structured
+@pytest.mark.parametrize(
+    "error",
+    [HttpError(400, "prompt is too long"), HttpError(429, "insufficient_quota"), TimeoutError(), ConnectionError()],
+)
+async def test_more_failures_that_another_model_can_mend(way: Any, error: Exception) -> None:
+    assert await way(with_fallback(down(error=error), model("small", GOOD))) == "yes"
+
+
+@structured
+@pytest.mark.parametrize("error", [HttpError(400), ValueError("bug"), ModelError("blocked"), KeyError("bug")])
+async def test_failures_that_are_raised(way: Any, error: Exception) -> None:
+    other = model("small", GOOD)
+    with pytest.raises(type(error)):
+        await way(with_fallback(down(error=error), other))
+    assert other.calls == []
+
+
+@structured
+async def test_a_bad_reply_goes_to_the_next_model_only_if_told(way: Any) -> None:
+    script = ["nonsense", "nonsense", "nonsense"]
+    with pytest.raises(StructuredReplyError):
+        await way(with_fallback(model("big", *script), model("small", GOOD)), repairs=1)
+    big, small = model("big", *script), model("small", "nonsense", GOOD)
+    assert await way(with_fallback(big, small, on=["bad_reply"]), repairs=1) == "yes"
+    assert (len(big.calls), len(small.calls)) == (2, 2), "each model has repairs of its own"
+    assert "cannot be used" not in str(small.calls[0].messages), "and gets the question afresh"
+
+
+@structured
+async def test_the_last_model_s_error_is_raised(way: Any) -> None:
+    with pytest.raises(HttpError, match="status 429"):
+        await way(with_fallback(down(), down("small", HttpError(429))))
+
+
+def test_an_unknown_reason_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"unknown reason for a fallback 'ratelimit'\. Did you mean 'rate_limit'"):
+        with_fallback(model("big"), on=["ratelimit"])  # type: ignore[list-item]
+
+
+def test_each_model_is_asked_in_its_own_way() -> None:
+    small = model("small", GOOD, metadata={"loopwright_structured": "prompt"})
+    assert ask(with_fallback(down(), small), "q", Verdict).answer == "yes"
+    assert "JSON schema" in str(small.calls[0].messages[0].content)
+    assert "response_format" not in small.calls[0].kwargs
+
+
+def test_a_schema_that_contains_itself_can_be_asked_for() -> None:
+    chat = model("big", {"children": [{"children": []}]})
+    assert ask(chat, "q", Tree) == Tree(children=[Tree()])
+    schema = chat.calls[0].kwargs["response_format"]["json_schema"]["schema"]
+    assert (schema["title"], schema["type"]) == ("Tree", "object")
+
+
+# Who is told
+
+
+def app(chat: Any, policy: NodePolicy | None = None, mode: str = "sync") -> Any:
+    def work(_state: State) -> State:
+        return {"answer": ask(chat, "q", Verdict).answer}
+
+    async def awork(_state: State) -> State:
+        return {"answer": (await chat.ainvoke("q")).text}
+
+    made = StateGraph(State)
+    add_node(made, "work", work if mode == "sync" else awork, policy or NodePolicy())
+    made.add_edge(START, "work")
+    return bounded(made, [])
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("timeout", [None, 10])
+async def test_a_switch_is_one_warning_and_an_event(mode: str, timeout: float | None, caplog: Any) -> None:
+    graph = app(with_fallback(down(), model("small", GOOD)), NodePolicy(timeout=timeout), mode)
+    with caplog.at_level(logging.WARNING):
+        result = run(graph, {}) if mode == "sync" else await arun(graph, {})
+    (event,) = [event for event in result.events if isinstance(event, ModelFellBack)]
+    assert event.model_dump(exclude={"at"}) == {
+        "type": "model_fell_back", "node": "work", "from_model": "big", "to_model": "small", "kind": "HttpError",
+        "failure": "server_error", "message": "status 503",
+    }  # fmt: skip
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    said = "node 'work': model 'big' failed (server_error): HttpError: status 503; asking 'small' instead"
+    assert record.getMessage() == said
+
+
+def test_outside_of_a_graph_there_is_only_the_warning(caplog: Any) -> None:
+    with caplog.at_level(logging.WARNING):
+        ask(with_fallback(down(), model("small", GOOD)), "q", Verdict)
+    assert [record.getMessage() for record in caplog.records] == [
+        "model 'big' failed (server_error): HttpError: status 503; asking 'small' instead"
+    ]
+
+
+def test_in_a_chain_that_is_no_graph_it_does_not_fail() -> None:
+    from langchain_core.runnables import RunnableLambda
+
+    chat = with_fallback(down(), model("small", GOOD))
+    assert RunnableLambda(lambda _: ask(chat, "q", Verdict).answer).invoke({}) == "yes"
+
+
+# Retries come first
+
+QUICK: dict[str, Any] = {"initial_wait": 0.01, "jitter": False}
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_the_node_s_retries_come_before_the_fallback(mode: str) -> None:
+    big = model("big", HttpError(429), HttpError(503), HttpError(429), HttpError(429))
+    small = model("small", GOOD)
+    policy = NodePolicy(retries=[Retry(on="rate_limit", retries=2, **QUICK), Retry(on="server_error", **QUICK)])
+    graph = app(with_fallback(big, small), policy, mode)
+    result = run(graph, {}) if mode == "sync" else await arun(graph, {})
+    told = [
+        (event.type, getattr(event, "rule", ""))
+        for event in result.events
+        if "node_ret" in event.type or "fell" in event.type
+    ]
+    assert told == [
+        ("node_retried", "rate_limit"), ("node_retried", "server_error"), ("node_retried", "rate_limit"),
+        ("model_fell_back", ""),
+    ]  # fmt: skip
+    assert (len(big.calls), len(small.calls)) == (4, 1)
+
+
+def test_a_first_model_that_recovers_keeps_its_place() -> None:
+    small = model("small")
+    graph = app(with_fallback(model("big", HttpError(429), GOOD), small), NodePolicy(retries=1, **QUICK))
+    assert run(graph, {}).state["answer"] == "yes"
+    assert small.calls == []
+
+
+def test_failures_that_last_fall_back_at_once() -> None:
+    graph = app(with_fallback(down(error=HttpError(404)), model("small", GOOD)), NodePolicy(retries=3, **QUICK))
+    assert not [event for event in run(graph, {}).events if isinstance(event, NodeRetried)]
+
+
+def test_a_server_that_asks_for_too_long_a_wait_is_left_at_once() -> None:
+    error = HttpError(429)
+    error.headers = {"Retry-After": "600"}  # type: ignore[attr-defined]
+    policy = NodePolicy(retries=[Retry(on="rate_limit", max_wait=30)])
+    assert run(app(with_fallback(down(error=error), model("small", GOOD)), policy), {}).state["answer"] == "yes"
+
+
+def test_where_all_models_fail_the_node_fails() -> None:
+    big, small = down(), down("small", HttpError(429))
+    with pytest.raises(NodeFailed, match="on attempt 3: HttpError: status 429"):
+        run(app(with_fallback(big, small), NodePolicy(retries=[Retry(on="rate_limit", retries=2, **QUICK)])), {})
+    assert (len(big.calls), len(small.calls)) == (3, 3)
+
+
+# Configuration
+
+
+@pytest.fixture
+def allowed(monkeypatch: Any) -> Any:
+    with allow_model_requests():
+        yield
+
+
+LOCAL = {"base_url": "http://127.0.0.1:9/v1", "api_key": SECRET}
+
+
+@pytest.mark.parametrize(
+    ("fallback", "names"),
+    [
+        (None, ["openai:a"]),
+        ([], ["openai:a"]),
+        ("openai:b", ["openai:a", "openai:b"]),
+        ({"model": "openai:b", "temperature": None}, ["openai:a", "openai:b"]),
+        (["openai:b", {"model": "ollama:c"}], ["openai:a", "openai:b", "ollama:c"]),
+        ([{"model": "openai:b", "fallback": "openai:c"}, "openai:d"], ["openai:a", "openai:b", "openai:c", "openai:d"]),
+        ([{"model": "openai:a", "base_url": "http://other/v1"}], ["openai:a", "openai:a"]),
+    ],
+)
+def test_fallbacks_in_the_configuration(fallback: Any, names: list[str]) -> None:
+    registry = ModelRegistry({"plan": {"model": "openai:a", "fallback": fallback}, "default": None})
+    assert registry.models_of("plan") == tuple(names)
+    assert registry.models_of("other") == ()
+    assert registry.describe()["plan"] == ", then ".join(names)
+
+
+def recursive() -> dict[str, Any]:
+    spec: dict[str, Any] = {"model": "openai:a"}
+    spec["fallback"] = spec
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"model": "openai:a", "fallback": "openai:a"}, "'openai:a' is its own fallback"),
+        ({"model": "openai:a", "fallback": ["openai:b", "openai:b"]}, "'openai:b' is its own fallback"),
+        ({"model": "openai:a", "fallback": {"model": "openai:b", "fallback": "openai:a"}}, "is its own fallback"),
+        (recursive(), "ecursion|its own fallback"),
+        ({"model": "openai:a", "fallback": "gpt"}, r"fallback\.0\.model: .*should be 'provider:name'"),
+        ({"model": "openai:a", "fallback": 3}, r"fallback\.0: Input should be a valid dictionary"),
+        ({"model": "openai:a", "fallback": {"model": "openai:b", "temp": 1}}, r"fallback\.0\.temp: Extra inputs"),
+        ({"model": "openai:a", "fallback_on": ["busy"]}, r"fallback_on\.0: Input should be 'auth'"),
+        ({"model": "openai:a", "fallback": {"model": "openai:b", "api_key": [SECRET]}}, r"fallback\.0\.api_key: "),
+    ],
+)
+def test_wrong_fallbacks_are_refused(spec: Any, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as caught:
+        ModelRegistry({"plan": spec})
+    assert SECRET not in repr(caught.value)
+
+
+def test_secrets_of_fallbacks_are_not_shown() -> None:
+    spec = ModelSpec.model_validate({"model": "openai:a", "fallback": {"model": "openai:b", "api_key": SECRET}})
+    for shown in (repr(spec), str(spec.model_dump()), spec.model_dump_json()):
+        assert SECRET not in shown
+
+
+def test_the_registry_makes_the_whole_chain(allowed: Any) -> None:
+    pytest.importorskip("langchain_openai")
+    registry = ModelRegistry({"plan": {"model": "openai:a", **LOCAL, "fallback": {"model": "openai:b", **LOCAL}}})
+    chat = registry.chat("plan")
+    assert isinstance(chat, FallbackChatModel)
+    assert [each.model_name for each in chat.models] == ["a", "b"]  # type: ignore[attr-defined]
+    assert SECRET not in repr(chat)
+
+
+def test_a_fallback_that_cannot_be_made_is_found_before_a_run(allowed: Any, monkeypatch: Any) -> None:
+    pytest.importorskip("langchain_openai")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    registry = ModelRegistry({"plan": {"model": "openai:a", **LOCAL, "fallback": "openai:b"}})
+    with pytest.raises(ModelError, match="node 'plan', model 'openai:b': no API key"):
+        registry.check()
+
+
+def test_blocked_requests_stay_blocked(allowed: Any) -> None:
+    pytest.importorskip("langchain_openai")
+    registry = ModelRegistry({"plan": {"model": "openai:a", **LOCAL, "fallback": {"model": "openai:b", **LOCAL}}})
+    chat = registry.chat("plan")
+    assert chat is not None
+    with allow_model_requests(False), pytest.raises(ModelError, match="model 'openai:a' was about to be called, but"):
+        ask(chat, "q", Verdict)
+
+
+def test_ready_models_with_fallbacks_can_be_assigned() -> None:
+    chat = with_fallback(with_fallback(model("a"), model("b")), model("c"))
+    registry = ModelRegistry({"plan": chat})
+    assert registry.chat("plan") is chat
+    assert registry.models_of("plan") == ("a", "b", "c")
+
+
+def test_the_image_quality_workflow_takes_fallbacks_from_its_configuration() -> None:
+    from loopwright.workflows.iqa.config import IQAConfig
+    from loopwright.workflows.iqa.services import Services
+
+    planner = {"model": "openai:a", "fallback": ["ollama:b"]}
+    services = Services.of(IQAConfig.load(overrides={"models": {"planner": planner}}))
+    assert services.models.models_of("planner") == ("openai:a", "ollama:b")
+    assert services.models.models_of("summarizer") == ()

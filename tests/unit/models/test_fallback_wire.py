@@ -1,0 +1,150 @@
+"""Retry-After and fallbacks through the real client and a real HTTP server on loopback."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from chat_server import ChatServer, serving
+from langgraph.graph import START, StateGraph
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from loopwright.engine import RunResult, arun, bounded, run
+from loopwright.engine.events import ModelFellBack, NodeRetried
+from loopwright.engine.guarding import add_node
+from loopwright.engine.policies import NodePolicy, Retry, usual_retries
+from loopwright.errors import NodeFailed
+from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask
+
+openai = pytest.importorskip("openai")
+pytest.importorskip("langchain_openai")
+
+SECRET = "sk-very-secret-0123456789abcdef"
+GOOD = '{"answer": "yes"}'
+
+
+class Verdict(BaseModel):
+    """A verdict."""
+
+    answer: str
+
+
+class State(TypedDict, total=False):
+    answer: str
+
+
+@pytest.fixture
+def server(monkeypatch: Any) -> Iterator[ChatServer]:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with allow_model_requests(), serving() as played:
+        yield played
+
+
+both = pytest.mark.parametrize("mode", ["sync", "async"])
+
+
+async def play(server: ChatServer, mode: str, *rules: Retry, fallback: bool = False, usage: Any = None) -> RunResult:
+    spec = {"base_url": server.url, "api_key": SECRET, "timeout": 5}
+    other = {"fallback": {"model": "openai:small", **spec}} if fallback else {}
+    chat = ModelRegistry({"plan": {"model": "openai:big", **spec, **other}}).chat("plan")
+    assert chat is not None
+
+    def plan(_state: State) -> State:
+        return {"answer": ask(chat, "q", Verdict, node="plan", usage=usage).answer}
+
+    async def aplan(_state: State) -> State:
+        return {"answer": (await aask(chat, "q", Verdict, node="plan", usage=usage)).answer}
+
+    made = StateGraph(State)
+    add_node(made, "plan", plan if mode == "sync" else aplan, NodePolicy(retries=rules))
+    made.add_edge(START, "plan")
+    graph = bounded(made, [])
+    return run(graph, {}) if mode == "sync" else await arun(graph, {})
+
+
+def asked(server: ChatServer) -> list[str]:
+    return [request["model"] for request in server.requests]
+
+
+@both
+async def test_retry_after_in_seconds(server: ChatServer, mode: str) -> None:
+    server.replies.extend([(429, {"Retry-After": "1"}), GOOD])
+    started = time.monotonic()
+    result = await play(server, mode, Retry(on="rate_limit", initial_wait=0.01, jitter=False))
+    assert time.monotonic() - started >= 1
+    (event,) = [event for event in result.events if isinstance(event, NodeRetried)]
+    assert (event.kind, event.rule, event.wait, event.retry_after) == ("OpenAIRateLimitError", "rate_limit", 1, 1)
+
+
+@both
+async def test_retry_after_as_a_date(server: ChatServer, mode: str) -> None:
+    server.replies.extend([(503, {"Retry-After": formatdate(time.time() + 2, usegmt=True)}), GOOD])
+    result = await play(server, mode, Retry(on="server_error", initial_wait=0.01, jitter=False))
+    (event,) = [event for event in result.events if isinstance(event, NodeRetried)]
+    assert event.retry_after is not None and 0 < event.wait == event.retry_after <= 2
+
+
+@both
+async def test_retry_after_beyond_max_wait_fails_at_once(server: ChatServer, mode: str) -> None:
+    server.replies.extend([(429, {"Retry-After": "120"}), GOOD])
+    with pytest.raises(
+        NodeFailed, match="the server asks to wait 120 s, and max_wait of retry rule 'rate_limit' is 30 s"
+    ):
+        await play(server, mode, *usual_retries())
+    assert len(server.requests) == 1
+
+
+@both
+async def test_other_kinds_do_not_use_up_the_retries(server: ChatServer, mode: str) -> None:
+    server.replies.extend([503, 429, 503, 429, 503, GOOD])
+    rules = [Retry(on="rate_limit", retries=2, initial_wait=0.01), Retry(on="server_error", initial_wait=0.01)]
+    result = await play(server, mode, *rules)
+    waited = [event.rule for event in result.events if isinstance(event, NodeRetried)]
+    assert waited == ["server_error", "rate_limit", "server_error", "rate_limit", "server_error"]
+
+
+@both
+@pytest.mark.parametrize("status", [401, 404, 429, 500])
+async def test_the_fallback_answers(server: ChatServer, mode: str, status: int, caplog: Any) -> None:
+    server.replies.extend([status, status, GOOD])
+    usage = UsageRecorder()
+    rules = usual_retries(1, initial_wait=0.01)
+    retried = status in (429, 500)
+    if not retried:
+        server.replies.popleft()
+    with caplog.at_level(logging.WARNING):
+        result = await play(server, mode, *rules, fallback=True, usage=usage)
+    assert asked(server) == ["big"] * (1 + retried) + ["small"]
+    assert {name: (each.calls, each.failed_calls) for (_, name), each in usage.entries().items()} == {
+        "big": (1 + retried, 1 + retried), "small": (1, 0),
+    }  # fmt: skip
+    (event,) = [event for event in result.events if isinstance(event, ModelFellBack)]
+    assert (event.from_model, event.to_model) == ("big", "small")
+    assert SECRET not in caplog.text + repr(result.events)
+
+
+@both
+async def test_a_server_that_repeats_the_key_does_not_get_it_into_the_log(
+    server: ChatServer, mode: str, caplog: Any
+) -> None:
+    server.replies.extend([(401, {}, f"Incorrect API key provided: {SECRET}"), GOOD])
+    with caplog.at_level(logging.WARNING, "loopwright"):
+        result = await play(server, mode, fallback=True)
+    (event,) = [event for event in result.events if isinstance(event, ModelFellBack)]
+    assert "Incorrect API key provided: ***" in event.message
+    assert "Incorrect API key provided: ***" in caplog.text
+    assert SECRET not in caplog.text + repr(result.events)
+
+
+@both
+async def test_a_server_that_is_gone(server: ChatServer, mode: str) -> None:
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(NodeFailed, match=r"on attempt 2: .*Connection error"):
+        await play(server, mode, Retry(on="connection", retries=1, initial_wait=0.01))
