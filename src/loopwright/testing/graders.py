@@ -1,0 +1,120 @@
+"""Graders that are never satisfied: with them a test sees whether a graph stops by its bounds alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from pydantic import PrivateAttr
+
+from loopwright.testing.chat import Reply, ScriptedChatModel
+from loopwright.testing.negation import negative
+
+END = "__end__"
+"""The exit, as LangGraph spells it."""
+
+
+class AlwaysNo:
+    """A grader that never lets a loop end, and counts how often it was asked.
+
+    It comes in the three shapes that graders have; all that one `AlwaysNo` makes share its count.
+
+    Example:
+        >>> no = AlwaysNo()
+        >>> decide = no.router("rewrite", "generate")
+        >>> grade = no.node(grade="no")
+        >>> decide({}), grade({}), no.asked
+        ('rewrite', {'grade': 'no'}, 2)
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked = 0
+
+    @property
+    def asked(self) -> int:
+        """How often it was asked, in all its shapes."""
+        return self._asked
+
+    def router(self, again: str, done: str = END) -> Callable[[Any], str]:
+        """A router for ``add_conditional_edges`` that always goes round.
+
+        Args:
+            again: What it returns: the node (or the label in the path map) that goes round.
+            done: What a satisfied grader would return; LangGraph reads both from the return type.
+        """
+
+        def decide(state: Any) -> str:
+            self.note()
+            return again
+
+        # LangGraph takes a router's destinations from its return type, and calls the branch by its name.
+        decide.__annotations__["return"] = Literal[again, done]  # type: ignore[valid-type]
+        decide.__name__ = "always_no"
+        return decide
+
+    def node(self, **verdict: Any) -> Callable[[Any], dict[str, Any]]:
+        """A node that writes the same verdict whenever it runs.
+
+        Args:
+            **verdict: The state keys and what they become, for example ``grade="no"``.
+        """
+
+        def grade(state: Any) -> dict[str, Any]:
+            self.note()
+            return dict(verdict)
+
+        return grade
+
+    def model(self, **verdict: Any) -> ScriptedChatModel:
+        """A chat model that grades "no", whatever schema is asked for.
+
+        Asked for structured output it makes an object of the schema: False, "no" (or the choice that means it), 0,
+        nothing found. Offered tools it calls the first one, and never gives up. Else it writes "no". It works with
+        `loopwright.models.ask`, ``with_structured_output`` and ``bind_tools``.
+
+        Args:
+            **verdict: Fields of the schema whose "no" cannot be guessed, for example ``need_replan=True``.
+
+        Returns:
+            The model; asked for a choice none of which is known to mean "no", it raises a `ModelError` that lists them.
+        """
+        return _NoModel(self, verdict)
+
+    def note(self) -> int:
+        """Count a question, and return its number; for graders of your own."""
+        with self._lock:
+            self._asked += 1
+            return self._asked
+
+
+class _NoModel(ScriptedChatModel):
+    model_name: str = "always no"
+
+    _grader: AlwaysNo = PrivateAttr()
+    _verdict: dict[str, Any] = PrivateAttr()
+
+    def __init__(self, grader: AlwaysNo, verdict: dict[str, Any]) -> None:
+        super().__init__("no", repeat_last=True)
+        self._grader = grader
+        self._verdict = verdict
+
+    def _next(self, messages: list[BaseMessage], stop: list[str] | None, kwargs: dict[str, Any]) -> Reply:
+        plain = super()._next(messages, stop, kwargs)
+        number = self._grader.note()
+        if wanted := kwargs.get("response_format"):
+            return negative(wanted["json_schema"]["schema"], self._verdict)
+        if offered := kwargs.get("tools"):
+            tool = _chosen(offered, kwargs.get("tool_choice"))
+            args = negative(tool.get("parameters") or {}, self._verdict)
+            return AIMessage("", tool_calls=[ToolCall(name=tool["name"], args=args, id=f"no {number}")])
+        return self._verdict or plain
+
+
+def _chosen(offered: list[dict[str, Any]], choice: Any) -> dict[str, Any]:
+    """The tool that must be called, else the first one."""
+    named = choice["function"]["name"] if isinstance(choice, dict) else choice
+    tools = [tool["function"] for tool in offered]
+    return next((tool for tool in tools if tool["name"] == named), tools[0])

@@ -1,0 +1,313 @@
+"""Fallbacks answer from what is there, name the bound that was reached, and leave a history that providers accept."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from dataclasses import field as make_field
+from typing import Annotated, Any
+
+import agent
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
+
+from loopwright import Loop, bounded, fallbacks
+from loopwright.errors import GraphError
+from loopwright.testing import ScriptedChatModel, always
+
+
+def call(number: int, name: str = "search", **args: Any) -> dict[str, Any]:
+    return {"name": name, "args": args or {"query": "loops"}, "id": f"call {number}"}
+
+
+def stop(**changes: Any) -> dict[str, Any]:
+    return {"loop": "agent", "outcome": "exhausted", "limit": 5, "spent": 5, "reason": "no reason given", "step": 9,
+            **changes}  # fmt: skip
+
+
+OPEN = [
+    HumanMessage("earlier"),
+    AIMessage("an old answer"),
+    HumanMessage("What is a loop?"),
+    AIMessage("Let me look.", tool_calls=[call(1)]),
+    ToolMessage("nothing", tool_call_id="call 1"),
+    AIMessage("", tool_calls=[call(2), call(3, "read", page=4)]),
+    ToolMessage("nothing", tool_call_id="call 2"),
+]
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "words"),
+    [
+        (None, ""),
+        ({}, ""),
+        (stop(), "the limit of 5 passes was reached in loop 'agent'"),
+        (stop(limit=1, spent=1), "the limit of 1 pass was reached in loop 'agent'"),
+        (stop(limit=0, spent=0), "the limit of 0 passes was reached in loop 'agent'"),
+        (stop(loop="recursion_limit", limit=25, spent=25), "the limit of 25 supersteps was reached"),
+        (stop(outcome="stalled", spent=2), "no progress was made in loop 'agent' after 2 passes"),
+        (
+            stop(outcome="over_budget", resource="tokens", limit=1000.0, spent=1200.0),
+            "the budget of 1,000 tokens was spent (1,200 used)",
+        ),
+        (
+            stop(outcome="over_budget", resource="model_calls", limit=1, spent=1.0),
+            "the budget of 1 model call was spent (1 used)",
+        ),
+        (
+            stop(outcome="over_budget", resource="money", limit=0.5, spent=0.52),
+            "the budget of 0.5 of money was spent (0.52 used)",
+        ),
+        (
+            [stop(loop="a", limit=2), stop(loop="b", limit=3)],
+            "the limit of 2 passes was reached in loop 'a'; the limit of 3 passes was reached in loop 'b'",
+        ),
+    ],
+)
+def test_every_bound_has_its_words(stop_reason, words):
+    assert fallbacks.bound_reached(stop_reason) == words
+
+
+def test_only_calls_of_the_last_ai_message_without_an_answer_are_closed():
+    (closed,) = fallbacks.close_tool_calls(OPEN, stop())
+    assert closed.content == "not run: the limit of 5 passes was reached in loop 'agent'"
+    assert (closed.tool_call_id, closed.name, closed.status) == ("call 3", "read", "error")
+    assert fallbacks.close_tool_calls([*OPEN, closed], stop()) == []
+    assert fallbacks.close_tool_calls([HumanMessage("hello")]) == []
+
+
+# --- best effort ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ({"draft": "D", "final": "F", "messages": OPEN}, "F"),
+        ({"draft": "D", "final": "", "messages": OPEN}, "D"),
+        ({"draft": AIMessage("said")}, "said"),
+        ({"draft": ["one", "two"]}, '["one", "two"]'),
+        ({"messages": OPEN}, "Let me look."),
+    ],
+)
+def test_best_effort_takes_the_last_that_is_not_empty_and_says_so(state, text):
+    node = fallbacks.best_effort("draft", "final", to="answer")
+    answer = node.invoke({**state, "stop_reason": stop()})["answer"]
+    assert answer == (
+        f"{text}\n\n(The best answer so far, not a finished one: the limit of 5 passes was reached in loop 'agent'.)"
+    )
+
+
+def test_best_effort_without_anything_says_that_there_is_no_answer():
+    node = fallbacks.best_effort("draft")
+    update = node.invoke({"messages": [HumanMessage("old"), AIMessage("old answer"), HumanMessage("q")],
+                          "stop_reason": stop()})  # fmt: skip
+    assert [message.text for message in update["messages"]] == [
+        "There is no answer yet: the limit of 5 passes was reached in loop 'agent'."
+    ]
+
+
+def test_an_answer_without_a_bound_claims_none():
+    assert fallbacks.best_effort("draft", to="draft").invoke({"draft": "D"}) == {"draft": "D"}
+
+
+# --- say what is missing -------------------------------------------------------------------------------------------
+
+
+def test_it_says_what_was_asked_tried_not_run_and_missing():
+    update = fallbacks.say_what_is_missing().invoke({"messages": OPEN, "stop_reason": stop(reason="no page fits")})
+    closed, answer = update["messages"]
+    assert closed.tool_call_id == "call 3"
+    assert answer.text == (
+        "I stopped before I had an answer: the limit of 5 passes was reached in loop 'agent'.\n"
+        "Asked: What is a loop?\n"
+        "Tried: search(query='loops') 2 times; 5 passes of loop 'agent'.\n"
+        "Not run: read(page=4).\n"
+        "Not found out: no page fits"
+    )
+
+
+def test_a_state_without_messages_is_reported_from_its_keys():
+    node = fallbacks.say_what_is_missing(question="question", to="answer")
+    answer = node.invoke({"question": "Why? " * 200, "stop_reason": [stop(loop="a"), stop(loop="b", spent=1)]})
+    lines = answer["answer"].splitlines()
+    assert lines[1].startswith("Asked: Why? Why?")
+    assert lines[1].endswith("...")
+    assert len(lines[1]) == len("Asked: ") + 300
+    assert lines[2:] == [
+        "Tried: 5 passes of loop 'a'; 1 pass of loop 'b'.",
+        "Not found out: the answer to the question",
+    ]
+
+
+def test_many_different_calls_are_summed_up_and_a_budget_is_no_pass():
+    calls = [AIMessage("", tool_calls=[call(number, query=f"q{number}")]) for number in range(8)]
+    done = [
+        message for number, ai in enumerate(calls) for message in (ai, ToolMessage("", tool_call_id=f"call {number}"))
+    ]
+    over = stop(outcome="over_budget", resource="seconds", limit=9.0, spent=9.5)
+    text = fallbacks.say_what_is_missing().invoke({"messages": done, "stop_reason": over})["messages"][-1].text
+    assert "search(query='q4'); 3 other calls." in text
+    assert "pass" not in text
+
+
+def test_a_state_without_messages_needs_a_key_for_the_answer():
+    with pytest.raises(GraphError, match=r"the state has no 'messages'.*to='answer'"):
+        fallbacks.say_what_is_missing().invoke({"stop_reason": stop()})
+
+
+# --- answer without tools ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_the_model_is_asked_once_without_tools_and_with_every_call_closed(asynchronous):
+    model = ScriptedChatModel("A loop goes round.")
+    node = fallbacks.answer_without_tools(model.bind_tools([agent.search], tool_choice="any"))
+    state = {"messages": OPEN, "stop_reason": stop()}
+    update = await node.ainvoke(state) if asynchronous else node.invoke(state)
+    (asked,) = model.calls
+    assert asked.kwargs == {}
+    assert [message.type for message in asked.messages[-3:]] == ["tool", "tool", "human"]
+    assert asked.messages[-2].tool_call_id == "call 3"
+    assert asked.text == (
+        "No more tools can be used: the limit of 5 passes was reached in loop 'agent'. "
+        "Answer now from what is above, and say what could not be found out."
+    )
+    assert [(message.type, message.text) for message in update["messages"]] == [
+        ("tool", "not run: the limit of 5 passes was reached in loop 'agent'"), ("ai", "A loop goes round."),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (RuntimeError("no connection"), "RuntimeError: no connection"),
+        (AIMessage("", tool_calls=[call(9)]), "ValueError: its reply has no text"),
+    ],
+)
+async def test_a_failing_model_is_replaced_by_what_is_missing_and_said_so(reply, problem, asynchronous, caplog):
+    node = fallbacks.answer_without_tools(ScriptedChatModel(reply), question="question", to="answer")
+    state = {"question": "Why?", "stop_reason": stop()}
+    update = await node.ainvoke(state) if asynchronous else node.invoke(state)
+    assert update["answer"].splitlines() == [
+        "I stopped before I had an answer: the limit of 5 passes was reached in loop 'agent'.",
+        "Asked: Why?",
+        "Tried: 5 passes of loop 'agent'.",
+        "Not found out: the answer to the question",
+        f"The model gave no last answer: {problem}",
+    ]
+    assert problem in caplog.text
+
+
+def test_a_tool_call_beside_the_text_is_dropped_and_its_usage_kept():
+    model = ScriptedChatModel(AIMessage("half an answer", tool_calls=[call(9)]))
+    update = fallbacks.answer_without_tools(model).invoke({"messages": OPEN[:3], "stop_reason": stop()})
+    (answer,) = update["messages"]
+    assert answer.text == "half an answer"
+    assert answer.tool_calls == []
+    assert answer.usage_metadata is not None
+
+
+def test_the_question_of_a_state_without_messages_is_asked():
+    model = ScriptedChatModel("Because.")
+    node = fallbacks.answer_without_tools(model, question="question", to="answer", instruction="Finish ({bound}).")
+    assert node.invoke({"question": "Why?"}) == {"answer": "Because."}
+    assert [message.text for message in model.calls[0].messages] == ["Why?", "Finish (this is the last step)."]
+
+
+# --- in graphs -----------------------------------------------------------------------------------------------------
+
+
+class Typed(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+    answer: str
+
+
+class Model(BaseModel):
+    messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
+    answer: str = ""
+
+
+@dataclass
+class Data:
+    messages: Annotated[list[AnyMessage], add_messages] = make_field(default_factory=list)
+    answer: str = ""
+
+
+def runaway(schema: Any) -> StateGraph[Any]:
+    builder = StateGraph(schema)
+    builder.add_node("work", lambda state: {"messages": [AIMessage("working")]})
+    builder.add_edge(START, "work")
+    builder.add_conditional_edges("work", lambda state: "work", ["work", END])
+    return builder
+
+
+ASK = {"messages": [("user", "Well?")]}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("schema", [Typed, MessagesState, Model, Data])
+async def test_every_kind_of_state_shows_the_fallback_its_stop_reason(schema, compiled):
+    builder = runaway(schema)
+    app = bounded(builder.compile() if compiled else builder, limit=2, fallback=fallbacks.best_effort())
+    for final in (app.invoke(ASK), await app.ainvoke(ASK)):
+        assert final["messages"][-1].text == (
+            "working\n\n(The best answer so far, not a finished one: the limit of 2 passes was reached in loop 'work'.)"
+        )
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("schema", [Typed, MessagesState, Model, Data])
+async def test_a_loop_names_the_fallback_as_a_node(schema, compiled):
+    model = always("an answer")
+    builder = runaway(schema)
+    builder.add_node("finish", fallbacks.answer_without_tools(model))
+    builder.add_edge("finish", END)
+    loop = Loop(name="again", target="work", sources=("work",), limit=1, exhausted="finish")
+    app = bounded(builder.compile() if compiled else builder, [loop])
+    for final in (app.invoke(ASK), await app.ainvoke(ASK)):
+        assert final["messages"][-1].text == "an answer"
+    assert [sent.text.split(".")[0] for sent in model.calls] == [
+        "No more tools can be used: the limit of 1 pass was reached in loop 'again'"
+    ] * 2
+
+
+def test_the_answer_goes_to_a_key():
+    app = bounded(runaway(Typed), limit=1, fallback=fallbacks.say_what_is_missing(to="answer"))
+    final = app.invoke(ASK)
+    assert final["answer"].startswith("I stopped before I had an answer: the limit of 1 pass was reached")
+    assert [message.text for message in final["messages"]] == ["Well?", "working", "working"]
+
+
+def test_two_loops_that_stop_together_are_both_named():
+    class Log(TypedDict, total=False):
+        log: Annotated[list[str], operator.add]
+        answer: str
+
+    builder = StateGraph(Log)
+    for name in ("left", "right"):
+        builder.add_node(name, lambda state: {"log": ["x"]})
+        builder.add_edge(START, name)
+        builder.add_edge(name, name)
+    builder.add_node("finish", fallbacks.best_effort("answer", to="answer"))
+    loops = [Loop(name=name, target=name, sources=(name,), limit=1, exhausted="finish") for name in ("left", "right")]
+    final = bounded(builder, loops).invoke({"log": []})
+    assert final["answer"].count("the limit of 1 pass was reached") == 2
+
+
+def test_the_example_agent_says_what_it_could_not_find():
+    safe = bounded(agent.app, limit=5, fallback=fallbacks.say_what_is_missing())
+    final = safe.invoke({"messages": [("user", "What is Loopwright?")]})
+    assert final["messages"][-1].text == (
+        "I stopped before I had an answer: the limit of 5 passes was reached in loop 'agent'.\n"
+        "Asked: What is Loopwright?\n"
+        "Tried: search(query='Loopwright') 6 times; 5 passes of loop 'agent'.\n"
+        "Not found out: the answer to the question"
+    )

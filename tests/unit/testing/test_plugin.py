@@ -1,0 +1,121 @@
+"""What a user sees who runs pytest with the plug-in."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+GRAPH = """
+from langgraph.graph import START, END, MessagesState, StateGraph
+from loopwright import bounded
+
+builder = StateGraph(MessagesState)
+builder.add_node("agent", lambda state: {})
+builder.add_node("tools", lambda state: {})
+builder.add_edge(START, "agent")
+builder.add_conditional_edges("agent", lambda state: "tools", ["tools", END])
+builder.add_edge("tools", "agent")
+app = builder.compile(name="my agent")
+safe = bounded(app, limit=2)
+"""
+
+
+@pytest.fixture
+def user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A user's own folder; the plug-in is loaded by name, whether or not it is installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    pytester.makepyfile(my_graph=GRAPH)
+    pytester.syspathinsert()
+    return pytester
+
+
+def run(user: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return user.runpytest_inprocess("-p", "loopwright.testing.plugin", *options)
+
+
+def test_an_unbounded_graph_fails_with_the_fix_and_no_traceback_of_ours(user):
+    user.makepyfile("""
+        from my_graph import app
+
+        def test_it_stops(assert_bounded):
+            assert_bounded(app)
+    """)
+    result = run(user)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([
+        ">*assert_bounded(app)",
+        "E *AssertionError: my agent can run away: nothing bounds 1 cycle",
+        "E * agent -> tools -> agent",
+        "E * These would bound it:",
+        "E * Loop(name='agent', target='agent', sources=('tools',), limit=5),",
+    ], consecutive=True)  # fmt: skip
+    assert "raise AssertionError" not in result.stdout.str()
+
+
+def test_a_bounded_graph_passes_and_its_certificate_is_at_hand(user):
+    user.makepyfile("""
+        from my_graph import safe
+
+        def test_it_stops(assert_bounded):
+            assert assert_bounded(safe, max_supersteps=20).max_runs_by_node["agent"] == 3
+    """)
+    run(user).assert_outcomes(passed=1)
+
+
+def test_a_scripted_model_is_at_hand(user):
+    user.makepyfile("""
+        def test_it_replies(scripted_model):
+            assert scripted_model("yes").invoke("?").text == "yes"
+    """)
+    run(user).assert_outcomes(passed=1)
+
+
+MODELS = """
+    from loopwright.models import model_requests_allowed
+
+    def test_plain():
+        assert {plain} == model_requests_allowed()
+
+    def test_blocked(no_model_requests):
+        assert not model_requests_allowed()
+
+    class TestMethods:
+        def test_method(self):
+            assert {plain} == model_requests_allowed()
+"""
+
+
+@pytest.mark.parametrize("blocked", [True, False])
+def test_models_are_blocked_by_the_fixture_or_everywhere(user, blocked):
+    from loopwright.models import allow_model_requests
+
+    if blocked:
+        user.makeini("[pytest]\nloopwright_block_models = true")
+    user.makepyfile(MODELS.format(plain=not blocked))
+    with allow_model_requests(True):  # as it is for a user, whose tests are not within ours
+        run(user).assert_outcomes(passed=3)
+
+
+def test_graphs_can_be_checked_from_the_command_line(user):
+    user.makepyfile("def test_nothing(): pass")
+    checks = [f"--loopwright-check={target}" for target in ("my_graph:app", "my_graph:safe", "my_graph:lost")]
+    result = run(user, *checks)
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines([
+        "*bounded: my_graph:app*",
+        "my agent can run away: nothing bounds 1 cycle",
+        "*bounded: my_graph:lost*",
+        "--loopwright-check my_graph:lost: no such graph (*has no attribute 'lost'*); give MODULE:GRAPH",
+    ])  # fmt: skip
+
+
+def test_a_test_run_that_does_not_use_it_imports_neither_langgraph_nor_langchain(user):
+    user.makepyfile("""
+        import sys
+
+        def test_nothing_heavy():
+            assert not {"langgraph", "langchain_core", "pydantic"} & {name.partition(".")[0] for name in sys.modules}
+    """)
+    user.runpytest_subprocess("-p", "loopwright.testing.plugin").assert_outcomes(passed=1)
