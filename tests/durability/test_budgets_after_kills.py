@@ -1,0 +1,94 @@
+"""A killed run has what was left of its budget, and not a new one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from crashing import CrashingRun, Kill, account
+from crashing_graphs import CALLS
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from loopwright.engine import bounded
+from loopwright.engine.budgets import Budget
+from loopwright.testing import ScriptedChatModel
+
+Start = Callable[..., CrashingRun]
+SAVERS = ["sqlite", "json"]
+
+
+def calls(run: CrashingRun) -> Counter[str]:
+    """How many model calls all processes together sent, by node."""
+    return Counter(line["node"] for line in run.log if line["what"] == "call")
+
+
+@pytest.mark.parametrize("graph", ["spender", "spender_inside"])
+def test_a_run_that_nobody_kills_keeps_to_its_budget_and_answers(start: Start, graph: str) -> None:
+    run = start(graph=graph).finish()
+    assert sum(calls(run).values()) <= CALLS
+    assert calls(run)["answer"] == 1
+    assert run.result["state"]["stop_reason"]["loop"] == "run"
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+@pytest.mark.parametrize("what", ["begin", "call", "end", "saved writes", "saved checkpoint"])
+def test_a_run_killed_again_and_again_sends_no_more_than_its_budget(start: Start, saver: str, what: str) -> None:
+    """Each process writes at most three such lines, until eight of them were killed. A call is noted before it is sent."""
+    run = start(saver=saver, graph="spender")
+    kill: Kill = {"what": what, "nth": 3}
+    while run.killed < 8 and not run.attempt(kill):
+        pass
+    if not run.result:
+        run.finish()
+    found, sent = account(run.log), sum(calls(run).values())
+    assert run.killed >= 2
+    assert found.wrong == ()
+    assert sent <= CALLS
+    assert run.result["spent"]["model_calls"] <= CALLS
+
+
+def test_a_run_killed_while_it_saves_what_belongs_to_no_node_still_takes_its_fallback(start: Start) -> None:
+    """The input, the gates' jumps, and at the end that the budget is spent; whichever it is, the run answers."""
+    for nth in range(1, 7):
+        run = start(saver="json", graph="spender").finish([{"what": "saved writes", "node": None, "nth": nth}])
+        assert calls(run)["answer"] == 1, nth
+
+
+@pytest.mark.parametrize("inside_bounded", [False, True], ids=["plain", "bounded"])
+def test_calls_of_finished_nodes_inside_a_subgraph_are_not_forgotten(start: Start, inside_bounded: bool) -> None:
+    """Every process is killed before its next call, so that none is in flight."""
+    run = start(graph="spender_inside", options={"inside_bounded": inside_bounded})
+    run.finish([{"what": "begin", "node": node} for node in ("three", "two")] * 6)
+    assert "error" not in run.result
+    assert account(run.log).calls_lost == 0
+    assert sum(calls(run).values()) <= CALLS
+
+
+class State(TypedDict, total=False):
+    answers: list[str]
+
+
+def test_an_interrupt_s_answer_does_not_forget_the_calls_before_it() -> None:
+    model = ScriptedChatModel("no", repeat_last=True)
+
+    def work(_state: State) -> dict[str, Any]:
+        answers: list[str] = []
+        for _ in range(5):
+            model.invoke("?")
+            answers.append(interrupt("well?"))
+        return {"answers": answers}
+
+    made = StateGraph(State)
+    made.add_node("work", work)
+    made.add_edge(START, "work")
+    app = bounded(made, budget=Budget(model_calls=4), checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    state = app.invoke({}, config)
+    while "__interrupt__" in state:
+        state = app.invoke(Command(resume="yes"), config)
+    assert len(model.calls) <= 4

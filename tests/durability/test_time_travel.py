@@ -1,0 +1,263 @@
+"""Forks, replays, interrupts and new inputs: every branch keeps its own books."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from crashing_graphs import three_loops
+from crashing_record import Record
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+from loopwright.engine import BoundedGraph, Loop, bounded, resume, run
+from loopwright.engine.books import LEDGER
+from loopwright.engine.checkpoints import open_checkpointer
+
+THREAD: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    trace: Annotated[list[str], operator.add]
+
+
+@pytest.fixture(params=["memory", "sqlite", "json"])
+def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckpointSaver[str]]:
+    spec = {"memory": "memory", "sqlite": f"sqlite:{tmp_path}/runs.db", "json": f"json:{tmp_path}/runs"}
+    with open_checkpointer(spec[request.param]) as opened:
+        yield opened
+
+
+def note(name: str) -> Any:
+    return lambda _state: {"trace": [name]}
+
+
+def one_loop(saver: BaseCheckpointSaver[str] | None, work: Any = None, limit: int = 3, **options: Any) -> BoundedGraph:
+    """``work -> check -> work``, for ever; then ``answer``."""
+    made = StateGraph(State)
+    made.add_node("work", work or note("work"))
+    made.add_node("check", note("check"))
+    made.add_node("answer", note("answer"))
+    made.add_edge(START, "work")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: "work", ["work", "answer"])
+    made.add_edge("answer", END)
+    loop = Loop(name="again", target="work", sources=("check",), limit=limit, exhausted="answer")
+    return bounded(made, [loop], checkpointer=saver, **options)
+
+
+def books(saver: BaseCheckpointSaver[str]) -> dict[str, Any]:
+    """The ledger of each checkpoint."""
+    return {
+        saved.checkpoint["id"]: saved.checkpoint["channel_values"].get(LEDGER)
+        for saved in saver.list(THREAD)
+    }  # fmt: skip
+
+
+def spent(saver: BaseCheckpointSaver[str], config: Any = THREAD) -> dict[str, int]:
+    saved = saver.get_tuple(config)
+    assert saved
+    ledger = saved.checkpoint["channel_values"].get(LEDGER) or {}
+    return {name: spend["spent"] for name, spend in ledger.items() if name}  # the empty name begins a run
+
+
+def at(app: BoundedGraph, following: str, works: int) -> Any:
+    """The checkpoint before a node, after so many runs of ``work``."""
+    return next(
+        state
+        for state in app.get_state_history(THREAD)
+        if state.next == (following,) and state.values["trace"].count("work") == works
+    )
+
+
+@pytest.mark.parametrize(
+    ("following", "works", "spent_then"),
+    [("check", 1, 0), ("loop.again", 1, 0), ("work", 1, 1), ("loop.again", 3, 2), ("work", 3, 3), ("answer", 4, 3)],
+    ids=["before any", "before a grant", "after a grant", "before the last grant", "after it", "after the refusal"],
+)
+@pytest.mark.parametrize("how", ["fork", "replay"])
+def test_a_branch_counts_from_what_was_spent_at_its_checkpoint(
+    saver: BaseCheckpointSaver[str], following: str, works: int, spent_then: int, how: str
+) -> None:
+    app = one_loop(saver)
+    original = run(app, {"trace": []}, thread_id="t").state
+    before = books(saver)
+    place = at(app, following, works)
+    assert spent(saver, place.config).get("again", 0) == spent_then
+    config = app.update_state(place.config, {"trace": ["forked"]}) if how == "fork" else place.config
+    final = app.invoke(None, config)
+    assert final["trace"].count("forked") == (how == "fork")
+    assert final["trace"].count("work") == 4
+    assert final["stop_reason"]["spent"] == 3
+    assert spent(saver) == {"again": 3}
+    after = books(saver)
+    assert {key: after[key] for key in before} == before
+    assert original["trace"].count("work") == 4
+
+
+def test_two_branches_of_one_checkpoint_do_not_share_their_passes(saver: BaseCheckpointSaver[str]) -> None:
+    app = one_loop(saver)
+    run(app, {"trace": []}, thread_id="t")
+    place = at(app, "loop.again", 2)
+    for name in ("first", "second"):
+        final = app.invoke(None, app.update_state(place.config, {"trace": [name]}))
+        assert final["trace"].count("work") == 4
+        assert [kind for kind in final["trace"] if kind in ("first", "second")] == [name]
+
+
+def test_a_fork_of_a_fork_goes_on_counting(saver: BaseCheckpointSaver[str]) -> None:
+    app = one_loop(saver)
+    run(app, {"trace": []}, thread_id="t")
+    first = app.update_state(at(app, "loop.again", 1).config, {"trace": ["first"]})
+    app.invoke(None, first, interrupt_before=["check"])
+    second = app.update_state(THREAD, {"trace": ["second"]})
+    final = app.invoke(None, second)
+    assert (final["trace"].count("work"), final["trace"].count("first"), final["trace"].count("second")) == (4, 1, 1)
+
+
+def every_branch(saver: BaseCheckpointSaver[str], folder: Path, pick: slice) -> None:
+    record = Record(str(folder / "log"), 0)
+    app = three_loops(record, checkpointer=saver)
+    original = run(app, {"trace": []}, thread_id="t").state
+    before, counts, ledger = books(saver), sorted(original["trace"]), spent(saver)
+    places = [state for state in app.get_state_history(THREAD) if state.next not in ((), ("__start__",))]
+    assert len(places) == 40
+    for place in places[pick]:
+        # Two branches came together before the join: LangGraph wants to know in whose name the update is.
+        fork = app.update_state(place.config, {"tried": 1}, "right" if place.next == ("join",) else None)
+        for config in (place.config, fork):
+            final = app.invoke(None, config)
+            assert sorted(final["trace"]) == counts, place.next
+            assert spent(saver) == ledger
+            assert final["past"] == original["past"] and final["rounds"] == original["rounds"]
+    after = books(saver)
+    assert {key: after[key] for key in before} == before
+
+
+def test_branches_of_the_three_loops_end_with_the_same_books(saver: BaseCheckpointSaver[str], tmp_path: Path) -> None:
+    every_branch(saver, tmp_path, slice(3, None, 6))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_branches_of_every_checkpoint_of_the_three_loops_end_with_the_same_books(
+    saver: BaseCheckpointSaver[str], tmp_path: Path
+) -> None:
+    every_branch(saver, tmp_path, slice(None))
+
+
+# Subgraphs
+
+
+def outer(saver: BaseCheckpointSaver[str], ran: list[str]) -> BoundedGraph:
+    """``inside -> judge -> inside``, where ``inside`` is ``work -> check -> work`` and waits at its second ``check``."""
+
+    def noted(name: str) -> Any:
+        def node(_state: State) -> dict[str, Any]:
+            if name == "check" and ran.count("work") == 2:
+                interrupt("go on?")
+            ran.append(name)
+            return {}
+
+        return node
+
+    made, around = StateGraph(State), StateGraph(State)
+    for name in ("work", "check"):
+        made.add_node(name, noted(name))
+    made.add_edge(START, "work")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: "work", ["work", END])
+    around.add_node("inside", bounded(made, [Loop(name="within", target="work", sources=("check",), limit=2)]))
+    around.add_node("judge", noted("judge"))
+    around.add_edge(START, "inside")
+    around.add_edge("inside", "judge")
+    around.add_conditional_edges("judge", lambda _: "inside", ["inside", END])
+    return bounded(around, [Loop(name="around", target="inside", sources=("judge",), limit=1)], checkpointer=saver)
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
+    saver: BaseCheckpointSaver[str], forked: bool
+) -> None:
+    ran: list[str] = []
+    assert "__interrupt__" in outer(saver, ran).invoke({"trace": []}, THREAD)
+    app = outer(saver, ran)
+    inner: Any = app.get_state(THREAD, subgraphs=True).tasks[0].state
+    assert inner.next == ("check",)
+    if forked:
+        config = app.update_state(inner.config, {"trace": ["forked"]})
+        state = app.invoke(Command(resume="yes"), config)
+    else:
+        state = app.invoke(Command(resume="yes"), THREAD)
+    assert "__interrupt__" not in state
+    inside = ["work", "check"] * 3
+    assert ran == [*inside, "judge", *inside, "judge"]
+    assert spent(saver) == {"around": 1}
+
+
+# Interrupts, new inputs, changed limits
+
+
+def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(
+    saver: BaseCheckpointSaver[str],
+) -> None:
+    def work(_state: State) -> dict[str, Any]:
+        return {"trace": ["work", str(interrupt("well?"))]}
+
+    state = one_loop(saver, work, limit=2).invoke({"trace": []}, THREAD)
+    for answer in ("a", "b", "c"):
+        assert "__interrupt__" in state
+        state = one_loop(saver, work, limit=2).invoke(Command(resume=answer), THREAD)
+    assert "__interrupt__" not in state
+    assert state["trace"] == ["work", "a", "check", "work", "b", "check", "work", "c", "check", "answer"]
+    assert state["stop_reason"]["spent"] == 2
+    state = one_loop(saver, limit=2).invoke({"trace": ["turn two"]}, THREAD)
+    assert state["trace"][10:] == ["turn two", "work", "check", "work", "check", "work", "check", "answer"]
+
+
+def test_a_new_input_after_a_fork_starts_new_books(saver: BaseCheckpointSaver[str]) -> None:
+    app = one_loop(saver, limit=1)
+    run(app, {"trace": []}, thread_id="t")
+    app.update_state(at(app, "loop.again", 1).config, {"trace": ["forked"]})
+    final = run(app, {"trace": ["turn two"]}, thread_id="t").state
+    turn = final["trace"][final["trace"].index("turn two") :]
+    assert turn.count("work") == 2
+
+
+def under_way(saver: BaseCheckpointSaver[str], declared: int) -> dict[str, Any]:
+    """A run with a limit of 3 that stops after its first pass, and goes on with another limit."""
+    one_loop(saver, limit=3).invoke({"trace": []}, THREAD, interrupt_after=["loop.again"])
+    return resume(one_loop(saver, limit=declared), thread_id="t").state
+
+
+def test_a_raised_limit_counts_from_the_next_input_on(saver: BaseCheckpointSaver[str]) -> None:
+    final = under_way(saver, 5)
+    assert final["trace"].count("work") == 4
+    assert (final["stop_reason"]["limit"], final["stop_reason"]["spent"]) == (3, 3)
+    final = run(one_loop(saver, limit=5), {"trace": ["turn two"]}, thread_id="t").state
+    assert final["stop_reason"]["limit"] == 5
+    assert final["trace"][final["trace"].index("turn two") :].count("work") == 6
+
+
+@pytest.mark.parametrize("declared", [0, 1])
+def test_a_lowered_limit_still_leads_to_the_fallback(saver: BaseCheckpointSaver[str], declared: int) -> None:
+    final = under_way(saver, declared)
+    assert final["trace"][-1] == "answer"
+    assert final["stop_reason"]["loop"] == "again"
+
+
+def test_a_limit_from_the_state_is_frozen_for_a_fork_too(saver: BaseCheckpointSaver[str], tmp_path: Path) -> None:
+    app = three_loops(Record(str(tmp_path / "log"), 0), checkpointer=saver)
+    run(app, {"trace": []}, thread_id="t")
+    place = next(
+        state for state in app.get_state_history(THREAD)
+        if state.next == ("step",) and state.values["trace"].count("plan") == 2
+    )  # fmt: skip
+    final = app.invoke(None, app.update_state(place.config, {"patience": 4}))
+    assert final["trace"].count("plan") == 3
+    assert spent(saver)["outer"] == 2
