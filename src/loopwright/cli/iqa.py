@@ -36,6 +36,7 @@ def assess(
         str | None, typer.Option(help="Names the run's checkpoint; see pipeline.checkpoint.enable.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the sample's checkpoint.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Resume also if another version's graph began it.")] = False,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.", readable=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole final state as one JSON object.")] = False,
 ) -> None:
@@ -47,7 +48,7 @@ def assess(
     services = Services.of(IQAConfig.load(config))
     result = trace_pipeline(
         query, image, reference_path=reference, max_replan_iterations=max_replan, services=services,
-        sample_id=sample_id, resume=resume, region=_box(region),
+        sample_id=sample_id, resume=resume, force=force, region=_box(region),
     )  # fmt: skip
     if as_json:
         print(json.dumps(_plain(result.state), indent=2, ensure_ascii=False))

@@ -23,6 +23,7 @@ from loopwright.engine import run as engine_run
 from loopwright.engine import stream as engine_stream
 from loopwright.engine.checkpoints import open_checkpointer, state_types
 from loopwright.engine.diagram import mermaid, save_mermaid
+from loopwright.engine.fingerprint import FORCE
 from loopwright.errors import CheckpointError, InputError, unknown_name_message
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
@@ -49,6 +50,8 @@ class PipelineOptions(TypedDict, total=False):
     """Names the run's checkpoint; by default a hash of input and configuration."""
     resume: bool
     """Go on from the sample's last checkpoint; finished stages do not run again."""
+    force: bool
+    """Resume also if a graph of another structure began the run."""
     region: Box | None
     """Left, top, width, height in pixels, if only a part is asked about."""
     services: Services | None
@@ -64,6 +67,7 @@ def run_pipeline(
     sample_id: str | None = None,
     resume: bool = False,
     *,
+    force: bool = False,
     region: Box | None = None,
     services: Services | None = None,
 ) -> AgenticIQAState:
@@ -77,6 +81,7 @@ def run_pipeline(
         config: The configuration; by default the embedded one, without a model.
         sample_id: Names the run's checkpoint; by default a hash of input and configuration.
         resume: Go on from the sample's last checkpoint; finished stages do not run again. Without one, start anew.
+        force: Resume also if a graph of another structure began the run, for example another version of the package.
         region: Left, top, width, height in pixels, if only a part is asked about.
         services: The models; by default those of the configuration.
 
@@ -86,11 +91,11 @@ def run_pipeline(
     Raises:
         InputError: If the number of replans or the region is none.
         NodeFailed: If a stage failed for good, unless errors are graceful; its cause is the original error.
-        CheckpointError: If the checkpoint belongs to another input.
+        CheckpointError: If the checkpoint belongs to another input or, unless forced, to another graph.
     """
     result = trace_pipeline(
         query, image_path, reference_path=reference_path, max_replan_iterations=max_replan_iterations, config=config,
-        sample_id=sample_id, resume=resume, region=region, services=services,
+        sample_id=sample_id, resume=resume, force=force, region=region, services=services,
     )  # fmt: skip
     return cast("AgenticIQAState", result.state)
 
@@ -150,6 +155,7 @@ class _Session:
         self._services = services
         self._config = options.get("config") or services.config
         self._resume = options.get("resume", False)
+        self._force = options.get("force", False)
         self._given = _initial_state(self._config, query, image_path, options)
         self._given["sample_id"] = options.get("sample_id") or sample_id_of(self._given, self._config, self._content)
         self._exits = ExitStack()
@@ -170,8 +176,8 @@ class _Session:
         self.graph = build_graph(self._config, services=self._services, checkpointer=saver)
         if saver:
             # The image's content is kept beside the state, so that a resume notices another file under the same name.
-            metadata = {CONTENT: self._content}
-            self.options = {"thread_id": self._choose_thread(saver), "config": {"metadata": metadata}}
+            here = {"metadata": {CONTENT: self._content}, "configurable": {FORCE: True} if self._force else {}}
+            self.options = {"thread_id": self._choose_thread(saver), "config": here}
         return self
 
     def __exit__(self, *problem: Any) -> None:
