@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterable, Iterator, Mapping
 
 
 def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
@@ -17,8 +16,9 @@ def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...
     """
     order = {node: place for place, node in enumerate(follow)}
     found: dict[tuple[str, ...], None] = {}
-    for component in _cyclic_components(follow):
-        nodes = sorted(component, key=order.__getitem__)
+    components = [sorted(component, key=order.__getitem__) for component in _cyclic_components(follow)]
+    for nodes in sorted(components, key=lambda nodes: order[nodes[0]]):
+        component = {*nodes}
         inside = {node: sorted(component & set(follow[node]), key=order.__getitem__) for node in nodes}
         for source in nodes:
             for target in inside[source]:
@@ -29,35 +29,51 @@ def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...
 
 
 def _cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
-    """Sets of nodes that can all reach each other, by peeling off what lies on no cycle and then splitting by reach."""
-    before: dict[str, set[str]] = {node: set() for node in follow}
-    for node, targets in follow.items():
-        for target in targets:
-            before[target].add(node)
-    try:
-        TopologicalSorter(before).prepare()
-    except CycleError:
-        pass
-    else:
-        return []
+    """Sets of nodes that can all reach each other, by Tarjan's algorithm (SIAM J. Comput. 1, 1972), in linear time."""
     components: list[set[str]] = []
-    left = set(follow)
-    while left:
-        start = next(node for node in follow if node in left)
-        component = _reach(follow, start, left) & _reach(before, start, left)
-        if len(component) > 1 or start in follow[start]:
-            components.append(component)
-        left -= component
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    waiting: dict[str, None] = {}
+    for root in follow:
+        walk: list[tuple[str, Iterator[str]]] = (
+            [] if root in number else [_entered(follow, root, number, lowest, waiting)]
+        )
+        while walk:
+            node, targets = walk[-1]
+            for target in targets:
+                if target not in number:
+                    walk.append(_entered(follow, target, number, lowest, waiting))
+                    break
+                if target in waiting:
+                    lowest[node] = min(lowest[node], number[target])
+            else:
+                walk.pop()
+                if walk:
+                    lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[node])
+                if lowest[node] == number[node]:
+                    component = _taken(waiting, node)
+                    if len(component) > 1 or node in follow[node]:
+                        components.append(component)
     return components
 
 
-def _reach(follow: Mapping[str, Iterable[str]], start: str, within: set[str]) -> set[str]:
-    reached, queue = {start}, [start]
-    while queue:
-        fresh = (set(follow[queue.pop()]) & within) - reached
-        reached |= fresh
-        queue += fresh
-    return reached
+def _entered(
+    follow: Mapping[str, Iterable[str]],
+    node: str,
+    number: dict[str, int],
+    lowest: dict[str, int],
+    waiting: dict[str, None],
+) -> tuple[str, Iterator[str]]:
+    number[node] = lowest[node] = len(number)
+    waiting[node] = None
+    return node, iter(follow[node])
+
+
+def _taken(waiting: dict[str, None], until: str) -> set[str]:
+    component: set[str] = set()
+    while until not in component:
+        component.add(waiting.popitem()[0])
+    return component
 
 
 def _shortest_path(follow: Mapping[str, Iterable[str]], start: str, goal: str) -> tuple[str, ...]:

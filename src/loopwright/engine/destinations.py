@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache, partial
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
 
-from loopwright.engine.rerouting import unwrapped
+from loopwright.engine.rerouting import names_in, unwrapped
 from loopwright.engine.source_hints import (
     COMMAND,
     FUNCTIONS,
@@ -103,10 +103,23 @@ def _read_router(function: Any) -> frozenset[str] | None:
 
 def _read_node(function: Any) -> frozenset[str] | None:
     inner = inspect.unwrap(function)
+    if not _knows_commands(inner):
+        return frozenset()
     source = _source(inner)
     words = command_words(source.node, source.value) if source else frozenset[str]()
     # What a decorator hands on, nobody knows; where no Command is in sight at all, none is assumed.
     return words if inner is function or not words else None
+
+
+def _knows_commands(function: Any) -> bool:
+    """Whether a function's code mentions a ``Command`` or a ``Send`` at all; most need not be read any further."""
+    plain = getattr(function, "__func__", function)
+    if not isinstance(plain, FunctionType):
+        return True
+    names = names_in(plain.__code__)
+    values = [plain.__globals__.get(name) for name in names]
+    values += [cell.cell_contents for cell in plain.__closure__ or () if is_filled(cell)]
+    return not names.isdisjoint({"Command", "Send"}) or any(value is Command or value is Send for value in values)
 
 
 # Functions and their source

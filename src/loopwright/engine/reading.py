@@ -58,11 +58,12 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
         for node, spec in builder.nodes.items()
         if node == DISPATCHER or isinstance(spec.runnable, Asker) or spec.is_error_handler
     }
+    told: dict[str, None] = {}
     edges = {
         Edge(edge.source, edge.target, "request", edge.label)
         if edge.target in gates and edge.source not in gates
         else edge
-        for edge in _edges(builder)
+        for edge in _edges(builder, told)
         if edge.source not in gates
     }
     for loop in loops:
@@ -76,6 +77,7 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
             sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
         ),
         loops=tuple(edge for loop in loops for edge in _loop_edges(loop)),
+        read_from_source=tuple(told),
         hidden=frozenset(hidden),
     )
 
@@ -89,7 +91,8 @@ def _loop_edges(loop: Loop) -> Iterator[LoopEdge]:
         yield LoopEdge(loop.name, loop.gate, loop.target, (source,), loop.limit_text, (route, *loop.own_routes))
 
 
-def _edges(builder: Builder) -> Iterator[Edge]:
+def _edges(builder: Builder, told: dict[str, None]) -> Iterator[Edge]:
+    """Every edge; the nodes whose source tells where they go are added to `told`."""
     for source, target in builder.edges:
         yield Edge(source, target, "static")
     for sources, target in builder.waiting_edges:
@@ -99,11 +102,11 @@ def _edges(builder: Builder) -> Iterator[Edge]:
     anywhere = (*written, END)
     for source, branches in builder.branches.items():
         for branch in branches.values():
-            yield from _routes(source, branch, anywhere)
-    yield from _jumps(builder, anywhere)
+            yield from _routes(source, branch, anywhere, told)
+    yield from _jumps(builder, anywhere, told)
 
 
-def _routes(source: str, branch: Any, anywhere: tuple[str, ...]) -> Iterator[Edge]:
+def _routes(source: str, branch: Any, anywhere: tuple[str, ...], told: dict[str, None]) -> Iterator[Edge]:
     ends: dict[Any, str] | None = branch.ends
     # A path map of every node may be one that binding made, for a router that had none.
     open_map = ends is None or (isinstance(branch.path, WithoutSends) and set(anywhere) <= set(ends))
@@ -111,13 +114,15 @@ def _routes(source: str, branch: Any, anywhere: tuple[str, ...]) -> Iterator[Edg
     if ends is None and words is None:
         yield from (Edge(source, target, "assumed") for target in anywhere)
         return
+    if words is not None:
+        told[source] = None
     for label, target in (ends or {node: node for node in anywhere}).items():
         # A way that leads into a gate was declared by a loop, and stays.
         if words is None or label in words or label != target:
             yield Edge(source, str(target), "conditional", None if label == target else str(label))
 
 
-def _jumps(builder: Builder, anywhere: tuple[str, ...]) -> Iterator[Edge]:
+def _jumps(builder: Builder, anywhere: tuple[str, ...], told: dict[str, None]) -> Iterator[Edge]:
     handled: dict[str, list[str]] = {}
     for node, spec in builder.nodes.items():
         if spec.error_handler_node:
@@ -135,22 +140,10 @@ def _jumps(builder: Builder, anywhere: tuple[str, ...]) -> Iterator[Edge]:
         words = None if any(map(jumps_out, called.get(node, ()))) else command_destinations(spec.runnable)
         if words is not None and not words:
             continue
+        if words:
+            told[node] = None
         targets = anywhere if words is None else [target for target in anywhere if target in words]
         yield from (Edge(*way, "assumed" if words is None else kind) for way in product(sources, targets))
-
-
-def read_from_source(builder: Builder) -> list[str]:
-    """The nodes whose routers or Commands declare no destinations, and whose source tells them."""
-    routed = [
-        source
-        for source, branches in builder.branches.items()
-        if any(branch.ends is None and router_words(branch.path) is not None for branch in branches.values())
-    ]
-    return [*dict.fromkeys(routed + [node for node, spec in builder.nodes.items() if _tells(spec)])]
-
-
-def _tells(spec: Any) -> bool:
-    return not spec.ends and bool(command_destinations(spec.runnable))
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:

@@ -37,7 +37,7 @@ def may_send(path: Any) -> bool:
 def _mentions_send(function: Any, seen: set[int]) -> bool:
     seen.add(id(function))
     plain = inspect.unwrap(getattr(function, "__func__", function))
-    if not isinstance(plain, FunctionType) or "Send" in (names := _names_in(plain.__code__)):
+    if not isinstance(plain, FunctionType) or "Send" in (names := names_in(plain.__code__)):
         return True
     used: list[Any] = [plain.__globals__.get(name) for name in names]
     with suppress(ValueError):  # a cell that is still empty
@@ -49,9 +49,9 @@ def _mentions_send(function: Any, seen: set[int]) -> bool:
     )
 
 
-def _names_in(code: CodeType) -> set[str]:
+def names_in(code: CodeType) -> set[str]:
     """The names that a function's code uses, those of functions inside it too."""
-    inside = [_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    inside = [names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return {*code.co_names}.union(*inside)
 
 

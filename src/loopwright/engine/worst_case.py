@@ -13,7 +13,7 @@ from loopwright.engine.counting import Counted
 from loopwright.engine.fan_out import FanOut, read_fan_out
 from loopwright.engine.gate import DISPATCHER, Asker, Dispatcher, Gate
 from loopwright.engine.loops import RUN, Loop
-from loopwright.engine.reading import called_graphs, read_from_source
+from loopwright.engine.reading import called_graphs
 from loopwright.engine.topology import Topology
 
 
@@ -159,8 +159,8 @@ def assumptions_of(builder: Builder, topology: Topology, fan_out: FanOut) -> lis
     for node, senders in fan_out.widths.items():
         widths = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
         found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {widths}")
-    if read := read_from_source(builder):
-        found.append(f"the destinations of {', '.join(read)} are those that their source shows")
+    if topology.read_from_source:
+        found.append(f"the destinations of {', '.join(topology.read_from_source)} are those that their source shows")
     if isinstance(builder, BoundBuilder) and builder.budget:
         found.append(
             "what a budget counts is what LangChain or record_usage() reports; calls in flight can go over its tokens, "

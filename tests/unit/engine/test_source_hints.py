@@ -18,7 +18,7 @@ from loopwright.engine.bounding import bounded
 from loopwright.engine.destinations import command_destinations, router_words
 from loopwright.engine.loops import Loop
 from loopwright.engine.proof import verify
-from loopwright.engine.reading import read_from_source, read_topology
+from loopwright.engine.reading import read_topology
 
 TARGET = "work"
 CHANGED = "work"
@@ -348,14 +348,14 @@ def test_a_router_whose_source_can_be_read_goes_exactly_there(case: str) -> None
     (branch,) = made.branches["work"].values()
     assert router_words(branch.path) == expected
     assert ways_from(made, "work") == dict.fromkeys(expected, "conditional")
-    assert read_from_source(made) == ["work"]
+    assert read_topology(made).read_from_source == ("work",)
 
 
 @pytest.mark.parametrize("case", UNREADABLE)
 def test_a_router_whose_source_cannot_be_read_goes_anywhere(case: str) -> None:
     made = routed(UNREADABLE[case])
     assert ways_from(made, "work") == dict.fromkeys(("work", "check", "other", END), "assumed")
-    assert read_from_source(made) == []
+    assert read_topology(made).read_from_source == ()
 
 
 def test_destinations_that_are_no_nodes_are_left_out() -> None:
@@ -449,7 +449,7 @@ def test_a_node_without_declared_destinations_jumps_where_its_source_says(case: 
     assert command_destinations(made.nodes["jump"].runnable) == expected
     anywhere = dict.fromkeys(("work", "check", "jump", END), "assumed")
     assert ways_from(made, "jump") == (anywhere if expected is None else dict.fromkeys(expected, "command"))
-    assert read_from_source(made) == (["jump"] if expected else [])
+    assert read_topology(made).read_from_source == (("jump",) if expected else ())
 
 
 # What follows from it

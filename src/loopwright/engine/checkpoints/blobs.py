@@ -156,7 +156,13 @@ class FolderBlobs:
         """
         self._folder = folder
         self._recent = RecentlyPut()
-        self._announced = False
+        self._release: weakref.finalize[..., FolderBlobs] | None = None
+
+    def close(self) -> None:
+        """Let go of the folder; it may be used again."""
+        if self._release:
+            self._release()
+            self._release = None
 
     @property
     def place(self) -> str:
@@ -231,10 +237,9 @@ class FolderBlobs:
 
     def _announce(self) -> None:
         """Hold a lock on the folder, so that who prunes it knows that it is in use."""
-        if fcntl is not None and not self._announced:
-            self._announced = True
+        if fcntl is not None and self._release is None:
             descriptor = os.open(self._folder, os.O_RDONLY)
-            weakref.finalize(self, os.close, descriptor)
+            self._release = weakref.finalize(self, os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_SH)
 
     def _put(self, path: Path, data: bytes) -> None:

@@ -117,25 +117,24 @@ def _all_forms() -> str:
     return f"{', '.join(first)} or {last}"
 
 
-def json_serializer(folder: Path, inner: SerializerProtocol) -> ContentSerializer:
-    """Make the serializer of a JSON saver."""
-    return ContentSerializer(inner, FolderBlobs(folder / BLOBS_FOLDER), JSON_THRESHOLD)
-
-
 @contextlib.contextmanager
 def _shared(scheme: Scheme, path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
     """Open a saver that serves synchronous and asynchronous calls alike."""
     if scheme == "memory":
         yield InMemorySaver(serde=serde)
         return
-    saver = JsonFileSaver(path, serde=json_serializer(path, serde))
+    blobs = FolderBlobs(path / BLOBS_FOLDER)
+    saver = JsonFileSaver(path, serde=ContentSerializer(serde, blobs, JSON_THRESHOLD))
     try:
         tempfile.TemporaryFile(dir=path).close()
     except OSError as problem:
         raise CheckpointError(
             f"the checkpoint folder {path} cannot be written to ({problem}). Make it writable, or name another."
         ) from problem
-    yield saver
+    try:
+        yield saver
+    finally:
+        blobs.close()
 
 
 @contextlib.asynccontextmanager
