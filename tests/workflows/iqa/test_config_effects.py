@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from stages import START, Stages, configured
 
 from loopwright.errors import ConfigError, ImageError, ModelError, NodeFailed, NodeTimeout, StructuredReplyError
+from loopwright.models import with_fallback
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.iqa import IQAConfig, Services, build_graph, run_pipeline
 from loopwright.workflows.iqa.graph import node_policies
@@ -245,3 +246,11 @@ def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
 
 def test_every_key_has_a_test():
     assert sorted(EFFECTS) == sorted(leaves(IQAConfig))
+
+
+def test_the_certificate_counts_the_calls_of_fallback_models():
+    alone = build_graph(IQAConfig()).certificate.max_model_calls
+    services = Services(IQAConfig())
+    services.models.assign("planner", with_fallback(always("a"), always("b"), always("c")))
+    # One plan and at most ten more, with four attempts of three calls each; and the same for each model more.
+    assert build_graph(services=services).certificate.max_model_calls == alone + 2 * 11 * 4 * 3

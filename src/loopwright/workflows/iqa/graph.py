@@ -15,6 +15,7 @@ from loopwright.engine.diagram import save_mermaid
 from loopwright.engine.guarding import add_node
 from loopwright.engine.policies import is_transient
 from loopwright.errors import ModelError, NodeFailed, unknown_name_message
+from loopwright.models import ModelRegistry
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
@@ -96,7 +97,7 @@ def build_graph(
     config = config or services.config
     _check(stages, nodes or {})
     builder = StateGraph(AgenticIQAState, input_schema=AgenticIQAInput)
-    policies = node_policies(config, stages)
+    policies = node_policies(config, stages, services.models)
     for stage in stages:
         function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
         add_node(builder, stage, function, policies[stage])
@@ -120,13 +121,21 @@ def build_graph(
     return graph
 
 
-def node_policies(config: IQAConfig, stages: Sequence[str] = STAGES) -> dict[str, NodePolicy]:
+def node_policies(
+    config: IQAConfig, stages: Sequence[str] = STAGES, models: ModelRegistry | None = None
+) -> dict[str, NodePolicy]:
     """How each stage is run, and how the run goes on when a stage failed for good.
 
     A first plan that fails is an error. A replan that fails ends the run with what it has, and an executor that fails
     on a replan leaves the word to the summarizer, whether or not errors are graceful.
     """
     graceful = config.langgraph.graceful_errors
+
+    def calls(stage: str) -> int:
+        """Every model of a chain is asked, and each has its own repairs."""
+        if stage == "executor":
+            return 0
+        return (config.iqa.repairs + 1) * max(1, len(models.models_of(stage)) if models else 0)
 
     def graceful_or_replanning(state: Mapping[str, Any]) -> bool:
         return graceful or state.get("iteration_count", 0) > 0
@@ -150,7 +159,7 @@ def node_policies(config: IQAConfig, stages: Sequence[str] = STAGES) -> dict[str
             max_wait=pipeline.retry.max_wait,
             retry_on=could_pass,
             give_up=give_up[stage],
-            max_model_calls=0 if stage == "executor" else config.iqa.repairs + 1,
+            max_model_calls=calls(stage),
             debug=config.langgraph.debug_mode,
         )
         for stage in stages
