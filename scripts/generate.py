@@ -18,6 +18,10 @@ SHIPPED_CONFIG = ROOT / "src/loopwright/workflows/iqa/data/pipeline.yaml"
 COMMANDS = (
     (),
     ("check",),
+    ("checkpoints", "list"),
+    ("checkpoints", "show"),
+    ("checkpoints", "diff"),
+    ("checkpoints", "prune"),
     ("graph", "show"),
     ("iqa", "assess"),
     ("iqa", "tools"),

@@ -25,6 +25,10 @@ app.add_typer(graph.app, name="graph")
 app.add_typer(iqa.app, name="iqa")
 
 
+_EXTRAS = {"cv2": "iqa", "jinja2": "iqa", "numpy": "iqa", "PIL": "iqa"}
+"""Package -> the extra of this one that installs it."""
+
+
 class Terse(logging.Formatter):
     """One line for each record: tracebacks are for the debug log."""
 
@@ -52,6 +56,12 @@ def main() -> None:
         app()
     except LoopwrightError as error:
         print(f"loopwright: {one_line(error)}", file=sys.stderr)
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        print(f"loopwright: {error.name} is not installed: pip install 'loopwright[{extra}]'", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("loopwright: stopped", file=sys.stderr)

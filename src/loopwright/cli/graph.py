@@ -48,7 +48,10 @@ def show(
 
     if graph not in WORKFLOWS and not any(mark in graph for mark in (":", ".", "/")):
         raise UnknownNameError("workflow", graph, WORKFLOWS)
-    for found in load_graphs(WORKFLOWS.get(graph, graph)).values():
+    graphs = load_graphs(WORKFLOWS.get(graph, graph))
+    if len(graphs) > 1 and (out is not None or format is Format.JSON):
+        raise InputError(f"{graph} holds {len(graphs)} graphs, and one goes into a file; name it: {', '.join(graphs)}")
+    for found in graphs.values():
         topology = read_topology(found)
         if format is Format.PNG:
             _write_bytes(png(topology), out)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, cast, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from langchain_core.runnables import Runnable
 from langgraph.channels.base import BaseChannel
 from langgraph.graph import END, StateGraph
 from pydantic import BaseModel, create_model
+from typing_extensions import TypedDict  # pydantic reads no other before Python 3.12
 
 from loopwright.engine.books import (
     LEDGER,

@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.errors import GraphRecursionError
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
@@ -18,6 +19,7 @@ from loopwright.engine.books import STOP_REASON
 from loopwright.engine.budgets import Budget
 from loopwright.engine.certificate import Certificate
 from loopwright.engine.course import RECURSION_LIMIT, Course
+from loopwright.engine.following import closing
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loops import Loop
 from loopwright.engine.reading import read_topology
@@ -85,16 +87,20 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 for chunk in course.meter.follow(chunks) if course.meter else chunks:
                     course.last.see(chunk)
                     yield chunk
-                return
+                if not course.refused_a_call:
+                    return
+                command = course.spent_up(None)
             except GraphRecursionError as error:
                 stop = course.last.stop_reason(error)
-                if course.saver and self.loops:
+                if course.saver and DISPATCHER in self.nodes:
                     self.update_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
                 yield from course.last.closing(RECURSION_LIMIT, stop)
                 return
             except Exception as error:
                 command = course.spent_up(error)
-            self.update_state(course.place, command, as_node=DISPATCHER)
+            super().update_state(course.place, None, END)  # what finished beside a refused call is kept
+            super().update_state(course.place, command, DISPATCHER)
+            course.ended_with(self.get_state(course.place).values)
             yield from course.told()
             if not course.goes_on:
                 return
@@ -111,19 +117,23 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         saver, begun_at = course.saver, course.begun_at
         course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
         if not course.can_be_cut_short:
-            async for chunk in super().astream(course.input, course.config, **course.options):
-                yield chunk
+            async with closing(super().astream(course.input, course.config, **course.options)) as plain:
+                async for chunk in plain:
+                    yield chunk
             return
         while True:
             chunks = super().astream(course.input, course.config, **course.options)
             try:
-                async for chunk in course.meter.afollow(chunks) if course.meter else chunks:
-                    course.last.see(chunk)
-                    yield chunk
-                return
+                async with closing(course.meter.afollow(chunks) if course.meter else chunks) as followed:
+                    async for chunk in followed:
+                        course.last.see(chunk)
+                        yield chunk
+                if not course.refused_a_call:
+                    return
+                command = course.spent_up(None)
             except GraphRecursionError as error:
                 stop = course.last.stop_reason(error)
-                if course.saver and self.loops:
+                if course.saver and DISPATCHER in self.nodes:
                     await self.aupdate_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
                 for chunk in course.last.closing(RECURSION_LIMIT, stop):
                     yield chunk
@@ -132,7 +142,9 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 command = course.spent_up(error)
             finally:
                 await asyncio.gather(*course.notes)
-            await self.aupdate_state(course.place, command, as_node=DISPATCHER)
+            await super().aupdate_state(course.place, None, END)
+            await super().aupdate_state(course.place, command, DISPATCHER)
+            course.ended_with((await self.aget_state(course.place)).values)
             for chunk in course.told():
                 yield chunk
             if not course.goes_on:

@@ -39,7 +39,7 @@ _CARRIED = {
 
 def bounded(
     graph: StateGraph[Any, Any, Any, Any] | CompiledStateGraph[Any, Any, Any, Any],
-    loops: Sequence[Loop] = (),
+    loops: Loop | Sequence[Loop] = (),
     *,
     limit: int | None = None,
     fallback: Callable[..., Any] | None = None,
@@ -70,6 +70,9 @@ def bounded(
         GraphError: If a node cannot be reached, or neither `loops` nor `limit` is given for a graph that has cycles.
     """
     builder = builder_of(graph)
+    loops = [loops] if isinstance(loops, Loop) else loops
+    if budget and compile_options.get("checkpointer", getattr(graph, "checkpointer", None)) is False:
+        raise GraphError("checkpointer=False and a budget exclude each other: its fallback needs the state of the run")
     if limit is not None and not is_count(limit):
         raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
     if loops and limit is not None:

@@ -61,8 +61,12 @@ class Budget:
         if not self.limits:
             raise GraphError(f"a Budget needs at least one limit: {', '.join(get_args(Resource))}")
         for resource, limit in self.limits.items():
-            if isinstance(limit, bool) or not limit >= 0:
-                raise GraphError(f"the Budget's {resource} is {limit!r}: give a number from 0 up")
+            number: Any = limit
+            counted = resource in ("model_calls", "tokens")
+            fits = isinstance(number, int if counted else int | float) and not isinstance(number, bool)
+            if not fits or not 0 <= number < math.inf:
+                kind = "whole number" if counted else "number"
+                raise GraphError(f"the Budget's {resource} is {limit!r}: give a {kind} from 0 up")
         if not 0 <= self.reserve < 1:
             raise GraphError(f"the Budget's reserve is {self.reserve!r}: give a part of the whole, from 0 to below 1")
         if self.money is not None and self.price is None:
@@ -93,7 +97,7 @@ class Budget:
         What was kept for the fallback is there for it also where calls in flight went over; model calls never do.
 
         Args:
-            spent: What was spent, with the notes of `closing`.
+            spent: What was spent, with the notes of `at_closing`.
         """
         limits = self.limits
         for resource in limits.keys() - {"model_calls"}:
@@ -137,7 +141,7 @@ def since(total: Mapping[str, float], start: Mapping[str, float]) -> Spent:
     return {resource: amount - start.get(resource, 0) for resource, amount in total.items()}
 
 
-def closing(total: Mapping[str, float]) -> Spent:
+def at_closing(total: Mapping[str, float]) -> Spent:
     """What is noted beside the amounts when the fallback begins: that it does, and what was spent until then."""
     return {CLOSED: 1, **{f"{CLOSED} {resource}": total.get(resource, 0) for resource in get_args(Resource)}}
 

@@ -75,7 +75,8 @@ class Course:
         self.graph = graph
         fresh = input is not None and not isinstance(input, Command)
         self.input = _with_fresh_books(graph, input) if fresh else input
-        self.config = _with_own_namespace(config) if graph.budget else config
+        config = _ambient(config)
+        self.config = _with_own_namespace(config) if graph.metered else config
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
         self._goes_on_from_checkpoint = not fresh or bool((config or {}).get("configurable", {}).get(RESUMING))
         self.options = dict(options)
@@ -189,19 +190,29 @@ class Course:
 
     # After
 
-    def spent_up(self, error: Exception) -> Command[Any]:
+    @property
+    def refused_a_call(self) -> bool:
+        """Whether a model call was refused, and the node that wanted it went on as if nothing were."""
+        return self.meter is not None and self.graph.budget is not None and self.meter.refused_a_call
+
+    def ended_with(self, values: Any) -> None:
+        """Take the state with which the run was cut short."""
+        self.last.values = values
+
+    def spent_up(self, error: Exception | None) -> Command[Any]:
         """What to write, in the dispatcher's name, when the run's budget is spent; the run then goes on.
 
         Args:
-            error: What LangGraph raised: that it was drained, or what a node made of the refusal of a model call.
+            error: What LangGraph raised: that it was drained, or what a node made of the refusal of a model call; None
+                if a node kept the refusal to itself.
 
         Raises:
             Exception: The error, if this run's budget is not its cause.
         """
         meter, budget = self.meter, self.graph.budget
-        if meter is None or budget is None or meter.refusal is None or isinstance(error, GraphRecursionError):
-            raise error
-        if not isinstance(error, GraphDrained):
+        if meter is None or budget is None or meter.refusal is None or not _comes_of_draining(error):
+            raise error or RuntimeError("nothing was refused")
+        if error and not isinstance(error, GraphDrained):
             logger.info("the refusal of a model call became %s: %s", type(error).__name__, error)
         over = meter.refusal
         goto = END if meter.closed else budget.exhausted or END
@@ -233,6 +244,26 @@ class Course:
             yield from self.last.closing(THE_RUN, stop)
 
     _stopped: tuple[Overspent, str, StopReason]
+
+
+def _comes_of_draining(error: BaseException | None) -> bool:
+    """Whether an error is that a graph was drained, or was made of it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, GraphDrained):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return not seen
+
+
+def _ambient(config: RunnableConfig | None) -> RunnableConfig | None:
+    """The configuration with what LangGraph would add to it: that of the node in which this code runs."""
+    around = (var_child_runnable_config.get() or {}).get("configurable", {})
+    here = (config or {}).get("configurable", {})
+    if not around or not here.keys().isdisjoint({"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}):
+        return config
+    return {**(config or {}), "configurable": {**around, **here}}
 
 
 def _in_event_loop() -> bool:
@@ -293,7 +324,7 @@ class LastValues:
         self._single = isinstance(modes, str)
         self._subgraphs = bool(options.get("subgraphs"))
         self._v2 = options.get("version") == "v2"
-        self._values: Any = {}
+        self.values: Any = {}
 
     def see(self, chunk: Any) -> None:
         """Take a chunk of the stream."""
@@ -305,7 +336,7 @@ class LastValues:
             mode = self._modes[0] if self._single else parts[-2]
             space = parts[0] if self._subgraphs else ()
         if mode == "values" and not space:
-            self._values = payload
+            self.values = payload
 
     def stop_reason(self, error: GraphRecursionError) -> StopReason:
         """Turn the exception into an outcome; one from a graph inside a node goes on as it is.
@@ -327,8 +358,8 @@ class LastValues:
     def closing(self, name: str, stop: StopReason) -> Iterator[Any]:
         """The last chunks of a run that ends with what it has."""
         payloads: dict[str, Any] = {"updates": {name: {STOP_REASON: stop}}}
-        if isinstance(self._values, dict):  # and not the value of a single key that the caller asked for
-            payloads["values"] = {**cast("dict[str, Any]", self._values), STOP_REASON: stop}
+        if isinstance(self.values, dict):  # and not the value of a single key that the caller asked for
+            payloads["values"] = {**cast("dict[str, Any]", self.values), STOP_REASON: stop}
         yield from self.chunks(payloads)
 
     def chunks(self, payloads: Mapping[str, Any]) -> Iterator[Any]:

@@ -6,9 +6,10 @@ context stays as it is between two chunks.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, aclosing
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -34,12 +35,18 @@ def following(stream: Iterator[Any], variable: ContextVar[T], value: T) -> Itera
 
 async def afollowing(stream: AsyncIterator[Any], variable: ContextVar[T], value: T) -> AsyncIterator[Any]:
     """Yield a stream's chunks; see `following`."""
-    while True:
-        token = variable.set(value)
-        try:
-            chunk = await anext(stream)
-        except StopAsyncIteration:
-            return
-        finally:
-            variable.reset(token)
-        yield chunk
+    async with closing(stream):
+        while True:
+            token = variable.set(value)
+            try:
+                chunk = await anext(stream)
+            except StopAsyncIteration:
+                return
+            finally:
+                variable.reset(token)
+            yield chunk
+
+
+def closing(stream: AsyncIterator[T]) -> AbstractAsyncContextManager[AsyncIterator[T]]:
+    """Close a stream when whoever reads it leaves early, so that what runs for it is cancelled at once."""
+    return aclosing(cast("AsyncGenerator[T]", stream))

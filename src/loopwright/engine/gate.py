@@ -79,7 +79,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         if meter and meter.closed:
             # The run's budget is spent and its fallback is on: nothing goes round any more.
             entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
-            verdict = Verdict("over_budget", cast("Spend", {**entry, "refused": entry["refused"] + 1}))
+            verdict = Verdict("over_budget", cast("Spend", {**entry, "refused": entry["refused"] + 1}), closing=True)
         else:
             verdict = decide(loop, state, view, ledger, meter.total() if meter else None)
         return verdict, (loop.reason(view) if loop.reason else None) or "no reason given"
@@ -103,7 +103,7 @@ class Gate(Runnable[GateState, Command[Any]]):
                 update[loop.history] = self._history(state, loop.history, verdict, reason)
         else:
             goto = self._refused_route(state, verdict)
-            if verdict.decision != "over_budget" or verdict.overspent:  # else the run's own stop reason stands
+            if not verdict.closing:  # else the run's own stop reason stands
                 update[STOP_REASON] = self._stop_reason(verdict, reason, step)
         if not isinstance(loop.exhausted, str):
             update[REQUESTS] = {loop.name: []}

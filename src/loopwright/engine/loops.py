@@ -243,10 +243,14 @@ class Verdict:
     """The stall rule that found no progress."""
     overspent: Overspent | None = None
     """What the loop's budget lacks."""
+    closing: bool = False
+    """Whether it is the run's budget that is spent, and its fallback on."""
 
     @property
     def why(self) -> str:
         """What a refusal that is not the limit's rests on; empty for others."""
+        if self.closing:
+            return "the run's budget is spent"
         return self.rule.name if self.rule else str(self.overspent or "")
 
 

@@ -24,8 +24,8 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
 from loopwright.engine import clock
-from loopwright.engine.budgets import CLOSED, UNITS, Budget, Overspent, Spent, added, closing, overspent
-from loopwright.engine.following import afollowing, following
+from loopwright.engine.budgets import CLOSED, UNITS, Budget, Overspent, Spent, added, at_closing, overspent
+from loopwright.engine.following import afollowing, closing, following
 from loopwright.engine.loops import END
 from loopwright.engine.usage import PriceTable, Usage
 
@@ -42,6 +42,7 @@ class Meter(BaseCallbackHandler):
     Attributes:
         control: By it LangGraph is asked to end the graph with the superstep that is under way.
         refusal: What the budget lacks, once it does.
+        refused_a_call: Whether a call was refused for it.
         closed: Whether the run's fallback is on, which may spend what was kept for it.
         outer: The meter of the run around this one.
         step: The superstep of the last node that finished.
@@ -62,6 +63,7 @@ class Meter(BaseCallbackHandler):
         self.budget = budget
         self.control = RunControl()
         self.refusal: Overspent | None = None
+        self.refused_a_call = False
         self.closed = bool(spent.get(CLOSED))
         self.outer = _meter.get()
         self.step = 0
@@ -91,8 +93,14 @@ class Meter(BaseCallbackHandler):
             self.outer.add(usage, model)
 
     def _spend(self, amounts: Mapping[str, float]) -> None:
+        self._add(amounts)
+        self._keep()
+
+    def _add(self, amounts: Mapping[str, float]) -> None:
         with self._lock:
             self._spent = added(self._spent, amounts)
+
+    def _keep(self) -> None:
         if self._note:
             self._note(self.total())
 
@@ -128,12 +136,8 @@ class Meter(BaseCallbackHandler):
 
     def stop(self, reason: Overspent) -> None:
         """Let the run, and whatever runs inside it, end with the superstep that is under way."""
-        with self._lock:
-            self.refusal = self.refusal or reason
-            inner = [*self._inner]
+        self.refusal = self.refusal or reason
         self.drain(str(reason))
-        for meter in inner:
-            meter.drain(str(reason))
 
     def check_seconds(self) -> None:
         """Stop the run if its time is over."""
@@ -147,8 +151,12 @@ class Meter(BaseCallbackHandler):
             self.stop(over)
 
     def drain(self, reason: str) -> None:
-        """Ask LangGraph to end the graph with the superstep that is under way."""
+        """Ask LangGraph to end the graph, and those inside it, with the superstep that is under way."""
         self.control.request_drain(reason)
+        with self._lock:
+            inner = [*self._inner]
+        for meter in inner:
+            meter.drain(reason)
 
     def begin_fallback(self) -> Spent:
         """Let what was kept in reserve be spent now.
@@ -158,8 +166,9 @@ class Meter(BaseCallbackHandler):
         """
         with self._lock:
             if not self.closed:
-                self._spent |= closing(self.total())
+                self._spent |= at_closing(self.total())
             self.closed, self.refusal, self.control = True, None, RunControl()
+            self.refused_a_call = False
             return self.total()
 
     def on_chat_model_start(
@@ -193,16 +202,28 @@ class Meter(BaseCallbackHandler):
         self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4)
 
     def _start(self, run_id: UUID, model: str, prompt_tokens: int) -> None:
-        if self.outer:
-            self.outer._start(run_id, model, prompt_tokens)
-        with self._lock:
-            refused = self.refusal or self._overspent()
+        meters = [*self._around()]
+        with _counting:  # one lock for all: of two calls at once that ask for the last one, only one is sent
+            refusals = [(meter, meter.refusal or meter._overspent()) for meter in meters]
+            refused = next(((meter, over) for meter, over in refusals if over), None)
             if refused is None:
-                self._in_flight[run_id] = (model, prompt_tokens)
-                self._spend({"model_calls": 1})
+                for meter in meters:
+                    meter._in_flight[run_id] = (model, prompt_tokens)
+                    meter._add({"model_calls": 1})
         if refused:
-            self.stop(refused)
-            raise GraphDrained(str(refused))
+            meter, over = refused
+            meter.refused_a_call = True
+            meter.stop(over)
+            raise GraphDrained(str(over))
+        for meter in meters:  # not under a lock: a saver may have to wait for the event loop
+            meter._keep()
+
+    def _around(self) -> Iterator[Meter]:
+        """This meter and those of the runs around it."""
+        meter: Meter | None = self
+        while meter is not None:
+            yield meter
+            meter = meter.outer
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Count what a call took."""
@@ -220,10 +241,13 @@ class Meter(BaseCallbackHandler):
         self._spend({"tokens": usage.total_tokens, **self._money(model, usage)})
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a call that failed: it is counted, and its tokens are not known."""
-        if self.outer:
-            self.outer.on_llm_error(error, run_id=run_id)
-        self._in_flight.pop(run_id, None)
+        """Forget a call that failed; of a stream that was broken off, count what came of it."""
+        begun = kwargs.get("response")
+        if isinstance(begun, LLMResult) and any(begun.generations):
+            self.on_llm_end(begun, run_id=run_id)
+            return
+        for meter in self._around():
+            meter._in_flight.pop(run_id, None)
 
     # Following a run
 
@@ -239,8 +263,9 @@ class Meter(BaseCallbackHandler):
         """Iterate over a run's stream with this meter in force."""
         self._enter()
         try:
-            async for chunk in afollowing(stream, _meter, self):
-                yield chunk
+            async with closing(afollowing(stream, _meter, self)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
         finally:
             self._leave()
 
@@ -261,6 +286,10 @@ class Meter(BaseCallbackHandler):
         if self.outer:
             with self.outer._lock:
                 self.outer._inner.remove(self)
+
+
+_counting = threading.Lock()
+"""Held while a call is checked and counted, which takes microseconds."""
 
 
 def _is_no_refusal(record: logging.LogRecord) -> bool:

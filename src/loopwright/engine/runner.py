@@ -26,7 +26,7 @@ from loopwright.engine.events import (
     run_event,
 )
 from loopwright.engine.fingerprint import FORCE
-from loopwright.engine.following import afollowing, following
+from loopwright.engine.following import afollowing, closing, following
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.listening import Listener, listener
 from loopwright.errors import CheckpointError
@@ -146,9 +146,10 @@ def _watch(graph: BoundedGraph, input: Any, watched: _Watch) -> Iterator[RunEven
 async def _awatch(graph: BoundedGraph, input: Any, watched: _Watch) -> AsyncIterator[RunEvent]:
     chunks = graph.astream(input, watched.config, stream_mode=watched.modes, **watched.options)
     try:
-        async for mode, payload in afollowing(chunks, listener, watched.listener):
-            for event in watched.events(mode, payload):
-                yield event
+        async with closing(afollowing(chunks, listener, watched.listener)) as heard:
+            async for mode, payload in heard:
+                for event in watched.events(mode, payload):
+                    yield event
     except Exception as error:
         for event in watched.heard():
             yield event

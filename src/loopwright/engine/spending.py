@@ -43,6 +43,8 @@ def _prices(loops: Sequence[Loop], budget: Budget | None) -> list[PriceTable]:
 def meter_nodes(builder: StateGraph[Any, Any, Any, Any]) -> None:
     """Let every node write what it spent together with its result."""
     for spec in builder.nodes.values():
+        if spec.cache_policy:
+            continue  # its spending would come again with every hit of the cache; the next node writes it
         node = cast("Runnable[Any, Any]", spec.runnable)
         is_graph = isinstance(unwrapped(node), CompiledStateGraph)
         spec.runnable = cast("Any", MeteredGraph.of(node) if is_graph else Metered(node))

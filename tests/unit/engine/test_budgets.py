@@ -359,6 +359,154 @@ def test_a_graph_inside_another_has_a_budget_of_its_own(saver: Any, outer: str, 
     assert calls.made == (8 if twice else 4)
 
 
+def test_a_call_that_the_inner_budget_refuses_is_not_charged_to_the_outer_one() -> None:
+    calls = Calls()
+    graph = looped(calls)
+    graph.nodes.pop("answer")
+    inner = bounded(graph, [endless()], budget=Budget(model_calls=2))
+    parent = StateGraph(State)
+    parent.add_node("inner", inner)
+    parent.add_node("after", calls.node("after"))
+    parent.add_edge(START, "inner")
+    parent.add_edge("inner", "after")
+    final = ran(bounded(parent, budget=Budget(model_calls=3)))
+    assert (calls.made, final["log"][-1], final["stop_reason"]["limit"]) == (3, "after", 2)
+
+
+def test_an_interrupt_in_a_budgeted_graph_that_a_node_calls_waits_for_its_answer() -> None:
+    calls = Calls()
+    graph = StateGraph(State)
+    graph.add_node("work", calls.node("work"))
+    graph.add_node("ask", lambda _s: {"log": [interrupt("well?")]})
+    graph.add_edge(START, "work")
+    graph.add_edge("work", "ask")
+    inner = bounded(graph, budget=Budget(model_calls=3))
+    parent = StateGraph(State)
+    parent.add_node("call", lambda _s: {"log": inner.invoke({"log": []})["log"]})
+    parent.add_edge(START, "call")
+    app = parent.compile(checkpointer=InMemorySaver())
+    ran(app)  # type: ignore[arg-type]
+    final = app.invoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
+    assert final["log"] == ["work", "yes"]
+    assert calls.made == 1
+
+
+# Beside each other
+
+
+@savers
+def test_what_finished_beside_a_refused_call_is_kept(saver: Any) -> None:
+    calls = Calls()
+    graph = StateGraph(State)
+    for name in "abcd":
+        graph.add_node(name, calls.node(name))
+        graph.add_edge(START, name)
+    graph.add_node("answer", lambda s: {"log": [f"from {len(s['log'])}"]})
+    budget = Budget(model_calls=4, exhausted="answer")  # three for the branches
+    final = ran(bounded(graph, budget=budget, checkpointer=saver and saver()))
+    assert calls.made == 3
+    assert final["log"][-1] == "from 3"
+
+
+@pytest.mark.timeout(60)
+async def test_sync_and_async_nodes_note_their_calls_side_by_side() -> None:
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    calls = Calls()
+    graph = StateGraph(State)
+
+    async def waits(_state: State) -> State:
+        for _ in range(20):
+            await calls.model.ainvoke("think")
+        return {"log": ["waits"]}
+
+    graph.add_node("blocks", calls.node("blocks", 20))
+    graph.add_node("waits", waits)
+    graph.add_edge(START, "blocks")
+    graph.add_edge(START, "waits")
+    async with AsyncSqliteSaver.from_conn_string(":memory:") as saver:
+        app = bounded(graph, budget=Budget(model_calls=1000), checkpointer=saver)
+        final = await app.ainvoke({"log": []}, {"configurable": {"thread_id": "t"}})
+    assert sorted(final["log"]) == ["blocks", "waits"]
+    assert calls.made == 40
+
+
+def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_same() -> None:
+    calls = Calls()
+    graph = StateGraph(State)
+
+    def swallows(_state: State) -> State:
+        for _ in range(5):
+            try:
+                calls.model.invoke("think")
+            except Exception:
+                return {"log": ["swallowed"]}
+        return {"log": ["all"]}
+
+    graph.add_node("swallows", swallows)
+    graph.add_node("answer", calls.node("answer"))
+    graph.add_edge(START, "swallows")
+    final = ran(bounded(graph, budget=Budget(model_calls=3, exhausted="answer")))
+    assert final["log"] == ["swallowed", "answer"]
+    assert final["stop_reason"]["loop"] == "run"
+
+
+def test_an_error_that_does_not_come_of_a_refusal_is_raised() -> None:
+    calls = Calls()
+    graph = StateGraph(State)
+
+    def swallows(_state: State) -> State:
+        try:
+            calls.model.invoke("think")
+        except Exception:
+            pass
+        return {}
+
+    def broken(_state: State) -> State:
+        raise ValueError("a bug of mine")
+
+    graph.add_node("swallows", swallows)
+    graph.add_node("broken", broken)
+    graph.add_edge(START, "swallows")
+    graph.add_edge(START, "broken")
+    with pytest.raises(ValueError, match="a bug of mine"):
+        ran(bounded(graph, budget=Budget(model_calls=0)))
+
+
+def test_a_cached_node_brings_no_spending_of_another_run() -> None:
+    from langgraph.cache.memory import InMemoryCache
+    from langgraph.types import CachePolicy
+
+    calls = Calls()
+    graph = StateGraph(State)
+    graph.add_node("cached", calls.node("cached", 3), cache_policy=CachePolicy(key_func=lambda _s: "k"))
+    graph.add_node("ask", lambda _s: {"log": [interrupt("well?")]})
+    graph.add_node("call", calls.node("call", 2))
+    for edge in ((START, "cached"), ("cached", "ask"), ("ask", "call")):
+        graph.add_edge(*edge)
+    app = bounded(graph, budget=Budget(model_calls=4), checkpointer=InMemorySaver(), cache=InMemoryCache())
+    for thread in ("one", "two"):
+        ran(app, thread)
+    final = app.invoke(Command(resume="yes"), {"configurable": {"thread_id": "two"}})
+    assert final["log"] == ["cached", "yes", "call"]
+
+
+def test_a_budget_of_seconds_reaches_every_graph_inside() -> None:
+    import time
+
+    graph = StateGraph(State)
+    graph.add_node("slow", lambda _s: time.sleep(0.05) or {"log": ["slow"]})
+    graph.add_edge(START, "slow")
+    graph.add_conditional_edges("slow", lambda _s: "slow", ["slow", END])
+    app = bounded(graph, [Loop(name="l", target="slow", sources=("slow",), limit=400)], budget=Budget(seconds=99))
+    for seconds in (99, 0.3):
+        around = StateGraph(State)
+        around.add_node("inner", app)
+        around.add_edge(START, "inner")
+        app = bounded(around, budget=Budget(seconds=seconds))
+    assert ran(app)["stop_reason"]["resource"] == "seconds"  # and not after 20 s, see the limit of the loop
+
+
 # Resuming
 
 
@@ -430,6 +578,9 @@ def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
         ({"model_calls": True}, "model_calls is True"),
         ({"seconds": float("nan")}, "seconds is nan"),
         ({"money": 1.0}, "has no price"),
+        ({"seconds": float("inf")}, "seconds is inf"),
+        ({"seconds": "1m"}, "seconds is '1m'"),
+        ({"model_calls": 2.5}, "give a whole number"),
         ({"tokens": 1, "reserve": 1.0}, "reserve is 1.0"),
     ],
 )

@@ -73,7 +73,7 @@ def _summary(archive: Archive, stored: StoredThread) -> ThreadSummary | None:
         status=status(last),
         ran=nodes_run(last, parent),
         next=next_nodes(last),
-        loops=values.get(LEDGER) or {},
+        loops={loop: spend for loop, spend in (values.get(LEDGER) or {}).items() if loop != OF_THE_RUN},
         stop_reason=values.get(STOP_REASON),
         time=last.checkpoint["ts"],
         bytes=stored.bytes,
