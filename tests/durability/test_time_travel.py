@@ -128,8 +128,9 @@ def every_branch(saver: BaseCheckpointSaver[str], folder: Path, pick: slice) -> 
     places = [state for state in app.get_state_history(THREAD) if state.next not in ((), ("__start__",))]
     assert len(places) == 40
     for place in places[pick]:
-        # Two branches came together before the join: LangGraph wants to know in whose name the update is.
-        fork = app.update_state(place.config, {"tried": 1}, "right" if place.next == ("join",) else None)
+        # LangGraph wants to know in whose name the update is where two branches came together, and takes the sender's
+        # behind Sends, which would send again.
+        fork = app.update_state(place.config, {"tried": 1}, {"join": "right", "gather": "shard"}.get(place.next[0]))
         for config in (place.config, fork):
             final = app.invoke(None, config)
             assert sorted(final["trace"]) == counts, place.next
