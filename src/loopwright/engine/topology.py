@@ -60,7 +60,7 @@ class Topology:
     """Every edge."""
     loops: tuple[LoopEdge, ...] = ()
     """The loops that are bounded by a gate."""
-    read_from_source: tuple[str, ...] = ()
-    """Nodes whose routers or Commands declare no destinations, and whose source tells them."""
     hidden: frozenset[str] = frozenset()
     """Nodes that only book-keep and that no diagram shows."""
+    read_from_source: tuple[str, ...] = ()
+    """Nodes whose routers or Commands declare no destinations, and whose source tells them."""
