@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pydantic import BaseModel, ConfigDict
 
+from loopwright.engine.cycles import suggested_loop
 from loopwright.engine.gate import ENGINE_NODES, is_engine_node
 from loopwright.errors import UnboundedCycleError
 
@@ -49,8 +48,3 @@ class Certificate(BaseModel):
                 fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"
             raise UnboundedCycleError(self.unbounded_cycles, fix)
         return self
-
-
-def suggested_loop(cycle: Sequence[str]) -> str:
-    """The source code of a `Loop` that would bound a cycle, ready to paste."""
-    return f"Loop(name={cycle[0]!r}, target={cycle[0]!r}, sources=({cycle[-1]!r},), limit=5)"

@@ -1,8 +1,8 @@
-"""The cycles of a directed graph."""
+"""The cycles of a directed graph, what can be reached in it, and how a cycle would be bounded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
@@ -26,6 +26,30 @@ def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...
                 first = min(range(len(path)), key=lambda i: order[path[i]])
                 found[(*path[first:], *path[:first])] = None
     return list(found)
+
+
+def suggested_loop(cycle: Sequence[str]) -> str:
+    """The source code of a `Loop` that would bound a cycle, ready to paste."""
+    return f"Loop(name={cycle[0]!r}, target={cycle[0]!r}, sources=({cycle[-1]!r},), limit=5)"
+
+
+def reached(ways: Iterable[tuple[str, str]], starts: Iterable[str]) -> set[str]:
+    """The nodes that can be reached, the starts among them.
+
+    Args:
+        ways: From where to where.
+        starts: The nodes to begin at.
+    """
+    follow: dict[str, set[str]] = {}
+    for source, target in ways:
+        follow.setdefault(source, set()).add(target)
+    found = {*starts}
+    queue = [*found]
+    while queue:
+        fresh = follow.get(queue.pop(), set()) - found
+        found |= fresh
+        queue += fresh
+    return found
 
 
 def _cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache, partial
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, ModuleType
 from typing import Any, cast
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
 
-from loopwright.engine.rerouting import names_in, unwrapped
+from loopwright.engine.closures import is_filled, seen_by
+from loopwright.engine.rerouting import unwrapped
 from loopwright.engine.source_hints import (
     COMMAND,
     FUNCTIONS,
@@ -113,13 +114,12 @@ def _read_node(function: Any) -> frozenset[str] | None:
 
 def _knows_commands(function: Any) -> bool:
     """Whether a function's code mentions a ``Command`` or a ``Send`` at all; most need not be read any further."""
-    plain = getattr(function, "__func__", function)
-    if not isinstance(plain, FunctionType):
-        return True
-    names = names_in(plain.__code__)
-    values = [plain.__globals__.get(name) for name in names]
-    values += [cell.cell_contents for cell in plain.__closure__ or () if is_filled(cell)]
-    return not names.isdisjoint({"Command", "Send"}) or any(value is Command or value is Send for value in values)
+    seen = seen_by(function)
+    return (
+        seen is None
+        or not seen.names.isdisjoint({"Command", "Send"})
+        or any(value is Command or value is Send for value in seen.values)
+    )
 
 
 # Functions and their source
@@ -199,14 +199,6 @@ def _source(function: Any) -> Source | None:
     cells = {name: cell for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=False)}
     filled = {name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)}
     return Source(node, scopes, code, filled, plain.__globals__)
-
-
-def is_filled(cell: Any) -> bool:
-    """Whether a closure's cell holds anything."""
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
 
 
 Found = list[tuple[Function, tuple[ast.AST, ...]]]

@@ -15,7 +15,7 @@ from langgraph.pregel import Pregel
 
 from loopwright.engine.binding import BoundBuilder, Builder, bind, copy_builder
 from loopwright.engine.certificate import Certificate
-from loopwright.engine.cycles import unbounded_cycles
+from loopwright.engine.cycles import reached, unbounded_cycles
 from loopwright.engine.fan_out import limit_sends, read_fan_out
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loops import Loop
@@ -81,15 +81,8 @@ def check_shape(topology: Topology) -> None:
     Raises:
         GraphError: It names them.
     """
-    follow: dict[str, set[str]] = {}
-    for edge in topology.edges:
-        follow.setdefault(edge.source, set()).add(edge.target)
-    reached, queue = {START, DISPATCHER}, [START, DISPATCHER]
-    while queue:
-        fresh = follow.get(queue.pop(), set()) - reached
-        reached |= fresh
-        queue += fresh
-    lost = [node for node in topology.nodes if node not in reached | topology.hidden]
+    known = reached(((edge.source, edge.target) for edge in topology.edges), (START, DISPATCHER)) | topology.hidden
+    lost = [node for node in topology.nodes if node not in known]
     if lost:
         raise GraphError(
             f"graph {topology.name!r}: no path from the start reaches {', '.join(map(repr, lost))}. "

@@ -15,7 +15,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 
 from loopwright.engine.binding import BoundBuilder, Builder
-from loopwright.engine.destinations import command_destinations, functions_of, is_filled, jumps_out, router_words
+from loopwright.engine.closures import is_filled
+from loopwright.engine.destinations import command_destinations, functions_of, jumps_out, router_words
 from loopwright.engine.gate import DISPATCHER, Asker, is_engine_node
 from loopwright.engine.loops import Loop
 from loopwright.engine.rerouting import WithoutSends, unwrapped

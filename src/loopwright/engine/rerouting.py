@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Sequence
-from contextlib import suppress
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import ParentCommand
 from langgraph.types import Command, Send
 
+from loopwright.engine.closures import seen_by
 from loopwright.engine.loops import Loop
 from loopwright.errors import LoopDeclarationError
 
@@ -34,28 +33,19 @@ def may_send(path: Any) -> bool:
     return function is None or _mentions_send(function, set())
 
 
-def _mentions_send(function: Any, seen: set[int]) -> bool:
-    seen.add(id(function))
-    plain = inspect.unwrap(getattr(function, "__func__", function))
-    if not isinstance(plain, FunctionType) or "Send" in (names := names_in(plain.__code__)):
+def _mentions_send(function: Any, looked_at: set[int]) -> bool:
+    looked_at.add(id(function))
+    seen = seen_by(function)
+    if seen is None or "Send" in seen.names:
         return True
-    used: list[Any] = [plain.__globals__.get(name) for name in names]
-    with suppress(ValueError):  # a cell that is still empty
-        used += [cell.cell_contents for cell in plain.__closure__ or ()]
-    ours = [value for value in used if isinstance(value, FunctionType) and _same_package(value, plain)]
-    held = [item for value in used for item in (value if isinstance(value, list | tuple) else (value,))]
+    ours = [value for value in seen.values if isinstance(value, FunctionType) and _same_package(value, function)]
+    held = [item for value in seen.values for item in (value if isinstance(value, list | tuple) else (value,))]
     return any(item is Send or isinstance(item, Send) for item in held) or any(
-        _mentions_send(value, seen) for value in ours if id(value) not in seen
+        _mentions_send(value, looked_at) for value in ours if id(value) not in looked_at
     )
 
 
-def names_in(code: CodeType) -> set[str]:
-    """The names that a function's code uses, those of functions inside it too."""
-    inside = [names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
-    return {*code.co_names}.union(*inside)
-
-
-def _same_package(one: FunctionType, other: FunctionType) -> bool:
+def _same_package(one: FunctionType, other: Any) -> bool:
     return one.__module__.partition(".")[0] == other.__module__.partition(".")[0]
 
 

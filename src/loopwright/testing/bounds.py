@@ -7,7 +7,8 @@ from typing import Any
 
 from loopwright.engine.binding import BoundBuilder
 from loopwright.engine.bounding import choose_loops
-from loopwright.engine.certificate import Certificate, suggested_loop
+from loopwright.engine.certificate import Certificate
+from loopwright.engine.cycles import suggested_loop
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.loops import Loop
 from loopwright.engine.proof import verify

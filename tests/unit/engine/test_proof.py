@@ -14,9 +14,9 @@ from langgraph.types import Command, RetryPolicy, Send
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounding import bounded
-from loopwright.engine.certificate import Certificate, suggested_loop
+from loopwright.engine.certificate import Certificate
 from loopwright.engine.counting import EXACT_PASSES
-from loopwright.engine.cycles import unbounded_cycles
+from loopwright.engine.cycles import suggested_loop, unbounded_cycles
 from loopwright.engine.loops import Loop
 from loopwright.engine.proof import verify
 from loopwright.engine.worst_case import passes_in_a_run

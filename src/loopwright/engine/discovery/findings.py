@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from loopwright.engine.cycles import suggested_loop
 from loopwright.engine.discovery.found import FoundGraph, Place
 from loopwright.engine.discovery.project import Project
 from loopwright.engine.discovery.proving import Proof, prove
@@ -56,11 +57,6 @@ class CheckedGraph:
     """What is wrong with it."""
     certificate: Any = field(default=None, compare=False)
     """The `Certificate`, where the graph was imported and its proof holds."""
-
-
-def suggestion_for(cycle: Sequence[str]) -> str:
-    """The source code of a `Loop` that would bound a cycle, ready to paste."""
-    return f"Loop(name={cycle[0]!r}, target={cycle[0]!r}, sources=({cycle[-1]!r},), limit=5)"
 
 
 class Checker:
@@ -168,7 +164,7 @@ def _verdict(proof: Proof, partial: bool) -> tuple[Verdict, list[tuple[Finding, 
 def cycle_finding(cycle: tuple[str, ...], file: Path, line: int) -> Finding:
     """The finding for a cycle that crosses no bound."""
     message = f"cycle without a bound: {' -> '.join((*cycle, cycle[0]))}"
-    return Finding("unbounded-cycle", file, line, message, cycle, suggestion_for(cycle))
+    return Finding("unbounded-cycle", file, line, message, cycle, suggested_loop(cycle))
 
 
 def _name_where_made(graph: FoundGraph) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from loopwright.engine.cycles import unbounded_cycles
+from loopwright.engine.cycles import reached, unbounded_cycles
 from loopwright.engine.discovery.found import END, START, FoundGraph, FoundLoop, Place
 from loopwright.engine.topology import Edge
 
@@ -98,15 +98,8 @@ def _unknown_nodes(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> li
 
 
 def _lost(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], entered: Collection[str]) -> list[str]:
-    follow: dict[str, list[str]] = {}
-    for edge, _ in edges:
-        follow.setdefault(edge.source, []).append(edge.target)
-    reached, queue = {START, *entered}, [START, *entered]
-    while queue:
-        fresh = [node for node in follow.get(queue.pop(), ()) if node not in reached]
-        reached.update(fresh)
-        queue += fresh
-    return [node for node in graph.nodes if node not in reached]
+    known = reached(((edge.source, edge.target) for edge, _ in edges), (START, *entered))
+    return [node for node in graph.nodes if node not in known]
 
 
 def _misfit(
