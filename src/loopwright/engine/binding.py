@@ -125,8 +125,8 @@ def _settle_defaults(bound: BoundBuilder) -> None:
 
 
 def _entrance(bound: BoundBuilder, loop: Loop, source: str) -> str:
-    """Where the source's edge goes: the gate, or a note-taker before it if the fallback depends on the source."""
-    if isinstance(loop.exhausted, str):
+    """Where the source's edge goes: the gate, or a note-taker before it if it matters which source asks."""
+    if not loop.asks_by_source:
         return loop.gate
     entrance = f"{loop.gate}.{source}"
     _add_node(bound, entrance, Asker(loop, source))
@@ -215,7 +215,7 @@ def _add_channels(bound: BoundBuilder) -> None:
     hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: Ledger(dict, LEDGER)}
     if bound.metered:
         hidden[SPENT] = Spending(dict, SPENT)
-    if any(not isinstance(loop.exhausted, str) for loop in bound.loops):
+    if any(loop.asks_by_source for loop in bound.loops):
         hidden[REQUESTS] = Requests(dict, REQUESTS)
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
     bound.schemas[GateState] = {**schema, **hidden, STOP_REASON: stop_reason}
@@ -282,10 +282,11 @@ def _redirect_joins(bound: BoundBuilder, loop: Loop, source: str, entrance: str)
     for starts, end in list(bound.waiting_edges):
         if source not in starts or end != loop.target:
             continue
-        if not set(starts) <= set(loop.sources) or not isinstance(loop.exhausted, str):
+        if not set(starts) <= set(loop.sources) or loop.asks_by_source:
             raise LoopDeclarationError(
                 loop.name,
-                f"{loop.target!r} waits for {list(starts)} together: name all of them as sources, with one fallback",
+                f"{loop.target!r} waits for {list(starts)} together: "
+                "name all of them as sources, with one fallback and no limits of their own",
             )
         bound.waiting_edges.remove((starts, end))
         bound.waiting_edges.add((starts, entrance))

@@ -54,6 +54,8 @@ class StopReason(TypedDict):
     """Why the refused pass was wanted; for a run's budget, what of it was spent."""
     step: int
     """The superstep of the refusal."""
+    source: NotRequired[str]
+    """The source whose own limit was reached, where it was not the loop's."""
     rule: NotRequired[str]
     """The stall rule that found no progress."""
     resource: NotRequired[str]
@@ -164,7 +166,7 @@ def fresh_books(loops: Sequence[Loop], *, structure: str, metered: bool) -> dict
     books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure}}, STOP_REASON: NO_STOP}
     if metered:
         books[SPENT] = NOTHING_SPENT
-    by_source = [loop.name for loop in loops if not isinstance(loop.exhausted, str)]
+    by_source = [loop.name for loop in loops if loop.asks_by_source]
     if by_source:
         books[REQUESTS] = {name: [] for name in by_source}
     for loop in loops:

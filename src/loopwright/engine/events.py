@@ -129,6 +129,17 @@ class ModelFellBack(_Event):
     """The exception's message, truncated and without keys."""
 
 
+class TextStreamed(_Event):
+    """A node wrote a piece of text that people may read as it comes."""
+
+    type: Literal["text"] = "text"
+    """The tag."""
+    node: str
+    """The node's name."""
+    text: str
+    """The piece; all pieces of one visit together are the whole."""
+
+
 class LoopDecided(_Event):
     """A gate answered a request for another pass."""
 
@@ -152,6 +163,8 @@ class LoopDecided(_Event):
     """Seconds that the gate waited before granting."""
     why: str = ""
     """The stall rule that found no progress, or what the loop's budget lacks; empty for the other decisions."""
+    sources: list[str] = []
+    """The sources that asked; all that could, where the loop does not tell them apart."""
 
 
 class BudgetSpent(_Event):
@@ -202,6 +215,7 @@ RunEvent = Annotated[
     | NodeRetried
     | NodeGaveUp
     | ModelFellBack
+    | TextStreamed
     | LoopDecided
     | BudgetSpent
     | RunFinished

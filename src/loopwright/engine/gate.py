@@ -81,8 +81,12 @@ class Gate(Runnable[GateState, Command[Any]]):
             entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
             verdict = Verdict("over_budget", cast("Spend", {**entry, "refused": entry["refused"] + 1}), closing=True)
         else:
-            verdict = decide(loop, state, view, ledger, meter.total() if meter else None)
+            verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
         return verdict, (loop.reason(view) if loop.reason else None) or "no reason given"
+
+    def _asked(self, state: GateState) -> list[str]:
+        """The sources that ask; all that could, where nobody took note of it."""
+        return (state.get(REQUESTS) or {}).get(self.loop.name) or list(self.loop.sources)
 
     def _wait(self, verdict: Verdict) -> float:
         if verdict.decision != "granted" or self.loop.backoff is None:
@@ -105,13 +109,14 @@ class Gate(Runnable[GateState, Command[Any]]):
             goto = self._refused_route(state, verdict)
             if not verdict.closing:  # else the run's own stop reason stands
                 update[STOP_REASON] = self._stop_reason(verdict, reason, step)
-        if not isinstance(loop.exhausted, str):
+        asked = self._asked(state)
+        if loop.asks_by_source:
             update[REQUESTS] = {loop.name: []}
-        self._log(verdict, reason)
+        self._log(verdict, reason, asked)
         # A plain dict: it is made for every pass, and checked by whoever reads it.
         event = {"type": "loop", "at": datetime.now(UTC).isoformat(), "loop": loop.name, "decision": verdict.decision,
                  "spent": spend["spent"], "limit": spend["limit"], "reason": reason, "goto": goto, "step": step,
-                 "waited": waited, "why": verdict.why}  # fmt: skip
+                 "waited": waited, "why": verdict.why, "sources": asked}  # fmt: skip
         emit(event)
         return Command(goto=goto, update=update)
 
@@ -123,9 +128,15 @@ class Gate(Runnable[GateState, Command[Any]]):
         )  # fmt: skip
         if verdict.rule:
             stop["rule"] = verdict.rule.name
+        if source := verdict.source:
+            stop["source"], stop["limit"], stop["spent"] = source, *self._of_source(verdict, source)
         if over := verdict.overspent:
             stop["resource"], stop["limit"], stop["spent"] = over.resource, over.limit, over.spent
         return stop
+
+    def _of_source(self, verdict: Verdict, source: str) -> tuple[int, int]:
+        """A source's own limit, and how much of it is spent."""
+        return self.loop.source_limits[source], verdict.spend.get("by_source", {}).get(source, 0)
 
     def _refused_route(self, state: GateState, verdict: Verdict) -> list[str]:
         loop = self.loop
@@ -136,8 +147,7 @@ class Gate(Runnable[GateState, Command[Any]]):
             return [own]
         if isinstance(loop.exhausted, str):
             return [loop.exhausted]
-        asked = (state.get(REQUESTS) or {}).get(loop.name) or list(loop.sources)
-        return list(dict.fromkeys(loop.exhausted[source] for source in asked))
+        return list(dict.fromkeys(loop.exhausted[source] for source in self._asked(state)))
 
     def _history(self, state: GateState, key: str, verdict: Verdict, reason: str) -> list[str]:
         loop, words = self.loop, self._words(verdict, reason)
@@ -148,14 +158,17 @@ class Gate(Runnable[GateState, Command[Any]]):
 
     def _words(self, verdict: Verdict, reason: str) -> dict[str, Any]:
         loop, spend = self.loop, verdict.spend
-        return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spend["spent"],
-                "limit": spend["limit"], "why": verdict.why}  # fmt: skip
+        limit, spent = self._of_source(verdict, verdict.source) if verdict.source else (spend["limit"], spend["spent"])
+        return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spent, "limit": limit,
+                "why": verdict.why}  # fmt: skip
 
-    def _log(self, verdict: Verdict, reason: str) -> None:
+    def _log(self, verdict: Verdict, reason: str, asked: list[str]) -> None:
         messages = self.loop.messages
         if verdict.decision != "granted":
-            template: str = getattr(messages, verdict.decision)
-            logger.warning(template.format(**self._words(verdict, reason)))
+            template: str | Mapping[str, str] = getattr(messages, verdict.decision)
+            lines = [template] if isinstance(template, str) else dict.fromkeys(template[source] for source in asked)
+            for line in lines:
+                logger.warning(line.format(**self._words(verdict, reason)))
         elif logger.isEnabledFor(logging.INFO):
             words = self._words(verdict, reason)
             for line in messages.granted:

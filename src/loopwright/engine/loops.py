@@ -91,8 +91,10 @@ class LoopMessages:
 
     granted: tuple[str, ...] = ("Loop {loop}: pass {spent}/{limit} into {target} granted: {reason}",)
     """INFO lines for a granted pass; ``spent`` includes it."""
-    exhausted: str = "Loop {loop}: limit {limit} reached, {spent} passes spent; the refused pass wanted: {reason}"
-    """The WARNING when the bound is reached."""
+    exhausted: str | Mapping[str, str] = (
+        "Loop {loop}: limit {limit} reached, {spent} passes spent; the refused pass wanted: {reason}"
+    )
+    """The WARNING when the bound is reached; one for each source where they differ."""
     stalled: str = "Loop {loop}: no progress after {spent} passes ({why}); the refused pass wanted: {reason}"
     """The WARNING when the loop makes no progress."""
     over_budget: str = "Loop {loop}: budget spent after {spent} passes ({why}); the refused pass wanted: {reason}"
@@ -122,6 +124,8 @@ class Loop:
     """How many passes are granted per scope."""
     exhausted: str | Mapping[str, str] = END
     """Where control goes when the bound is reached: a node, END, or one of these for each source."""
+    source_limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The most passes of a scope that a source gets, where it gets fewer than `limit`: source -> passes."""
     scope: str = RUN
     """``"run"``, or the name of an outer loop: then every pass of that loop starts a new count."""
     counter: str | None = None
@@ -169,8 +173,14 @@ class Loop:
             problems.append(f"history_limit must be at least 1, not {self.history_limit}")
         if self.scope == self.name:
             problems.append("a loop cannot be its own scope; name the outer loop, or 'run'")
-        if not isinstance(self.exhausted, str) and set(self.exhausted) != set(self.sources):
-            problems.append(f"'exhausted' by source must name exactly the sources {list(self.sources)}")
+        for what, by_source in (("exhausted", self.exhausted), ("messages.exhausted", self.messages.exhausted)):
+            if not isinstance(by_source, str) and set(by_source) != set(self.sources):
+                problems.append(f"{what!r} by source must name exactly the sources {list(self.sources)}")
+        for source, count in self.source_limits.items():
+            if source not in self.sources:
+                problems.append(f"'source_limits' names {source!r}, which is none of the sources {list(self.sources)}")
+            elif not is_count(count):
+                problems.append(f"the limit of source {source!r} must be a whole number from 0 up, not {count!r}")
         names = [rule.name for rule in self.stall_rules]
         if len(set(names)) < len(names):
             problems.append(f"two stall rules have one name: {names}; each keeps its notes under its name")
@@ -180,6 +190,13 @@ class Loop:
     def gate(self) -> str:
         """The name of the gate node."""
         return f"loop.{self.name}"
+
+    @property
+    def asks_by_source(self) -> bool:
+        """Whether it matters which source asks for a pass."""
+        return bool(self.source_limits) or not (
+            isinstance(self.exhausted, str) and isinstance(self.messages.exhausted, str)
+        )
 
     @property
     def ceiling(self) -> int:
@@ -227,6 +244,8 @@ class Spend(TypedDict):
     """The outer loop's total when this count began, for a scoped loop."""
     notes: NotRequired[dict[str, list[Any]]]
     """Stall rule -> what it noted at the last granted requests of this scope."""
+    by_source: NotRequired[dict[str, int]]
+    """Source -> passes that were granted to it in this scope, for a loop with limits by source."""
     began: NotRequired[Spent]
     """What the run had spent at this scope's first request, for a loop with a budget."""
 
@@ -243,6 +262,8 @@ class Verdict:
     """The stall rule that found no progress."""
     overspent: Overspent | None = None
     """What the loop's budget lacks."""
+    source: str | None = None
+    """The source whose own limit is reached."""
     closing: bool = False
     """Whether it is the run's budget that is spent, and its fallback on."""
 
@@ -255,7 +276,12 @@ class Verdict:
 
 
 def decide(
-    loop: Loop, state: Mapping[str, Any], view: Any, ledger: Mapping[str, Spend], spent: Spent | None = None
+    loop: Loop,
+    state: Mapping[str, Any],
+    view: Any,
+    ledger: Mapping[str, Spend],
+    spent: Spent | None = None,
+    asked: Sequence[str] = (),
 ) -> Verdict:
     """Grant or refuse one pass: decided before the count moves.
 
@@ -265,6 +291,7 @@ def decide(
         view: The state as the graph's own schema, for the stall rules.
         ledger: What every loop has spent so far in this run.
         spent: What the run has spent so far on models, for a loop with a budget.
+        asked: The sources that ask, for a loop with limits by source.
 
     Returns:
         The decision, and the loop's new entry in the ledger.
@@ -282,9 +309,15 @@ def decide(
     # The limit is frozen, but a run that goes on under a declaration with a lower one keeps to that.
     if entry["spent"] >= min(entry["limit"], loop.ceiling):
         return Verdict("exhausted", refused)
+    passes = entry.get("by_source", {})
+    entitled = [source for source in asked if passes.get(source, 0) < loop.source_limits.get(source, loop.ceiling)]
+    if loop.source_limits and not entitled:
+        return Verdict("exhausted", refused, source=asked[0])
     if loop.budget and (lacking := overspent(loop.budget.limits, since(spent or {}, entry.get("began", {})))):
         return Verdict("over_budget", refused, overspent=lacking)
     granted = cast("Spend", {**entry, "spent": entry["spent"] + 1, "total": _total(entry) + 1})
+    if loop.source_limits:
+        granted["by_source"] = {**passes, **{source: passes.get(source, 0) + 1 for source in entitled}}
     if loop.stall_rules:
         notes = entry.get("notes", {})
         looks = {rule.name: rule.look(view, notes.get(rule.name, [])) for rule in loop.stall_rules}

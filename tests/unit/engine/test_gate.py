@@ -396,7 +396,7 @@ async def test_every_decision_is_an_event_on_the_custom_stream(mode: str) -> Non
     events = [run_event.validate_python(chunk) for chunk in raw]
     assert all(isinstance(event, LoopDecided) for event in events)
     shown = [event.model_dump(exclude={"at"}) for event in events]
-    same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0, "why": ""}
+    same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0, "why": "", "sources": ["check"]}
     assert shown == [
         {**same, "decision": "granted", "reason": "2 so far", "goto": ["work"], "step": 3},
         {**same, "decision": "exhausted", "reason": "4 so far", "goto": [END], "step": 6},
@@ -516,3 +516,95 @@ def test_a_new_run_clears_the_stop_reason_and_a_subgraph_without_one_does_not() 
 def test_a_stop_reason_that_the_user_s_own_node_wrote_is_replaced() -> None:
     assert told(["max_tokens"], [stop("a", 1)]) == stop("a", 1)
     assert told([stop("a", 1)], ["max_tokens"]) == "max_tokens"
+
+
+# Limits of each source
+
+
+def in_turn(wishes: str, *extra: str) -> StateGraph[Any]:
+    """``work -> first -> second``, each of which asks for another pass when the next letter of the wishes is its own."""
+
+    def asks(name: str) -> Callable[[State], str]:
+        def route(state: State) -> str:
+            count = state["log"].count("work") - 1
+            return "again" if count < len(wishes) and wishes[count] == name[0] else "on"
+
+        return route
+
+    builder = StateGraph(State)
+    for name in ("work", "first", "second", *extra):
+        builder.add_node(name, note(name))
+    builder.add_edge(START, "work")
+    builder.add_edge("work", "first")
+    builder.add_conditional_edges("first", asks("first"), {"again": "work", "on": "second"})
+    builder.add_conditional_edges("second", asks("second"), {"again": "work", "on": END})
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("wishes", "granted", "stopped"),
+    [
+        ("ffff", 1, {"source": "first", "limit": 1, "spent": 1}),
+        ("fsss", 3, {"limit": 3, "spent": 3}),
+        ("sfss", 3, {"limit": 3, "spent": 3}),
+        ("sf", 2, None),
+        ("sff", 2, {"source": "first", "limit": 1, "spent": 1}),
+    ],
+)
+def test_a_source_gets_no_more_than_its_own_limit_under_that_of_the_loop(
+    wishes: str, granted: int, stopped: dict[str, Any] | None
+) -> None:
+    declared = loop(sources=("first", "second"), limit=3, source_limits={"first": 1}, exhausted="sorry")
+    final = bounded(in_turn(wishes, "sorry"), [declared]).invoke({"log": []})
+    assert passes(final) == granted
+    reason = final["stop_reason"]
+    assert (reason and {key: reason[key] for key in stopped or {}}) == stopped
+    assert (reason is None) == ("sorry" not in final["log"])
+    assert ("source" in (reason or {})) == ("source" in (stopped or {}))
+
+
+def test_the_warning_can_be_another_for_each_source(caplog: pytest.LogCaptureFixture) -> None:
+    messages = LoopMessages(exhausted={"first": "first: {spent}/{limit}", "second": "second: {spent}/{limit}"})
+    declared = loop(sources=("first", "second"), limit=2, source_limits={"first": 1}, messages=messages)
+    bounded(in_turn("ff"), [declared]).invoke({"log": []})
+    bounded(in_turn("sss"), [declared]).invoke({"log": []})
+    assert [record.getMessage() for record in caplog.records] == ["first: 1/1", "second: 2/2"]
+
+
+def test_a_new_scope_gives_every_source_its_limit_again() -> None:
+    """The outer loop of the whole graph goes round once; within each round the source has its own limit."""
+    builder = in_turn("ffff", "outer")
+    builder.add_edge("outer", "work")
+    loops = [
+        loop(sources=("first", "second"), limit=3, source_limits={"first": 1}, exhausted="outer", scope="rounds"),
+        loop(name="rounds", sources=("outer",), limit=1),
+    ]
+    final = bounded(builder, loops).invoke({"log": []})
+    assert final["log"].count("first") == 4  # each round begins with one, and is granted one more
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"source_limits": {"chek": 1}}, "'chek', which is none of the sources"),
+        ({"source_limits": {"check": -1}}, "the limit of source 'check' must be a whole number"),
+        ({"messages": LoopMessages(exhausted={"work": "?"})}, "'messages.exhausted' by source must name exactly"),
+    ],
+)
+def test_wrong_limits_by_source_are_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(LoopDeclarationError, match=problem):
+        loop(**fields)
+
+
+def test_a_node_that_streams_text_is_heard() -> None:
+    from loopwright.engine.events import TextStreamed
+    from loopwright.engine.listening import emit
+    from loopwright.engine.runner import run
+
+    def writes(_state: State) -> dict[str, Any]:
+        for piece in ("one ", "two"):
+            emit(TextStreamed(node="check", text=piece).model_dump(mode="json"))
+        return {"log": ["check"]}
+
+    events = run(bounded(graph(writes, want=0), [loop()]), {"log": []}).events
+    assert [event.text for event in events if isinstance(event, TextStreamed)] == ["one ", "two"]
