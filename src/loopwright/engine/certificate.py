@@ -44,7 +44,8 @@ class Certificate(BaseModel):
             gates = [node.removeprefix(ENGINE_NODES) for node in first if is_engine_node(node)]
             fix = f"Declare a Loop, for example {suggested_loop(first)}"
             if gates:
-                loop = min(gates, key=len)  # the others are note-takers on the way into its gate
+                # Where the fallback depends on the source, that is named behind the loop; others are note-takers.
+                loop = next((gate for gate in gates if ":" in gate), min(gates, key=len)).partition(":")[0]
                 fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"
             raise UnboundedCycleError(self.unbounded_cycles, fix)
         return self

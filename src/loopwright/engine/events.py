@@ -195,6 +195,8 @@ class RunFinished(_Event):
     """The bound that was reached, or None."""
     interrupted: bool = False
     """Whether it waits for a person's answer."""
+    state: dict[str, Any] = Field(default_factory=dict[str, Any], exclude=True, repr=False)
+    """The final state, for who follows the run in this process; it is not written with the event."""
 
 
 class RunFailed(_Event):

@@ -20,6 +20,7 @@ from loopwright.engine.fan_out import limit_sends, read_fan_out
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loops import Loop
 from loopwright.engine.reading import builder_of, called_graphs, read_topology, subgraphs
+from loopwright.engine.refusals import refusals_apart
 from loopwright.engine.topology import Topology
 from loopwright.engine.worst_case import assumptions_of, worst_case
 from loopwright.errors import GraphError
@@ -44,7 +45,9 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     builder = _prepared(builder_of(graph), loops, fan_out)
     topology = read_topology(builder, getattr(graph, "name", None))
     check_shape(topology)
+    topology = refusals_apart(topology, builder.loops if isinstance(builder, BoundBuilder) else ())
     left: dict[str, set[str]] = {node: set() for node in (START, *topology.nodes, END)}
+    left |= {edge.source: set() for edge in topology.edges if edge.source not in left}
     for edge in topology.edges:
         if edge.kind != "granted" and edge.target in left:
             left[edge.source].add(edge.target)

@@ -214,7 +214,9 @@ class _Watch:
 
     def finished(self) -> RunEvent:
         seconds = time.perf_counter() - self._began
-        return RunFinished(seconds=seconds, stop_reason=self.values.get(STOP_REASON), interrupted=self._interrupted)
+        return RunFinished(
+            seconds=seconds, stop_reason=self.values.get(STOP_REASON), interrupted=self._interrupted, state=self.values
+        )
 
     def failed(self, error: Exception) -> RunEvent:
         return RunFailed(kind=type(error).__name__, message=str(error))

@@ -111,7 +111,9 @@ async def test_all_ways_to_run_give_the_same_events_in_order(how: str, saved: bo
 @pytest.mark.parametrize("how", WAYS)
 async def test_every_event_survives_json(how: str) -> None:
     for event in await collect(how, app()):
-        assert run_event.validate_json(run_event.dump_json(event)) == event
+        # The final state is for who is there, and is not written.
+        written = event.model_copy(update={"state": {}}) if isinstance(event, RunFinished) else event
+        assert run_event.validate_json(run_event.dump_json(event)) == written
 
 
 def test_a_result_has_the_final_state_and_the_path_without_gates() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loopwright.engine.cycles import reached, unbounded_cycles
 from loopwright.engine.discovery.found import END, START, FoundGraph, FoundLoop, Place
+from loopwright.engine.refusals import refusal_of
 from loopwright.engine.topology import Edge
 
 
@@ -126,11 +127,12 @@ def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> l
                 moved.append((edge, place))
                 continue
             entrance = f"{gate}.{edge.source}" if by_source else gate
+            refusal = refusal_of(loop.name, edge.source) if by_source else gate
             moved.append((Edge(edge.source, entrance, "request"), place))
             if by_source:
-                moved.append((Edge(entrance, gate, "request"), place))
-            ways = (*loop.exhausted.values(), *loop.routes)
-            moved += [(Edge(gate, way, "exhausted"), place) for way in ways]
+                moved.append((Edge(entrance, refusal, "request"), place))
+            ways = (loop.exhausted[edge.source], *loop.routes)
+            moved += [(Edge(refusal, way, "exhausted"), place) for way in ways]
         edges = moved
     return [*edges]
 
