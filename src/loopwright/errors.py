@@ -11,8 +11,13 @@
     │   └── NodeTimeout             a node took longer than its timeout (also a TimeoutError)
     ├── CheckpointError             a checkpoint cannot be read, written or resumed
     ├── ModelError                  a chat model is unknown, unreachable or answers badly
-    │   └── StructuredReplyError    a reply that still breaks its schema after the repairs
+    │   ├── StructuredReplyError    a reply that still breaks its schema after the repairs
+    │   └── WeightsError            an embedded model's files are missing, damaged or not the expected ones
+    ├── BackendError                something that answers are looked up in failed; never "nothing found"
+    │   ├── StoreError              a knowledge store cannot be opened, read or written
+    │   └── SearchError             a web search engine, or a page of its results, cannot be had
     └── InputError                  the user's input is unusable
+        ├── DocumentError           a document cannot be read
         ├── ImageError              an image cannot be used
         ├── UnknownNameError        a distortion, tool or option that nobody knows (also a ValueError)
         └── PlannerError            no valid plan could be made from the query
@@ -123,8 +128,44 @@ class StructuredReplyError(ModelError):
         self.reply = reply[:2000]
 
 
+class WeightsError(ModelError):
+    """An embedded model's files are missing, damaged, or not the expected ones."""
+
+
+class BackendError(LoopwrightError):
+    """Something that answers are looked up in failed: that is an error, and never "nothing found".
+
+    Attributes:
+        transient: Whether another attempt could succeed.
+    """
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
+class StoreError(BackendError):
+    """A knowledge store cannot be opened, read or written."""
+
+
+class SearchError(BackendError):
+    """A web search engine, or a page of its results, cannot be had."""
+
+
 class InputError(LoopwrightError):
     """The user's input is unusable."""
+
+
+class DocumentError(InputError):
+    """A document cannot be read: damaged, encrypted, too large, or of no known kind.
+
+    Attributes:
+        source: The document.
+    """
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(f"{source}: {problem}")
+        self.source = source
 
 
 class ImageError(InputError):

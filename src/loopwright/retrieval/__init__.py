@@ -1,0 +1,1 @@
+"""Hybrid retrieval: lexical, dense and graph search over one knowledge store, fused by rank."""

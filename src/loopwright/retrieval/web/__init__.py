@@ -1,0 +1,7 @@
+"""Web search behind one protocol, the pages that it finds, and how untrusted text reaches a chat model."""
+
+from loopwright.retrieval.web.opening import SearchSettings, open_search
+from loopwright.retrieval.web.protocol import WebResult, WebSearch
+from loopwright.retrieval.web.quoting import looks_like_instructions, quote_untrusted
+
+__all__ = ["SearchSettings", "WebResult", "WebSearch", "looks_like_instructions", "open_search", "quote_untrusted"]

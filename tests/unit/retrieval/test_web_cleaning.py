@@ -1,0 +1,125 @@
+"""Results are plain, safe to show, and each page comes once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from loopwright.retrieval.web.cleaning import MAX_TEXT, MAX_TITLE, clean_text, cut
+from loopwright.retrieval.web.protocol import WebResult
+from loopwright.retrieval.web.results import clean_results, date_field, normalised_url
+
+
+def result(url: str, text: str = "text", title: str = "title", published: datetime | None = None) -> WebResult:
+    return WebResult(title=title, url=url, text=text, engine="e", published=published)
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("<b>bold</b> &amp; <i>slanted</i>", "bold & slanted"),
+        ("w<b>or</b>d", "word"),
+        ("one<br>two<p>three</p>four", "one two three four"),
+        ("&lt;script&gt;alert(1)&lt;/script&gt;safe", "safe"),
+        ("&amp;lt;b&amp;gt;twice&amp;lt;/b&amp;gt;", "twice"),
+        ("<script>alert(1)</script><style>p{}</style>seen<!-- not seen -->", "seen"),
+        ('<img src=x onerror="alert(1)">picture', "picture"),
+        ("<svg/onload=alert(1)>after", "after"),
+        ("List<String> and a < b and b > c", "List<String> and a < b and b > c"),
+        ("a\x00b\x1b[31mc\x7f", "ab[31mc"),
+        ("zero\u200bwidth\u2060 \ufeffjoiner\u200d", "zerowidth joiner"),
+        ("\u202egnp.exe\u202c \u2066x\u2069", "gnp.exe x"),
+        ("hid\U000e0041\U000e0042den\U000e0101", "hidden"),
+        ("half \ud800 character", "half character"),
+        ("  a\t\n\u00a0\u3000b  ", "a b"),
+        ("ภาษาไทย<b>สวัสดี</b>", "ภาษาไทยสวัสดี"),
+        ("日本語 &#x4E2D;&#25991;", "日本語 中文"),
+        ("", ""),
+    ],
+)
+def test_text_becomes_one_plain_line(raw: str, clean: str):
+    assert clean_text(raw, 1000) == clean
+
+
+def test_text_is_cut_between_words_and_never_longer():
+    text = "word " * 1000
+    assert clean_text(text, 52) == ("word " * 10).strip()
+    assert len(clean_text("x" * 5000, 100)) == 100
+    assert "p" not in clean_text("<p>" * 100_000 + "end", 100)
+
+
+def test_a_cut_leaves_no_letter_without_its_marks():
+    assert cut("กี่กี่", 2) == ""
+    assert cut("กี่กี่", 4) == "กี่"
+
+
+def test_only_web_addresses_stay_and_user_names_go():
+    kept = clean_results(
+        [
+            result("javascript:alert(1)"),
+            result("file:///etc/passwd"),
+            result("data:text/html,x"),
+            result("//no.scheme/x"),
+            result("http://"),
+            result("http://[broken"),
+            result("http://port.example:99999/"),
+            result("https://long.example/" + "x" * 3000),
+            result("https://bank.example@evil.example/login"),
+            result(" HTTPS://Ok.example/a\u200bb "),
+        ],
+        10,
+    )
+    assert [each.url for each in kept] == ["https://evil.example/login", "https://Ok.example/ab"]
+
+
+def test_one_page_comes_once_in_the_first_place_with_the_longer_text():
+    day = datetime(2024, 5, 1, tzinfo=UTC)
+    merged = clean_results(
+        [
+            result("http://www.a.example:80/page/?utm_source=x&id=1", "short", "First"),
+            result("https://b.example/"),
+            result("https://a.example/page?id=1#part", "a longer text", "Second", day),
+            result("https://a.example/page?id=2"),
+        ],
+        10,
+    )
+    assert [(each.title, each.text, each.published) for each in merged] == [
+        ("First", "a longer text", day),
+        ("title", "text", None),
+        ("title", "text", None),
+    ]
+    assert merged[0].url == "http://www.a.example:80/page/?utm_source=x&id=1"
+
+
+def test_at_most_k_different_pages_and_limits_of_length():
+    many = [result(f"https://a.example/{n // 2}", "x" * 9999, "t" * 999) for n in range(20)]
+    found = clean_results(many, 3)
+    assert [each.url for each in found] == [f"https://a.example/{n}" for n in range(3)]
+    assert {(len(each.title), len(each.text)) for each in found} == {(MAX_TITLE, MAX_TEXT)}
+    assert clean_results(many, 0) == clean_results(many, -1) == []
+
+
+def test_a_page_without_a_title_is_called_by_its_address():
+    assert clean_results([result("https://a.example/x", title=" <b></b> ")], 1)[0].title == "https://a.example/x"
+
+
+def test_normalised_addresses_differ_where_pages_differ():
+    assert normalised_url("https://a.example/x?a=1&b=2") != normalised_url("https://a.example/x?a=1&b=3")
+    assert normalised_url("https://a.example:8443/") != normalised_url("https://a.example/")
+
+
+@pytest.mark.parametrize(
+    ("value", "date"),
+    [
+        ("2024-05-01T10:00:00", datetime(2024, 5, 1, 10, tzinfo=UTC)),
+        ("2024-05-01T10:00:00+07:00", datetime(2024, 5, 1, 10, tzinfo=timezone(timedelta(hours=7)))),
+        ("Wed, 01 May 2024 10:00:00 GMT", datetime(2024, 5, 1, 10, tzinfo=UTC)),
+        ("yesterday", None),
+        ("", None),
+        (None, None),
+        (20240501, None),
+    ],
+)
+def test_dates_in_both_formats_and_none_for_others(value: object, date: datetime | None):
+    assert date_field({"when": value}, "when") == date

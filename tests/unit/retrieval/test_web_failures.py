@@ -1,0 +1,147 @@
+"""Every failure of an engine over HTTP is a `SearchError` that says whether another attempt could help."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from search_server import Reply, SearchServer, as_json, closed_port, redirect, searching
+
+from loopwright.errors import SearchError
+from loopwright.retrieval.web.protocol import WebSearch
+from loopwright.retrieval.web.searxng import SearxngSearch
+from loopwright.retrieval.web.tavily import TavilySearch
+
+GOOD = json.dumps({"results": [{"title": "t", "url": "http://a.example/", "content": "c"}]}).encode()
+
+Opener = Callable[..., WebSearch]
+
+
+@pytest.fixture
+def server() -> Iterator[SearchServer]:
+    with searching() as started:
+        yield started
+
+
+@pytest.fixture(params=["searxng", "tavily"])
+def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Opener:
+    monkeypatch.setenv("TAVILY_API_KEY", "key")
+
+    def make(url: str, **options: Any) -> WebSearch:
+        return SearxngSearch(url, **options) if request.param == "searxng" else TavilySearch(url=url, **options)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("status", "transient"),
+    [(400, False), (401, False), (403, False), (404, False), (418, False), (429, True), (500, True), (503, True)],
+)
+async def test_statuses(server: SearchServer, opened: Opener, status: int, transient: bool):
+    server.replies.append(Reply(b"<html>sorry</html>", status=status, type="text/html"))
+    with pytest.raises(SearchError, match=f"status {status}") as caught:
+        await opened(server.url).search("x")
+    assert caught.value.transient is transient
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(GOOD[:-10]), "did not send valid JSON"),
+        (Reply(b"<!DOCTYPE html><title>Search</title>", type="text/html"), "did not send valid JSON but 'Search'"),
+        (Reply(b""), "did not send valid JSON"),
+        (Reply(b"\xff\xfe\x00garbage\x80"), "did not send valid JSON"),
+        (Reply(b"[" * 200_000), "did not send valid JSON"),
+        (Reply(b'{"results": ' + b"9" * 10_000 + b"}"), "did not send valid JSON"),
+        (as_json([]), "without a list 'results'"),
+        (as_json(None), "without a list 'results'"),
+        (as_json({"detail": "no"}), "without a list 'results'"),
+        (as_json({"results": None}), "without a list 'results'"),
+        (as_json({"results": {"url": "http://a.example/"}}), "without a list 'results'"),
+        (as_json({"results": ["http://a.example/"]}), "something else than objects"),
+        (as_json({"results": [{"link": "http://a.example/"}]}), "without a text 'url'"),
+        (as_json({"results": [{"url": 7}]}), "without a text 'url'"),
+        (Reply(b"x" * 10_000_000), "more than 5000000 bytes"),
+        (Reply(GOOD, headers={"Content-Encoding": "gzip"}), "compressed"),
+        (redirect("http://127.0.0.1:9/search"), "it redirects to 'http://127.0.0.1:9/search'"),
+    ],
+)
+async def test_replies_that_another_attempt_would_not_mend(
+    server: SearchServer, opened: Opener, reply: Reply, said: str
+):
+    server.replies.append(reply)
+    with pytest.raises(SearchError) as caught:
+        await opened(server.url).search("x")
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 500
+    assert not caught.value.transient
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("reply", [Reply(silent=True), Reply(GOOD, claimed=len(GOOD) + 1)])
+async def test_a_connection_that_breaks_off_is_transient(server: SearchServer, opened: Opener, reply: Reply):
+    server.replies.append(reply)
+    with pytest.raises(SearchError, match="cannot be reached") as caught:
+        await opened(server.url).search("x")
+    assert caught.value.transient
+    assert len(await opened(server.url).search("x")) == 0
+
+
+async def test_a_refused_connection_is_transient(opened: Opener):
+    with pytest.raises(SearchError, match="cannot be reached: All connection attempts failed") as caught:
+        await opened(f"http://127.0.0.1:{closed_port()}").search("x")
+    assert caught.value.transient
+
+
+async def test_a_body_that_never_ends_meets_the_deadline(server: SearchServer, opened: Opener):
+    server.replies.append(Reply(GOOD, hang=True))
+    with pytest.raises(SearchError, match=r"no full answer within 0\.3 s") as caught:
+        await opened(server.url, timeout=0.3).search("x")
+    assert caught.value.transient
+
+
+async def test_the_deadline_counts_the_whole_even_while_bytes_arrive(opened: Opener):
+    """A byte now and then keeps a read timeout quiet for ever."""
+
+    async def dribble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n")
+        try:
+            while True:
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        except ConnectionError:
+            writer.close()
+
+    slow = await asyncio.start_server(dribble, "127.0.0.1", 0)
+    async with slow:
+        port = slow.sockets[0].getsockname()[1]
+        with pytest.raises(SearchError, match=r"no full answer within 0\.3 s") as caught:
+            await opened(f"http://127.0.0.1:{port}", timeout=0.3).search("x")
+    assert caught.value.transient
+
+
+async def test_a_cancelled_search_is_cancelled_and_no_search_error(server: SearchServer, opened: Opener):
+    server.replies.append(Reply(GOOD, hang=True))
+    task = asyncio.create_task(opened(server.url).search("x"))
+    while not server.requests:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize("query", ["", " \n", "\u200b\u202e"])
+async def test_an_empty_query_is_refused_before_anything_is_sent(server: SearchServer, opened: Opener, query: str):
+    with pytest.raises(SearchError, match="the query is empty") as caught:
+        await opened(server.url).search(query)
+    assert not caught.value.transient
+    assert server.requests == []
+
+
+async def test_half_a_character_in_a_query_does_no_harm(server: SearchServer, opened: Opener):
+    assert await opened(server.url).search("half \ud800 of it") == []

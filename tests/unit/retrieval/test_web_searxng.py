@@ -1,0 +1,125 @@
+"""SearXNG: what is sent, what comes back, and which failures it has of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+from search_server import Reply, SearchServer, searching
+
+from loopwright.errors import ConfigError, SearchError
+from loopwright.retrieval.web.protocol import WebSearch
+from loopwright.retrieval.web.searxng import SearxngSearch
+
+THAI = {
+    "title": "ประเทศไทย &ndash; <b>วิกิพีเดีย</b>",
+    "url": "https://th.wikipedia.org/wiki/ประเทศไทย",
+    "content": "ราชอาณาจักรไทย\u200b เป็นรัฐชาติ",
+    "engine": "wikipedia",
+    "engines": ["wikipedia"],
+    "publishedDate": "2024-05-01T00:00:00",
+    "score": 1.0,
+}
+
+
+@pytest.fixture
+def server() -> Iterator[SearchServer]:
+    with searching() as started:
+        yield started
+
+
+async def test_a_search_is_sent_and_its_results_are_cleaned(server: SearchServer):
+    server.results = [THAI, {"title": "Plain", "url": "http://a.example/", "content": None, "engine": ""}]
+    search = SearxngSearch(server.url)
+    assert isinstance(search, WebSearch)
+    first, second = await search.search("  เมืองหลวง ของ\nไทย & 東京? <b>  ")
+    await search.aclose()
+    assert (first.title, first.text) == ("ประเทศไทย – วิกิพีเดีย", "ราชอาณาจักรไทย เป็นรัฐชาติ")
+    assert first.engine == "searxng: wikipedia"
+    assert first.published == datetime(2024, 5, 1, tzinfo=UTC)
+    assert first.url == THAI["url"]
+    assert (second.text, second.engine, second.published) == ("", "searxng", None)
+    (asked,) = server.requests
+    assert (asked.method, asked.path) == ("GET", "/search")
+    assert asked.query == {"q": "เมืองหลวง ของ ไทย & 東京? <b>", "format": "json"}
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/search", "/search?q=x#y"])
+async def test_the_address_may_be_written_in_several_ways(server: SearchServer, ending: str):
+    assert await SearxngSearch(f" {server.url}/engine{ending} ").search("x") == []
+    assert server.requests[0].path == "/engine/search"
+
+
+async def test_at_most_k_and_at_most_the_limit(server: SearchServer):
+    server.results = [{"title": str(n), "url": f"http://a.example/{n}"} for n in range(20)]
+    search = SearxngSearch(server.url, max_results=7)
+    assert [len(await search.search("x", k)) for k in (0, 3, 50)] == [0, 3, 7]
+    assert len(await search.search("x")) == 5
+
+
+async def test_nothing_found_is_a_result(server: SearchServer):
+    assert await SearxngSearch(server.url).search("x") == []
+
+
+async def test_nothing_found_because_engines_failed_is_an_error(server: SearchServer):
+    server.unresponsive = [["google", "Suspended: CAPTCHA"], ["brave", "timeout"]]
+    with pytest.raises(SearchError, match=r"google: Suspended: CAPTCHA, brave: timeout") as caught:
+        await SearxngSearch(server.url).search("x")
+    assert caught.value.transient
+    server.results = [{"title": "t", "url": "http://a.example/"}]
+    assert len(await SearxngSearch(server.url).search("x")) == 1
+
+
+async def test_403_says_how_to_enable_json(server: SearchServer):
+    server.replies.append(Reply(b"<h1>403 Forbidden</h1>", status=403, type="text/html"))
+    with pytest.raises(SearchError, match=r"status 403: JSON is not enabled there.*search\.formats") as caught:
+        await SearxngSearch(server.url).search("x")
+    assert not caught.value.transient
+
+
+async def test_a_password_in_the_address_is_sent_and_never_shown(server: SearchServer):
+    secret = server.url.replace("http://", "http://me:hidden@")
+    server.replies.append(Reply(status=500))
+    search = SearxngSearch(secret)
+    with pytest.raises(SearchError) as caught:
+        await search.search("x")
+    assert "hidden" not in str(caught.value)
+    assert server.requests[0].headers["Authorization"].startswith("Basic ")
+
+
+def test_one_search_serves_several_event_loops(server: SearchServer):
+    server.results = [{"title": "t", "url": "http://a.example/"}]
+    search = SearxngSearch(server.url)
+    assert [len(asyncio.run(search.search("x"))) for _ in range(3)] == [1, 1, 1]
+
+
+async def test_searches_may_run_at_the_same_time(server: SearchServer):
+    server.results = [{"title": "t", "url": "http://a.example/"}]
+    search = SearxngSearch(server.url)
+    found = await asyncio.gather(*(search.search(f"q{n}") for n in range(20)))
+    assert [len(each) for each in found] == [1] * 20
+    assert {asked.query["q"] for asked in server.requests} == {f"q{n}" for n in range(20)}
+
+
+async def test_a_given_client_is_used_and_stays_open(server: SearchServer):
+    async with httpx.AsyncClient(headers={"X-Mine": "yes"}) as client:
+        search = SearxngSearch(server.url, client=client)
+        await search.search("x")
+        await search.aclose()
+        assert not client.is_closed
+    assert server.requests[0].headers["X-Mine"] == "yes"
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://a.example", "http://", "http://[x"])
+def test_an_unusable_address_is_a_configuration_error(url: str):
+    with pytest.raises(ConfigError, match="SearXNG's url"):
+        SearxngSearch(url)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_a_timeout_is_above_zero(timeout: float):
+    with pytest.raises(ConfigError, match="above 0"):
+        SearxngSearch("http://localhost", timeout=timeout)

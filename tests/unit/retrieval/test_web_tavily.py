@@ -1,0 +1,105 @@
+"""Tavily: what is sent, what comes back, and that its key is never shown."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from search_server import Reply, SearchServer, redirect, searching
+
+from loopwright.errors import ConfigError, SearchError
+from loopwright.retrieval.web.protocol import WebSearch
+from loopwright.retrieval.web.tavily import TavilySearch
+
+KEY = "tvly-not-to-be-seen"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchServer]:
+    monkeypatch.setenv("SEARCH_KEY", f" {KEY}\n")
+    with searching() as started:
+        yield started
+
+
+def tavily(server: SearchServer, **options: int) -> TavilySearch:
+    return TavilySearch(api_key_env="SEARCH_KEY", url=server.url, **options)
+
+
+async def test_a_search_is_posted_with_the_key(server: SearchServer):
+    server.results = [
+        {
+            "title": "<b>Bangkok</b>",
+            "url": "https://a.example/",
+            "content": "เมืองหลวง&nbsp;ของไทย",
+            "score": 0.9,
+            "published_date": "Wed, 01 May 2024 10:00:00 GMT",
+        }
+    ]
+    search = tavily(server)
+    assert isinstance(search, WebSearch)
+    (found,) = await search.search("ไทย 東京", 3)
+    await search.aclose()
+    assert (found.title, found.text, found.engine) == ("Bangkok", "เมืองหลวง ของไทย", "tavily")
+    assert found.published == datetime(2024, 5, 1, 10, tzinfo=UTC)
+    (asked,) = server.requests
+    assert (asked.method, asked.path) == ("POST", "/search")
+    assert asked.headers["Authorization"] == f"Bearer {KEY}"
+    assert json.loads(asked.body) == {"query": "ไทย 東京", "max_results": 3}
+
+
+async def test_a_long_query_is_cut_and_many_results_are_limited(server: SearchServer):
+    server.results = [{"title": str(n), "url": f"http://a.example/{n}"} for n in range(40)]
+    assert len(await tavily(server, max_results=100).search("word " * 200, 50)) == 20
+    sent = json.loads(server.requests[0].body)
+    assert sent == {"query": ("word " * 80).strip(), "max_results": 20}
+    assert await tavily(server).search("x", 0) == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 432, 500])
+async def test_the_key_is_in_no_message_log_or_repr(
+    server: SearchServer, status: int, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.DEBUG)
+    server.replies.append(Reply(json.dumps({"detail": f"bad key {KEY}"}).encode(), status=status))
+    search = tavily(server)
+    with pytest.raises(SearchError) as caught:
+        await search.search("x")
+    shown = [str(caught.value), repr(caught.value), repr(search), repr(vars(search)), caplog.text]
+    assert not any(KEY in each for each in shown)
+
+
+async def test_a_refused_key_is_named_by_its_variable(server: SearchServer):
+    server.replies.append(Reply(status=401))
+    with pytest.raises(SearchError, match="did not accept the API key in SEARCH_KEY") as caught:
+        await tavily(server).search("x")
+    assert not caught.value.transient
+
+
+async def test_the_key_follows_no_redirect(server: SearchServer):
+    with searching() as other:
+        server.replies.append(redirect(f"{other.url}/search"))
+        with pytest.raises(SearchError, match="it redirects to"):
+            await tavily(server).search("x")
+        assert other.requests == []
+
+
+def test_a_missing_key_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="TAVILY_API_KEY is not set"):
+        TavilySearch()
+
+
+def test_a_key_with_a_line_break_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SEARCH_KEY", f"{KEY}\nX-Other: 1")
+    with pytest.raises(ConfigError, match="SEARCH_KEY holds no API key") as caught:
+        TavilySearch(api_key_env="SEARCH_KEY")
+    assert KEY not in str(caught.value)
+
+
+def test_the_key_itself_in_place_of_the_name_is_refused_without_showing_it():
+    with pytest.raises(ConfigError, match="is not the name of an environment variable") as caught:
+        TavilySearch(api_key_env=KEY)
+    assert KEY not in str(caught.value)
