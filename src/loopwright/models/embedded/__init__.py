@@ -1,0 +1,24 @@
+"""Small local models that run in this process: embeddings and a reranker; opt-in, and never fetched unasked.
+
+`catalogue` says which files are known, `resolving` where they are, `pulling` brings them from their publisher. The
+models themselves are opened by `encoder.open_embedder` and `reranker.open_reranker`, which need numpy, ONNX Runtime and
+tokenizers; this package itself imports none of them.
+"""
+
+from __future__ import annotations
+
+from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Published, Role, WeightFile
+from loopwright.models.embedded.resolving import Weights, find, resolve, verify, weights_folder
+
+__all__ = [
+    "KNOWN",
+    "KnownModel",
+    "Published",
+    "Role",
+    "WeightFile",
+    "Weights",
+    "find",
+    "resolve",
+    "verify",
+    "weights_folder",
+]

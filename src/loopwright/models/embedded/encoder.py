@@ -1,0 +1,86 @@
+"""Vectors of texts, from an ONNX model on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.models.embedded.catalogue import Pooling
+from loopwright.models.embedded.resolving import Weights, resolve
+from loopwright.models.embedded.sessions import TextGraph
+
+
+class OnnxEmbedder:
+    """Turns texts into vectors of length 1, so that a dot product is the cosine similarity.
+
+    A text's vector depends on that text alone. All methods may be called from several threads.
+
+    Attributes:
+        model: The model's name in the catalogue: vectors of two names must not be compared.
+        dimensions: The length of a vector.
+    """
+
+    def __init__(self, weights: Weights, *, threads: int | None = None) -> None:
+        """Load the model.
+
+        Args:
+            weights: Its files.
+            threads: How many texts are read at once, each on one core; None for one a core.
+
+        Raises:
+            WeightsError: If a file cannot be loaded.
+        """
+        self.model = weights.model.name
+        self.dimensions = weights.model.dimensions
+        self._pooling: Pooling = weights.model.pooling
+        self._prefix = weights.model.query_prefix
+        self._graph = TextGraph(weights, threads=threads)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed passages.
+
+        Args:
+            texts: The passages; what is beyond the model's longest input is not read.
+
+        Returns:
+            Their vectors [texts, dimensions], in order.
+        """
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for row, (tokens, mask) in enumerate(self._graph.outputs(texts)):
+            vectors[row] = _pooled(tokens, mask, self._pooling)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Embed a query, with the prefix that the model expects before one.
+
+        Args:
+            text: The query.
+
+        Returns:
+            Its vector [dimensions].
+        """
+        return self.embed([self._prefix + text])[0]
+
+
+def open_embedder(name_or_path: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
+    """Find and load an embedding model.
+
+    Args:
+        name_or_path: A name of the catalogue, or a folder with such a model's files.
+        threads: How many texts are read at once, each on one core; None for one a core.
+
+    Returns:
+        The model.
+
+    Raises:
+        WeightsError: If it is unknown, not here, not for embeddings, or damaged.
+    """
+    return OnnxEmbedder(resolve(name_or_path, "embedding"), threads=threads)
+
+
+def _pooled(tokens: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling) -> NDArray[np.float32]:
+    vector = tokens[0] if pooling == "cls" else tokens[mask == 1].mean(axis=0)
+    return vector / np.linalg.norm(vector)

@@ -1,0 +1,108 @@
+"""Downloading a model from its publisher, at a fixed revision, and only if every hash is the known one."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+
+from loopwright.errors import WeightsError
+from loopwright.models.embedded.catalogue import KnownModel, Published, WeightFile
+from loopwright.models.embedded.resolving import Weights, missing_message, require_hash, weights_folder
+
+_PARTIAL = ".partial"
+"""Within a model's folder: what is not complete and checked yet. It stays after a lost connection, to be resumed."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_STORAGE = (*_FULL, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENOTDIR)
+"""What the operating system says when the fault is the disk's and not the network's."""
+
+
+def pull(model: KnownModel, *, folder: Path | None = None, endpoint: str | None = None) -> Weights:
+    """Download a model's files that are not here yet.
+
+    A file gets its name only after its hash was found right, so a file with a name is always whole. No token is sent.
+
+    Args:
+        model: The model.
+        folder: The folder of models; None for `weights_folder`.
+        endpoint: The hub's base URL; None for the environment variable ``HF_ENDPOINT``, or the public hub.
+
+    Returns:
+        The files, all with the right hash.
+
+    Raises:
+        WeightsError: If the model has no publisher, a download fails, a hash differs, or there is no space.
+    """
+    if model.published is None:
+        raise WeightsError(missing_message(model))
+    place = (folder or weights_folder()) / model.name
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        wanted = [file for file in model.files if not _is_right(place / file.name, file)]
+        _require_space(model, wanted, place)
+        for file in wanted:
+            part = _download(model, model.published, file, place / _PARTIAL, endpoint)
+            try:
+                require_hash(part, file)
+            except WeightsError as error:
+                part.unlink()
+                raise WeightsError(f"{model.name} was refused and removed: {error}") from None
+            part.replace(place / file.name)
+        shutil.rmtree(place / _PARTIAL, ignore_errors=True)
+    except OSError as error:
+        raise WeightsError(_storage_problem(model, place, error)) from None
+    return Weights(model, {file.name: place / file.name for file in model.files}, "folder")
+
+
+def _is_right(path: Path, file: WeightFile) -> bool:
+    if not path.is_file() or path.stat().st_size != file.bytes:
+        return False
+    try:
+        require_hash(path, file)
+    except WeightsError:
+        return False
+    return True
+
+
+def _require_space(model: KnownModel, wanted: list[WeightFile], place: Path) -> None:
+    needed = sum(file.bytes for file in wanted)
+    free = shutil.disk_usage(place).free
+    if needed > free:
+        raise WeightsError(
+            f"{model.name} needs {needed:,} bytes, but {place} has {free:,} free. Make room, or set LOOPWRIGHT_MODELS."
+        )
+
+
+def _download(model: KnownModel, published: Published, file: WeightFile, partial: Path, endpoint: str | None) -> Path:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(
+            hf_hub_download(
+                published.repository,
+                file.remote,
+                revision=published.revision,
+                local_dir=partial,
+                endpoint=endpoint,
+                token=False,
+            )
+        )
+    except HfHubHTTPError as error:
+        problem = f"the hub answered {error.response.status_code}"
+    except LocalEntryNotFoundError:
+        problem = "the hub cannot be reached"
+    except Exception as error:  # the hub's client lets its HTTP library's exceptions through, which share no base
+        if isinstance(error, OSError) and error.errno in _STORAGE:
+            raise
+        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    raise WeightsError(
+        f"{model.name}: {file.remote} of {published.repository} could not be downloaded: {problem}. Try again (what is "
+        f"here already is kept), or put the file into {partial.parent} as {file.name}."
+    )
+
+
+def _storage_problem(model: KnownModel, place: Path, error: OSError) -> str:
+    fix = "Make room" if error.errno in _FULL else "Check its permissions"
+    return f"{model.name} cannot be stored in {place}: {error.strerror or error}. {fix}, or set LOOPWRIGHT_MODELS."

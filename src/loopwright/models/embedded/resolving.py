@@ -1,0 +1,215 @@
+"""Where a model's files are: a path that the user gives, the folder of models, or the user's hub cache."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from loopwright.errors import WeightsError, unknown_name_message
+from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Role, WeightFile, pullable_builds
+
+FOLDER_VARIABLE = "LOOPWRIGHT_MODELS"
+"""The environment variable with the folder of models."""
+
+DEFAULT_FOLDER = ".models"
+"""The folder of models where that variable is not set, in the working directory."""
+
+Source: TypeAlias = Literal["path", "folder", "hub cache"]
+"""Where files were found."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model with its files on this machine."""
+
+    model: KnownModel
+    """The model."""
+    files: Mapping[str, Path]
+    """`WeightFile.name` -> where that file is."""
+    source: Source
+    """Where they were found."""
+
+    @property
+    def place(self) -> Path:
+        """The folder of the weights."""
+        return self.files[self.model.files[0].name].parent
+
+
+def weights_folder() -> Path:
+    """The folder of models: `FOLDER_VARIABLE`, or `DEFAULT_FOLDER` in the working directory."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or DEFAULT_FOLDER)
+
+
+def known_model(name: str) -> KnownModel:
+    """Look a model up in the catalogue.
+
+    Args:
+        name: Its name.
+
+    Returns:
+        The model.
+
+    Raises:
+        WeightsError: If no model has that name.
+    """
+    if name not in KNOWN:
+        raise WeightsError(unknown_name_message("embedded model", name, KNOWN))
+    return KNOWN[name]
+
+
+def resolve(name_or_path: str | Path, role: Role | None = None) -> Weights:
+    """Find a model's files, and check their sizes.
+
+    Args:
+        name_or_path: A name of the catalogue, a folder with a known model's files, or a chat model's file. A name is
+            looked for in the folder of models first and in the user's hub cache then.
+        role: What the model must be for; None for anything.
+
+    Returns:
+        The files.
+
+    Raises:
+        WeightsError: If the model is unknown, not here, of another role, or a file has the wrong size.
+    """
+    named = KNOWN.get(str(name_or_path))
+    if named is None:
+        weights = _at_path(Path(name_or_path))
+    else:
+        found = find(named)
+        if found is None:
+            raise WeightsError(missing_message(named))
+        weights = found
+    if role is not None and weights.model.role != role:
+        fitting = ", ".join(model.name for model in KNOWN.values() if model.role == role)
+        raise WeightsError(f"{weights.model.name} is for {weights.model.role}, not for {role}. Known: {fitting}.")
+    return weights
+
+
+def find(model: KnownModel) -> Weights | None:
+    """Find a known model's files, and check their sizes.
+
+    Args:
+        model: The model.
+
+    Returns:
+        The files, or None if the model is not on this machine.
+
+    Raises:
+        WeightsError: If files are here, but one of them is missing or has the wrong size.
+    """
+    folder = weights_folder() / model.name
+    if folder.is_dir() and any((folder / file.name).exists() for file in model.files):
+        return Weights(model, _checked(model, folder), "folder")
+    cached = _in_hub_cache(model)
+    return Weights(model, cached, "hub cache") if cached else None
+
+
+def verify(weights: Weights) -> None:
+    """Compare the hash of every file with the catalogue's.
+
+    Args:
+        weights: The files.
+
+    Raises:
+        WeightsError: If a hash differs.
+    """
+    for file in weights.model.files:
+        require_hash(weights.files[file.name], file)
+
+
+def require_hash(path: Path, file: WeightFile) -> None:
+    """Compare a file's hash with the catalogue's.
+
+    Args:
+        path: The file.
+        file: What it should be.
+
+    Raises:
+        WeightsError: If the hash differs or the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
+    if found != file.sha256:
+        raise WeightsError(
+            f"{path} is not the expected file: its SHA-256 is {found}, not {file.sha256}. Delete it and get it again."
+        )
+
+
+def missing_message(model: KnownModel) -> str:
+    """Say how to get a model that is not here.
+
+    Args:
+        model: The model.
+
+    Returns:
+        One line.
+    """
+    names = " and ".join(file.name for file in model.files)
+    by_hand = f"put {names} into {weights_folder() / model.name} (or set {FOLDER_VARIABLE})"
+    if model.published:
+        return f"{model.name} is not on this machine: run 'loopwright models pull {model.name}', or {by_hand}."
+    builds = pullable_builds(model)
+    other = f", or run 'loopwright models pull {builds[0]}' for another build of it" if builds else ""
+    return f"{model.name} cannot be downloaded, since no publisher has this build: {by_hand}{other}."
+
+
+def _at_path(path: Path) -> Weights:
+    if not path.exists():
+        known = unknown_name_message("embedded model", str(path), KNOWN)
+        raise WeightsError(f"{known} And there is no such file or folder.")
+    folder = path if path.is_dir() else path.parent
+    for model in KNOWN.values():
+        if path.is_file() and path.name != model.files[0].name:
+            continue
+        if all(_size(folder / file.name) == file.bytes for file in model.files):
+            return Weights(model, {file.name: folder / file.name for file in model.files}, "path")
+    # A folder that has a known model's name holds that model, and then its damage can be named.
+    if path.is_dir() and path.name in KNOWN:
+        _checked(KNOWN[path.name], path)
+    raise WeightsError(
+        f"{path} holds no known model: no entry of the catalogue has files of these names and sizes. "
+        "Compare with 'loopwright models list'."
+    )
+
+
+def _checked(model: KnownModel, folder: Path) -> dict[str, Path]:
+    for file in model.files:
+        size = _size(folder / file.name)
+        if size is None:
+            raise WeightsError(f"{folder} lacks {file.name}, which {model.name} needs. {_again(model)}")
+        if size != file.bytes:
+            raise WeightsError(
+                f"{folder / file.name} has {size:,} bytes, but {model.name} has {file.bytes:,}: it is damaged or "
+                f"another build. {_again(model)}"
+            )
+    return {file.name: folder / file.name for file in model.files}
+
+
+def _again(model: KnownModel) -> str:
+    return f"Run 'loopwright models pull {model.name}'." if model.published else "Put the right file there."
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.is_file() else None
+
+
+def _in_hub_cache(model: KnownModel) -> dict[str, Path] | None:
+    if model.published is None or importlib.util.find_spec("huggingface_hub") is None:
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    files: dict[str, Path] = {}
+    for file in model.files:
+        found = try_to_load_from_cache(model.published.repository, file.remote, revision=model.published.revision)
+        if not isinstance(found, str) or _size(Path(found)) != file.bytes:
+            return None
+        files[file.name] = Path(found)
+    return files

@@ -1,0 +1,125 @@
+"""``loopwright models`` on real files, and on a hub on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+from weights import MODELS, Hub, hub, lay, real
+
+from loopwright.cli.models import app
+from loopwright.errors import WeightsError
+from loopwright.models.embedded import KNOWN
+
+BGE = KNOWN["bge-small-en-v1.5"]
+FP32 = KNOWN["all-MiniLM-L6-v2-fp32"]
+CHAT = KNOWN["qwen2.5-coder-0.5b-instruct"]
+
+
+def models(*words: str):
+    return CliRunner().invoke(app, words)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    return tmp_path
+
+
+def serve(server: Hub, name: str, data: bytes, remote: str) -> None:
+    """Let the hub have a file of a known model."""
+    at = KNOWN[name].published
+    assert at is not None
+    server.contents[f"/{at.repository}/resolve/{at.revision}/{remote}"] = data
+
+
+def pull_in_a_process(url: str, folder: Path, name: str) -> subprocess.CompletedProcess[str]:
+    """The hub's client reads HF_ENDPOINT when it is imported."""
+    code = "from loopwright.cli.models import app; app()"
+    environment = {**os.environ, "HF_ENDPOINT": url, "LOOPWRIGHT_MODELS": str(folder)}
+    command = [sys.executable, "-c", code, "pull", name]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_list_says_of_each_model_where_it_is(folder: Path) -> None:
+    lay(folder, BGE)
+    lay(folder, FP32)
+    os.truncate(folder / FP32.name / "model.onnx", 7)
+    done = models("list")
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert done.exit_code == 0
+    assert set(lines) == {"name", *KNOWN}
+    assert lines[BGE.name].split()[1:4] == ["embedding", "35", "MB"]
+    assert "MIT" in lines[BGE.name] and "local only" in lines[BGE.name]
+    assert lines[BGE.name].endswith(str(folder / BGE.name))
+    assert "has 7 bytes" in lines[FP32.name]
+    assert lines[CHAT.name].endswith("not here")
+
+
+def test_list_as_json(folder: Path) -> None:
+    lay(folder, BGE)
+    found = {item["name"]: item for item in json.loads(models("list", "--json").stdout)}
+    assert found[BGE.name]["path"] == str(folder / BGE.name)
+    assert found[BGE.name]["repository"] is None
+    assert (found[CHAT.name]["path"], found[CHAT.name]["bytes"]) == (None, 491_400_064)
+    assert len(found[CHAT.name]["revision"]) == 40
+
+
+def test_check_finds_the_wrong_hash(folder: Path) -> None:
+    lay(folder, BGE)
+    done = models("check")
+    assert done.exit_code == 1
+    assert "not the expected file: its SHA-256 is" in done.stdout
+
+
+def test_check_of_the_real_models_runs_them(monkeypatch) -> None:
+    pytest.importorskip("onnxruntime")
+    real(BGE.name)
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(MODELS))
+    done = models("check", BGE.name)
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"{BGE.name}: hash right; related 0.7")
+
+
+def test_check_without_models_says_so(folder: Path) -> None:
+    done = models("check")
+    assert (done.exit_code, done.stdout) == (0, "no model is on this machine; see 'loopwright models list'\n")
+
+
+@pytest.mark.parametrize(
+    "words", [("check", BGE.name), ("pull", BGE.name), ("pull", "bge-smal"), ("check", "bge-smal")]
+)
+def test_a_name_that_cannot_be_had_is_a_plain_error(folder: Path, words: tuple[str, str]) -> None:
+    done = models(*words)
+    assert isinstance(done.exception, WeightsError)
+    assert "cannot be downloaded" in str(done.exception) or "Did you mean 'bge-" in str(done.exception)
+
+
+def test_pull_shows_the_licence_first_and_refuses_another_content(tmp_path: Path) -> None:
+    pytest.importorskip("huggingface_hub")
+    with hub({}) as server:
+        for file in FP32.files:
+            serve(server, FP32.name, b"z" * 1000, file.remote)
+        done = pull_in_a_process(server.url, tmp_path, FP32.name)
+    assert done.stdout.startswith(
+        f"{FP32.name}: 91 MB, licence Apache-2.0, from {FP32.published.repository} at 1110a24"
+    )
+    assert "was refused and removed" in done.stderr
+    assert not list(tmp_path.rglob("*.onnx"))
+
+
+@pytest.mark.slow
+def test_pull_brings_a_known_model(tmp_path: Path) -> None:
+    pytest.importorskip("huggingface_hub")
+    file = CHAT.files[0]
+    with hub({}) as server:
+        serve(server, CHAT.name, real(CHAT.name).files[file.name].read_bytes(), file.remote)
+        done = pull_in_a_process(server.url, tmp_path, CHAT.name)
+    shutil.rmtree(tmp_path / CHAT.name)
+    assert done.stdout.splitlines()[-1] == f"{CHAT.name}: in {tmp_path / CHAT.name}", done.stderr

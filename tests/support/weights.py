@@ -1,0 +1,116 @@
+"""Small models and a hub on loopback, and the real models where they are."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from loopwright.models.embedded import KNOWN, KnownModel, Published, WeightFile, Weights, resolve
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT / ".models"
+
+
+def real(name: str) -> Weights:
+    """A model of .models/; skips the test where it is absent."""
+    if not (MODELS / name / KNOWN[name].files[0].name).exists():
+        pytest.skip(f"{name} is not in .models/: run scripts/fetch_test_models")
+    return resolve(MODELS / name)
+
+
+def lay(folder: Path, model: KnownModel) -> Path:
+    """Files of the right names and sizes, full of zeros and taking no space on the disk."""
+    place = folder / model.name
+    place.mkdir(parents=True)
+    for file in model.files:
+        with (place / file.name).open("wb") as stream:
+            stream.truncate(file.bytes)
+    return place
+
+
+def published(contents: Mapping[str, bytes], name: str = "tiny") -> KnownModel:
+    """A model made of these files, which the hub below can serve."""
+    files = tuple(
+        WeightFile(file, len(data), hashlib.sha256(data).hexdigest(), f"onnx/{file}") for file, data in contents.items()
+    )
+    return KnownModel(name, "embedding", "owner/trained", "MIT", files, Published("owner/tiny", "a" * 40))
+
+
+class Hub(ThreadingHTTPServer):
+    """Speaks enough of the hub's protocol for a download: HEAD with the file's identity, GET with ranges."""
+
+    daemon_threads = True
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        super().__init__(("127.0.0.1", 0), HubHandler)
+        self.contents = dict(contents)
+        self.requests: list[tuple[str, str, str | None]] = []
+        self.tokens: list[str | None] = []
+        self.cuts = 0
+        """So many times a GET breaks off in the middle."""
+        self.status = 200
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class HubHandler(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_HEAD(self) -> None:
+        self.answer(body=False)
+
+    def do_GET(self) -> None:
+        self.answer(body=True)
+
+    def answer(self, *, body: bool) -> None:
+        asked = self.headers.get("Range")
+        self.server.requests.append((self.command, self.path, asked))
+        self.server.tokens.append(self.headers.get("Authorization"))
+        data = self.server.contents.get(self.path)
+        if self.server.status != 200 or data is None:
+            self.send_response(self.server.status if self.server.status != 200 else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
+        self.send_response(206 if asked else 200)
+        self.send_header("ETag", f'"{hashlib.sha256(data).hexdigest()}"')
+        self.send_header("X-Repo-Commit", "a" * 40)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(data) - start))
+        if asked:
+            self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        self.end_headers()
+        if not body:
+            return
+        if self.server.cuts:
+            self.server.cuts -= 1
+            self.wfile.write(data[start : start + (len(data) - start) // 2])
+            self.close_connection = True
+            return
+        self.wfile.write(data[start:])
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def hub(contents: Mapping[str, bytes]) -> Iterator[Hub]:
+    """A hub in a thread of its own that serves these files of `published`'s repository."""
+    served = Hub({f"/owner/tiny/resolve/{'a' * 40}/onnx/{name}": data for name, data in contents.items()})
+    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield served
+    finally:
+        served.shutdown()
+        thread.join()
+        served.server_close()

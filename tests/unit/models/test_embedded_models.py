@@ -1,0 +1,179 @@
+"""The real embedding models and the reranker: what they find close, and that a text's result is its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from weights import lay, real
+
+from loopwright.errors import WeightsError
+from loopwright.models.embedded import KNOWN, Weights, resolve
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("tokenizers")
+
+from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder
+from loopwright.models.embedded.reranker import OnnxReranker, open_reranker
+from loopwright.models.embedded.sanity import try_out
+
+EMBEDDERS = ("bge-small-en-v1.5", "all-MiniLM-L6-v2")
+PARAPHRASES = [
+    ("The cat sleeps on the sofa.", "A kitten is napping on the couch."),
+    ("How do I reset my password?", "I forgot my login and need a new one."),
+    ("Shares fell sharply after the profit warning.", "The stock price dropped when earnings were cut."),
+    ("Boil the noodles for eight minutes.", "Cook the pasta in hot water until it is done."),
+    ("The spacecraft entered orbit around Mars.", "The probe is now circling the red planet."),
+    ("He was treated in hospital for a broken leg.", "Doctors set the fracture in his shin."),
+]
+PASSAGES = [text for pair in PARAPHRASES for text in pair]
+LONG = "The committee discussed the budget of the harbour at length. " * 2_000
+THAI = "กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย"
+
+
+@pytest.fixture(scope="module", params=EMBEDDERS)
+def embedder(request) -> OnnxEmbedder:
+    return OnnxEmbedder(real(request.param))
+
+
+@pytest.fixture(scope="module")
+def reranker() -> OnnxReranker:
+    return OnnxReranker(real("ms-marco-MiniLM-L-12-v2"))
+
+
+def test_every_paraphrase_is_closer_than_every_other_sentence(embedder: OnnxEmbedder) -> None:
+    left, right = (embedder.embed([pair[side] for pair in PARAPHRASES]) for side in (0, 1))
+    similarity = left @ right.T
+    assert (similarity.argmax(axis=1) == np.arange(len(PARAPHRASES))).all()
+    assert (similarity.argmax(axis=0) == np.arange(len(PARAPHRASES))).all()
+
+
+def test_a_query_finds_its_passage(embedder: OnnxEmbedder) -> None:
+    passages = embedder.embed(PASSAGES)
+    assert (passages @ embedder.embed_query("Which vehicle reached a planet?")).argmax() in (8, 9)
+
+
+def test_vectors_have_the_promised_shape_and_length_one(embedder: OnnxEmbedder) -> None:
+    vectors = embedder.embed(PASSAGES)
+    assert (vectors.shape, vectors.dtype) == ((12, embedder.dimensions), np.float32)
+    assert embedder.embed_query("x").shape == (embedder.dimensions,)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_a_texts_vector_depends_on_that_text_alone(embedder: OnnxEmbedder) -> None:
+    texts = [*PASSAGES, LONG, THAI, "", *PASSAGES[::-1], "one", "two words", "and three words", "four", LONG[:500]]
+    assert len(texts) == 32
+    together = embedder.embed(texts)
+    alone = np.stack([embedder.embed([text])[0] for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_several_threads_get_what_one_gets(embedder: OnnxEmbedder) -> None:
+    expected = embedder.embed(PASSAGES)
+    with ThreadPoolExecutor(4) as pool:
+        for vectors in pool.map(lambda _: embedder.embed(PASSAGES), range(4)):
+            np.testing.assert_array_equal(vectors, expected)
+
+
+def test_the_number_of_threads_changes_no_vector(embedder: OnnxEmbedder) -> None:
+    single = OnnxEmbedder(real(embedder.model), threads=1)
+    np.testing.assert_array_equal(single.embed(PASSAGES), embedder.embed(PASSAGES))
+
+
+def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
+    assert embedder.embed([]).shape == (0, embedder.dimensions)
+
+
+def test_what_is_beyond_the_longest_input_is_not_read(embedder: OnnxEmbedder) -> None:
+    first, second = embedder.embed([LONG, LONG + "Quantum chromodynamics."])
+    np.testing.assert_array_equal(first, second)
+
+
+def test_thai_gives_a_vector_and_the_same_text_the_same(embedder: OnnxEmbedder) -> None:
+    first, second, english = embedder.embed([THAI, THAI, PASSAGES[0]])
+    np.testing.assert_array_equal(first, second)
+    assert np.isfinite(first).all()
+    assert first @ english < 0.95
+
+
+def test_text_that_is_not_unicode_is_read_as_far_as_it_is(embedder: OnnxEmbedder) -> None:
+    assert np.isfinite(embedder.embed(["a lone \ud800 surrogate"])).all()
+
+
+def test_only_bge_puts_its_prefix_before_a_query() -> None:
+    bge, mini = (OnnxEmbedder(real(name)) for name in EMBEDDERS)
+    assert bge.embed_query("tax") @ bge.embed(["tax"])[0] < 0.99
+    np.testing.assert_array_equal(mini.embed_query("tax"), mini.embed(["tax"])[0])
+
+
+def test_the_reranker_puts_the_answer_first(reranker: OnnxReranker) -> None:
+    scores = reranker.score("Which vehicle reached a planet?", PASSAGES)
+    assert (scores.shape, scores.dtype) == ((12,), np.float32)
+    assert set(np.argsort(-scores)[:2]) == {8, 9}
+
+
+def test_a_score_depends_on_its_pair_alone(reranker: OnnxReranker) -> None:
+    together = reranker.score("password", PASSAGES)
+    alone = [float(reranker.score("password", [text])[0]) for text in PASSAGES]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_array_equal(reranker.score("password", PASSAGES[::-1]), together[::-1])
+
+
+@pytest.mark.parametrize(("query", "texts"), [("a", []), (LONG, [LONG, "short"]), (THAI, [THAI]), ("", [""])])
+def test_the_reranker_reads_any_text(reranker: OnnxReranker, query: str, texts: list[str]) -> None:
+    scores = reranker.score(query, texts)
+    assert scores.shape == (len(texts),)
+    assert np.isfinite(scores).all()
+
+
+def test_the_try_out_passes_for_each_model() -> None:
+    for name in (*EMBEDDERS, "ms-marco-MiniLM-L-12-v2"):
+        assert try_out(real(name)).startswith("related ")
+
+
+def test_a_model_that_ranks_wrongly_does_not_pass(tmp_path) -> None:
+    # With shuffled words the files load and the sizes fit: only a try-out finds that.
+    weights = real("ms-marco-MiniLM-L-12-v2")
+    tokenizer = json.loads(weights.files["tokenizer.json"].read_text())
+    words = tokenizer["model"]["vocab"]
+    ordinary = [word for word in words if word.isalpha()]
+    numbers = [words[word] for word in ordinary]
+    words.update(zip(ordinary, numbers[1:] + numbers[:1], strict=True))
+    shuffled = tmp_path / "tokenizer.json"
+    shuffled.write_text(json.dumps(tokenizer))
+    broken = Weights(weights.model, {**weights.files, "tokenizer.json": shuffled}, "path")
+    with pytest.raises(WeightsError, match="an unrelated pair"):
+        try_out(broken)
+
+
+@pytest.mark.parametrize(
+    ("name", "opener"), [(EMBEDDERS[0], open_embedder), ("ms-marco-MiniLM-L-12-v2", open_reranker)]
+)
+def test_a_damaged_file_of_the_right_size_is_named_with_the_fix(tmp_path, name, opener) -> None:
+    place = lay(tmp_path, KNOWN[name])
+    with pytest.raises(WeightsError, match=rf"cannot be loaded.*models check {name}"):
+        opener(place)
+    weights = resolve(place)
+    (place / "tokenizer.json").write_bytes(real(name).files["tokenizer.json"].read_bytes())
+    with pytest.raises(WeightsError, match=r"model.onnx cannot be loaded"):
+        opener(weights.place)
+
+
+def test_a_reranker_is_no_embedder() -> None:
+    with pytest.raises(WeightsError, match="is for reranker, not for embedding"):
+        open_embedder(real("ms-marco-MiniLM-L-12-v2").place)
+
+
+def test_the_package_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, loopwright.models.embedded, loopwright.cli.models; "
+        "print([name for name in ('onnxruntime', 'tokenizers', 'huggingface_hub') if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,118 @@
+"""Downloading from a real HTTP server: whole files only, with the known hash."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from weights import hub, published
+
+from loopwright.errors import WeightsError
+from loopwright.models.embedded.catalogue import KNOWN
+from loopwright.models.embedded.pulling import pull
+
+pytest.importorskip("huggingface_hub")
+
+CONTENTS = {"model.onnx": bytes(range(256)) * 40_000, "tokenizer.json": b"{}" * 50}
+
+
+def test_downloads_each_file_at_the_pinned_revision_without_a_token(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    model = published(CONTENTS)
+    with hub(CONTENTS) as server:
+        weights = pull(model, folder=tmp_path, endpoint=server.url)
+    assert {name: path.read_bytes() for name, path in weights.files.items()} == CONTENTS
+    assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == sorted(CONTENTS)
+    assert {path.split("/resolve/")[1].split("/")[0] for _, path, _ in server.requests} == {"a" * 40}
+    assert set(server.tokens) == {None}
+
+
+def test_what_is_here_and_right_is_not_downloaded_again(tmp_path: Path) -> None:
+    model = published(CONTENTS)
+    with hub(CONTENTS) as server:
+        pull(model, folder=tmp_path, endpoint=server.url)
+        asked = len(server.requests)
+        pull(model, folder=tmp_path, endpoint=server.url)
+        assert len(server.requests) == asked
+
+
+def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
+    model = published(CONTENTS)
+    with hub(CONTENTS) as server:
+        pull(model, folder=tmp_path, endpoint=server.url)
+        damaged = tmp_path / "tiny" / "model.onnx"
+        damaged.write_bytes(b"x" * len(CONTENTS["model.onnx"]))
+        pull(model, folder=tmp_path, endpoint=server.url)
+    assert damaged.read_bytes() == CONTENTS["model.onnx"]
+
+
+def test_a_file_with_another_hash_is_refused_and_removed(tmp_path: Path) -> None:
+    model = published(CONTENTS)
+    other = {**CONTENTS, "model.onnx": b"y" * len(CONTENTS["model.onnx"])}
+    with hub(other) as server, pytest.raises(WeightsError, match=r"tiny was refused and removed: .*SHA-256"):
+        pull(model, folder=tmp_path, endpoint=server.url)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 1000]
+
+
+def test_a_lost_connection_is_resumed_where_it_broke(tmp_path: Path) -> None:
+    # The client writes, and so keeps, pieces of ten megabytes.
+    contents = {"model.onnx": bytes(range(256)) * 160_000}
+    model = published(contents)
+    with hub(contents) as server:
+        server.cuts = 1
+        pull(model, folder=tmp_path, endpoint=server.url)
+        ranges = [asked for method, _, asked in server.requests if method == "GET"]
+    first, second = ranges
+    assert first is None
+    assert int(second.removeprefix("bytes=").removesuffix("-")) > 0
+    assert (tmp_path / "tiny" / "model.onnx").read_bytes() == contents["model.onnx"]
+
+
+def test_a_connection_that_keeps_breaking_fails_plainly_and_the_next_try_succeeds(tmp_path: Path) -> None:
+    model = published(CONTENTS)
+    with hub(CONTENTS) as server:
+        server.cuts = 1000
+        with pytest.raises(WeightsError, match=r"onnx/model.onnx of owner/tiny could not be downloaded"):
+            pull(model, folder=tmp_path, endpoint=server.url)
+        assert not (tmp_path / "tiny" / "model.onnx").exists()
+        server.cuts = 0
+        pull(model, folder=tmp_path, endpoint=server.url)
+    assert (tmp_path / "tiny" / "model.onnx").read_bytes() == CONTENTS["model.onnx"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refusal_of_the_hub_is_named(tmp_path: Path, status: int) -> None:
+    with hub(CONTENTS) as server, pytest.raises(WeightsError, match=f"{status}|cannot be reached"):
+        server.status = status
+        pull(published(CONTENTS), folder=tmp_path, endpoint=server.url)
+
+
+# The client asks five times, with pauses that grow.
+@pytest.mark.slow
+def test_a_hub_that_is_not_there_is_named_with_the_fix(tmp_path: Path) -> None:
+    with hub({}) as gone:
+        url = gone.url
+    with pytest.raises(WeightsError, match=r"cannot be reached.*as model.onnx"):
+        pull(published(CONTENTS), folder=tmp_path, endpoint=url)
+
+
+def test_no_space_is_said_before_anything_is_downloaded(tmp_path: Path) -> None:
+    free = shutil.disk_usage(tmp_path).free
+    model = published(CONTENTS)
+    huge = replace(model, files=(replace(model.files[0], bytes=free * 2),))
+    with hub(CONTENTS) as server, pytest.raises(WeightsError, match=r"needs .* bytes, but .* free"):
+        pull(huge, folder=tmp_path, endpoint=server.url)
+    assert server.requests == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(WeightsError, match=r"cannot be stored in .*file.*tiny"):
+        pull(published(CONTENTS), folder=tmp_path / "file")
+
+
+def test_a_build_without_a_publisher_names_another_one(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"no publisher has this build.*pull bge-small-en-v1.5-xenova"):
+        pull(KNOWN["bge-small-en-v1.5"], folder=tmp_path)

@@ -1,0 +1,121 @@
+"""Where a model's files are looked for, and what is said when they are not right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from weights import lay, real
+
+from loopwright.errors import WeightsError
+from loopwright.models.embedded import KNOWN, find, resolve, verify
+
+BGE = KNOWN["bge-small-en-v1.5"]
+
+
+def test_a_name_is_looked_for_in_the_folder_of_models(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    place = lay(tmp_path, BGE)
+    weights = resolve(BGE.name)
+    assert (weights.model, weights.source, weights.place) == (BGE, "folder", place)
+    assert weights.files == {"model.onnx": place / "model.onnx", "tokenizer.json": place / "tokenizer.json"}
+
+
+def test_without_the_variable_the_folder_is_in_the_working_directory(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("LOOPWRIGHT_MODELS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    lay(tmp_path / ".models", BGE)
+    assert resolve(BGE.name).place == Path(".models") / BGE.name
+
+
+def test_a_path_is_recognised_by_its_files_whatever_its_name(tmp_path: Path) -> None:
+    moved = lay(tmp_path, BGE).rename(tmp_path / "mine")
+    weights = resolve(moved)
+    assert (weights.model, weights.source) == (BGE, "path")
+
+
+def test_a_chat_models_file_is_a_path_too(tmp_path: Path) -> None:
+    model = KNOWN["qwen2.5-coder-0.5b-instruct"]
+    place = lay(tmp_path, model)
+    assert resolve(place / model.files[0].name).model == model
+
+
+def test_a_file_of_the_wrong_size_is_named_with_both_sizes(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    place = lay(tmp_path, BGE)
+    os.truncate(place / "model.onnx", 1_000)
+    for given in (BGE.name, place):
+        with pytest.raises(WeightsError, match=r"model.onnx has 1,000 bytes, but .* 34,015,106"):
+            resolve(given)
+
+
+def test_a_missing_file_is_named(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    (lay(tmp_path, BGE) / "tokenizer.json").unlink()
+    with pytest.raises(WeightsError, match=r"lacks tokenizer.json"):
+        find(BGE)
+
+
+def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    assert find(BGE) is None
+    with pytest.raises(WeightsError, match=r"models pull all-MiniLM-L6-v2-fp32'.*LOOPWRIGHT_MODELS"):
+        resolve("all-MiniLM-L6-v2-fp32")
+    with pytest.raises(WeightsError, match=r"no publisher has this build.*pull bge-small-en-v1.5-xenova"):
+        resolve(BGE.name)
+
+
+def test_an_unknown_name_gets_the_near_one() -> None:
+    with pytest.raises(WeightsError, match=r"Did you mean 'bge-small-en-v1.5'"):
+        resolve("bge-small-en-v15")
+
+
+def test_a_folder_without_a_known_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="holds no known model"):
+        resolve(tmp_path)
+
+
+def test_a_model_of_another_role_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"is for embedding, not for reranker. Known: ms-marco"):
+        resolve(lay(tmp_path, BGE), "reranker")
+
+
+def test_the_right_size_with_another_content_is_found_by_its_hash(tmp_path: Path) -> None:
+    weights = resolve(lay(tmp_path, BGE))
+    with pytest.raises(WeightsError, match=rf"model.onnx is not the expected file.*not {BGE.files[0].sha256}"):
+        verify(weights)
+
+
+def test_the_real_files_have_their_hashes() -> None:
+    for name in ("bge-small-en-v1.5", "all-MiniLM-L6-v2", "ms-marco-MiniLM-L-12-v2"):
+        verify(real(name))
+
+
+def test_the_users_hub_cache_serves_too(tmp_path: Path) -> None:
+    model = KNOWN["all-MiniLM-L6-v2-fp32"]
+    assert model.published is not None
+    repository = tmp_path / "hub" / f"models--{model.published.repository.replace('/', '--')}"
+    for file in model.files:
+        path = repository / "snapshots" / model.published.revision / file.remote
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as stream:
+            stream.truncate(file.bytes)
+    # The hub's client reads its variables when it is imported, hence another process.
+    code = f"from loopwright.models.embedded import resolve; w = resolve({model.name!r}); print(w.source, *w.files.values())"
+    environment = {**os.environ, "HF_HOME": str(tmp_path), "LOOPWRIGHT_MODELS": str(tmp_path / "none")}
+    environment.pop("HF_HUB_CACHE", None)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[:2] == ["hub", "cache"]
+    assert done.stdout.count(model.published.revision) == 2
+
+
+@pytest.mark.parametrize("model", KNOWN.values(), ids=lambda model: model.name)
+def test_the_catalogue_is_complete(model) -> None:
+    assert all(len(file.sha256) == 64 and file.bytes > 0 for file in model.files)
+    assert bool(model.published) == all(file.remote for file in model.files)
+    assert model.published is None or len(model.published.revision) == 40
+    assert (model.dimensions > 0) == (model.role == "embedding")
+    assert model.licence in ("MIT", "Apache-2.0")
