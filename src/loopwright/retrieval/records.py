@@ -1,0 +1,195 @@
+"""What a knowledge store holds and gives back: plain values, the same for every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One document: a file, a record of a file, a page, a talk."""
+
+    id: str
+    """Names it for good: the absolute path of a file, ``PATH#KEY`` for a record inside a file, or an address."""
+    title: str
+    """What people call it."""
+    digest: str
+    """SHA-256 of its content in hex: the same digest means that there is nothing to do."""
+    key: str = ""
+    """Its own identifier where the source gives one, for example a JSONL record's ``id``."""
+    media_type: str = "text/plain"
+    """What it was read from."""
+    date: datetime | None = None
+    """When it was written or changed, with its time zone."""
+    tags: tuple[str, ...] = ()
+    """Free labels to filter by."""
+    facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Name -> values to filter and count by, for example ``{"room": ("Janson",)}``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A part of a document, as long as one answer needs; what is searched, graded and cited."""
+
+    id: str
+    """``DOCUMENT_ID::N``, N its place in the document, from 0."""
+    document_id: str
+    """The document."""
+    text: str
+    """The text as it stands in the document, ``content[start:end]`` of its plain text."""
+    title: str
+    """The document's title."""
+    heading: str = ""
+    """The headings above it, from the outermost, joined by " > "."""
+    page: int | None = None
+    """The page that it begins on, from 1, where there are pages."""
+    start: int = 0
+    """Where it begins in the document's plain text, in characters."""
+    end: int = 0
+    """Where it ends there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """An entity's name in a passage."""
+
+    entity: str
+    """The entity's key: see `loopwright.retrieval.mentions.entity_key`."""
+    name: str
+    """The name as it stands in the text."""
+    passage_id: str
+    """The passage."""
+    start: int
+    """Where it begins in the passage's text, in characters."""
+    end: int
+    """Where it ends there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """Two keys of one entity, as a document says, for example an acronym and what it stands for."""
+
+    alias: str
+    """The key of the shorter name."""
+    entity: str
+    """The key of the name that it stands for."""
+    document_id: str
+    """The document that says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Subject, relation, object, and where that stands."""
+
+    id: str
+    """A hash of its content and its place; the same fact in the same place has the same."""
+    subject: str
+    """The entity that it is about, as named in the text."""
+    relation: str
+    """What holds between the two."""
+    object: str
+    """The other entity or a value, as named in the text."""
+    passage_id: str
+    """The passage that says it."""
+    start: int = 0
+    """Where its source begins in the passage's text, in characters."""
+    end: int = 0
+    """Where its source ends there."""
+    confidence: float = 1.0
+    """How sure the extractor is, from 0 to 1."""
+    extractor: str = ""
+    """Who found it: ``"rules"``, ``"import"``, or a model's name."""
+    ingested_at: datetime | None = None
+    """When it was stored, with its time zone; the store sets it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """All that one document brings: stored and taken away as a whole."""
+
+    document: Document
+    """The document."""
+    passages: tuple[Passage, ...]
+    """Its passages, in order."""
+    mentions: tuple[Mention, ...] = ()
+    """The entities that they name."""
+    aliases: tuple[Alias, ...] = ()
+    """The entities that it says are one."""
+    facts: tuple[Fact, ...] = ()
+    """What it says of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which documents count; what is not given does not restrict."""
+
+    documents: tuple[str, ...] = ()
+    """Document ids, or folders and files that ids begin with (``/notes/`` or ``/notes/a.jsonl#``)."""
+    tags: tuple[str, ...] = ()
+    """At least one of these tags."""
+    after: datetime | None = None
+    """Dated then or later."""
+    before: datetime | None = None
+    """Dated earlier than this."""
+    facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """For each facet at least one of the values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that a search found."""
+
+    passage_id: str
+    """The passage."""
+    score: float
+    """How well it fits, higher is better; comparable within one search only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """Something that the documents name."""
+
+    key: str
+    """Its key, after resolution."""
+    name: str
+    """Its most frequent name."""
+    names: tuple[str, ...]
+    """All its names."""
+    mentions: int
+    """How often it is named."""
+    documents: int
+    """In how many documents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """The graph of passages, entities and facts as edge lists, ready for linear algebra."""
+
+    passages: tuple[str, ...]
+    """Passage ids; edges name them by index."""
+    titles: tuple[str, ...]
+    """The key of each passage's title, same order."""
+    entities: tuple[str, ...]
+    """Entity keys after resolution; edges name them by index."""
+    mentions: tuple[tuple[int, int, int], ...]
+    """Passage index, entity index, how often."""
+    facts: tuple[tuple[int, int, int, float], ...]
+    """Subject's entity index, object's entity index, passage index, confidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStats:
+    """How much a store holds."""
+
+    documents: int
+    """Documents."""
+    passages: int
+    """Passages."""
+    entities: int
+    """Entities, after resolution."""
+    facts: int
+    """Facts."""
+    vectors: int
+    """Passages with a vector."""

@@ -1,0 +1,71 @@
+"""How text becomes the terms that lexical search compares."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import Stemmer
+
+# Scripts that are written without spaces between words: Thai, Lao, Khmer, Myanmar, Han, Kana.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_RUNS = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
+
+STOP_WORDS = frozenset(
+    "a about after all also an and any are as at be because been before being between both but by can could did do "
+    "does during each for from had has have having he her here hers him his how i if in into is it its itself just "
+    "me more most my no nor not of off on once only or other our out over own same she should so some such than "
+    "that the their them then there these they this those through to too under until up very was we were what when "
+    "where which while who whom whose why will with would you your".split()
+)
+"""English words that say little; left out of queries that have others."""
+
+
+def terms(text: str) -> list[str]:
+    """Split a text into comparable terms, in order.
+
+    Words of spaced scripts are folded (case, width, accents) and stemmed as English. Runs of unspaced scripts become
+    overlapping pieces: two characters for Han and Kana, three for Thai, Lao, Khmer and Myanmar; a shorter run is one
+    piece.
+
+    Args:
+        text: Any text.
+    """
+    found: list[str] = []
+    for run in _RUNS.findall(fold(text)):
+        if _is_unspaced(run):
+            size = 2 if _IDEOGRAPHS.match(run) else 3
+            found += [run[i : i + size] for i in range(max(1, len(run) - size + 1))]
+        else:
+            found.append(_stem(run))
+    return found
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms of a query, each once: without stop words where others are left."""
+    wanted = [word for run in _RUNS.findall(fold(text)) if run not in STOP_WORDS for word in terms(run)]
+    return list(dict.fromkeys(wanted or terms(text)))
+
+
+def fold(text: str) -> str:
+    """A text without differences of case, width, and of accents on letters of spaced scripts."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    if folded.isascii():
+        return folded
+    marks_gone = "".join(
+        character
+        for character in unicodedata.normalize("NFD", folded)
+        if not (unicodedata.combining(character) and "\u0300" <= character <= "\u036f")
+    )
+    return unicodedata.normalize("NFC", marks_gone)
+
+
+def _is_unspaced(run: str) -> bool:
+    return bool(re.match(f"[{_UNSPACED}]", run))
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    return Stemmer.Stemmer("english").stemWord(word)

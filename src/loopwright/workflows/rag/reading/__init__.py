@@ -1,0 +1,11 @@
+"""Reading documents: files become documents with their structure, and documents become passages."""
+
+from __future__ import annotations
+
+from loopwright.workflows.rag.reading.chunking import passages_of
+from loopwright.workflows.rag.reading.documents import ReadDocument, Section, Triple
+from loopwright.workflows.rag.reading.finding import find_sources
+from loopwright.workflows.rag.reading.formats import read_source
+from loopwright.workflows.rag.reading.limits import ReadingLimits
+
+__all__ = ["ReadDocument", "ReadingLimits", "Section", "Triple", "find_sources", "passages_of", "read_source"]

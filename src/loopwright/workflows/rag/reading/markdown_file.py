@@ -1,0 +1,98 @@
+"""Markdown: the source text, its headings, and its front matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, cast
+
+import yaml
+from markdown_it import MarkdownIt
+
+from loopwright.workflows.rag.reading.documents import ReadDocument
+from loopwright.workflows.rag.reading.encodings import decode
+from loopwright.workflows.rag.reading.layout import Headings, Mark, sections
+from loopwright.workflows.rag.reading.source import Source, parse_date
+from loopwright.workflows.rag.reading.values import as_text, as_texts
+
+# Bounded, because YAML is slow to parse.
+_FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+
+
+def read(source: Source) -> Iterator[ReadDocument]:
+    """Read a Markdown file; its text is the source without the front matter, so that spans are those of the source.
+
+    Args:
+        source: The file.
+
+    Raises:
+        DocumentError: If it is too large, empty, or no text.
+    """
+    data = source.data(source.limits.text_bytes)
+    text = decode(data)
+    if text is None:
+        raise source.error("is not text: it has NUL bytes; check what kind of file it is")
+    fields, body = _front_matter(source, text)
+    marks, first_title = _marks(body)
+    date = parse_date(fields.get("date"))
+    if fields.get("date") and not date:
+        source.on_problem(source.error(f"its date {fields['date']!r} is not ISO 8601; the file's own counts instead"))
+    tags = fields.get("tags")
+    yield source.document(
+        body,
+        sections(body, marks),
+        title=as_text(fields.get("title")) or first_title or source.path.stem,
+        media_type="text/markdown",
+        raw=data,
+        date=date,
+        tags=as_texts(tags.split(",") if isinstance(tags, str) else tags),
+    )
+
+
+def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
+    """The front matter's fields, and the text after it; broken front matter is text like any other."""
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return {}, text
+    try:
+        fields = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        problem = f"its front matter is no valid YAML and counts as text: {' '.join(str(error).split())}"
+        source.on_problem(source.error(problem))
+        return {}, text
+    # Without names it is no front matter but a text that begins with a rule.
+    return (cast(dict[str, Any], fields), text[match.end() :]) if isinstance(fields, dict) else ({}, text)
+
+
+def _marks(text: str) -> tuple[list[Mark], str]:
+    """Where the sections begin, and the first heading of the outermost level."""
+    # Only blocks are parsed: inline marks stay as they are, and the headings' own are parsed one by one.
+    blocks = MarkdownIt("commonmark").disable(["inline", "text_join"])
+    inline = MarkdownIt("commonmark")
+    # Offset of each line; one more for the end.
+    offsets = [0]
+    for line in text.split("\n"):
+        offsets.append(offsets[-1] + len(line) + 1)
+    marks = [Mark(start=0, body=0)]
+    headings = Headings()
+    title = ""
+    tokens = blocks.parse(text)
+    for token, content in pairwise(tokens):
+        if token.type != "heading_open" or token.level or token.map is None:
+            continue
+        name = _shown(inline, content.content)
+        if not name:
+            continue
+        level = int(token.tag[1:])
+        title = title or (name if level == 1 else "")
+        path = headings.enter(level, name)
+        begin, end = token.map
+        marks.append(Mark(start=offsets[begin], body=min(offsets[end], len(text)), headings=path))
+    return marks, title
+
+
+def _shown(inline: MarkdownIt, heading: str) -> str:
+    """A heading as it is shown, without marks."""
+    parts = (child.content for token in inline.parseInline(heading) for child in token.children or ())
+    return " ".join("".join(parts).split())

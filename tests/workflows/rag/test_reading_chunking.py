@@ -1,0 +1,192 @@
+"""Passages: exact spans, structure, size."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from documents import CHINESE, THAI, make_jsonl, make_pdf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loopwright.errors import ConfigError
+from loopwright.workflows.rag.reading import ReadDocument, Section, passages_of, read_source
+from loopwright.workflows.rag.reading.layout import Layout
+from loopwright.workflows.rag.reading.spans import sentences, words_in
+
+_WORDS = st.sampled_from(
+    [
+        "word",
+        "Tower",
+        "end.",
+        "Stop!",
+        "Dr.",
+        "a",
+        "\n",
+        "\n\n",
+        "\t",
+        "กรุงเทพ",
+        "中文。",
+        "x" * 90,
+        "é",
+        "...",
+        "(one)",
+    ]
+)
+_TEXTS = st.lists(_WORDS, max_size=60).map(" ".join) | st.text(max_size=300)
+
+
+def document(text: str, sections: tuple[Section, ...] = ()) -> ReadDocument:
+    return ReadDocument(
+        id="/a/b.txt",
+        title="B",
+        digest="0",
+        media_type="text/plain",
+        date=datetime(2024, 1, 1, tzinfo=UTC),
+        text=text,
+        sections=sections or (Section(start=0, end=len(text)),),
+    )
+
+
+@st.composite
+def structured(draw: st.DrawFn) -> ReadDocument:
+    layout = Layout()
+    for _ in range(draw(st.integers(0, 6))):
+        layout.heading(draw(st.integers(1, 4)), draw(_TEXTS))
+        layout.paragraph(draw(_TEXTS), kind=draw(st.sampled_from(["", "row"])))
+    text, sections = layout.finish()
+    return document(text, sections)
+
+
+def bare(text: str) -> str:
+    return "".join(text.split())
+
+
+@settings(max_examples=100, deadline=None)
+@given(structured() | _TEXTS.map(document), st.integers(1, 60))
+def test_every_span_is_exact_and_nothing_is_lost(read: ReadDocument, size: int):
+    passages = passages_of(read, size=size)
+    for place, passage in enumerate(passages):
+        assert read.text[passage.start : passage.end] == passage.text
+        assert passage.id == f"/a/b.txt::{place}"
+        assert words_in(passage.text) <= max(size * 5 / 3, size + 2) or len(passages) == 1
+    assert all(a.end <= b.start for a, b in pairwise(passages))
+    assert "".join(bare(passage.text) for passage in passages) == bare(read.text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(structured() | _TEXTS.map(document), st.integers(4, 40))
+def test_overlap_repeats_at_most_what_was_asked(read: ReadDocument, size: int):
+    passages = passages_of(read, size=size, overlap=size // 2)
+    plain = passages_of(read, size=size)
+    assert all(read.text[passage.start : passage.end] == passage.text for passage in passages)
+    for before, after in pairwise(passages):
+        assert before.start < after.start and before.end < after.end
+        if after.start < before.end:
+            assert words_in(read.text[after.start : before.end]) <= size // 2
+            assert before.heading == after.heading
+    assert bool(passages) == bool(plain)
+
+
+@settings(max_examples=60, deadline=None)
+@given(structured())
+def test_sections_hold_everything_in_order(read: ReadDocument):
+    assert all(a.end <= b.start for a, b in pairwise(read.sections))
+    assert "".join(bare(read.text[s.start : s.end]) for s in read.sections) == bare(read.text)
+
+
+@given(_TEXTS)
+def test_sentences_hold_everything_in_order(text: str):
+    spans = list(sentences(text, 0, len(text)))
+    assert "".join(bare(text[start:end]) for start, end in spans) == bare(text)
+
+
+def test_a_short_document_is_one_unchanged_passage():
+    text = "  # A\n\nfirst line\n\n## B\n\nsecond line \n"
+    sections = (
+        Section(headings=("A",), start=0, end=20),
+        Section(headings=("A", "B"), start=20, end=len(text)),
+    )
+    (passage,) = passages_of(document(text, sections))
+    assert passage.text == text and (passage.start, passage.end) == (0, len(text))
+    assert passage.heading == "A"
+
+
+def test_no_passage_crosses_a_heading():
+    layout = Layout()
+    layout.heading(1, "Alpha")
+    layout.paragraph("one two three four five six seven eight")
+    layout.heading(2, "Beta")
+    layout.paragraph("red green blue")
+    layout.paragraph("cyan magenta yellow")
+    text, sections = layout.finish()
+    passages = passages_of(document(text, sections), size=10)
+    assert [(passage.heading, passage.text) for passage in passages] == [
+        ("Alpha", "Alpha\n\none two three four five six seven eight"),
+        ("Alpha > Beta", "Beta\n\nred green blue\n\ncyan magenta yellow"),
+    ]
+
+
+def test_a_heading_without_text_opens_what_follows():
+    layout = Layout()
+    layout.heading(1, "Book")
+    layout.heading(2, "Chapter")
+    layout.paragraph("word " * 30)
+    text, sections = layout.finish()
+    (section,) = sections
+    assert section.headings == ("Book", "Chapter") and section.start == 0
+    assert passages_of(document(text, sections), size=20)[0].text.startswith("Book\n\nChapter\n\nword")
+
+
+def test_sentences_are_kept_whole():
+    text = "Dr. Smith came to the U.S. in May. He met J. K. Rowling there! Was it late? It was."
+    passages = passages_of(document(text), size=9)
+    assert [passage.text for passage in passages] == [
+        "Dr. Smith came to the U.S. in May.",
+        "He met J. K. Rowling there! Was it late? It was.",
+    ]
+
+
+def test_pages_are_kept_apart(tmp_path: Path):
+    pages = ["First page about rivers. " * 2, "Second page about mountains. " * 2]
+    (read,) = read_source(make_pdf(tmp_path / "p.pdf", pages))
+    assert [(passage.page, "rivers" in passage.text) for passage in passages_of(read, size=8)] == [
+        (1, True),
+        (2, False),
+    ]
+
+
+@pytest.mark.parametrize(("text", "most"), [(CHINESE * 6, 2), (THAI * 6, 4)])
+def test_unspaced_scripts_count_by_characters(text: str, most: int):
+    passages = passages_of(document(text), size=40)
+    assert len(passages) > 3
+    assert all(len(passage.text) <= 40 * most * 5 / 3 * 1.2 for passage in passages)
+    assert all(len(passage.text) >= 40 for passage in passages)
+    assert "".join(bare(passage.text) for passage in passages) == bare(text)
+
+
+def test_thai_without_any_space_is_never_cut_before_a_vowel_mark():
+    passages = passages_of(document("ที่นี่" * 400), size=20)
+    assert len(passages) > 10
+    assert all(passage.text[0] in "ทน" for passage in passages)
+
+
+def test_a_million_dots_take_no_time_worth_naming():
+    passages = passages_of(document("." * 1_000_000 + " end"), size=120)
+    assert sum(len(bare(passage.text)) for passage in passages) == 1_000_003
+
+
+def test_triples_are_passages_one_by_one(tmp_path: Path):
+    rows = [{"subject": f"River {n}", "relation": "flows into", "object": "the sea"} for n in range(5)]
+    (read,) = read_source(make_jsonl(tmp_path / "t.jsonl", rows))
+    passages = passages_of(read)
+    assert [passage.text for passage in passages] == [f"River {n} flows into the sea." for n in range(5)]
+    assert [(t.start, t.end) for t in read.triples] == [(p.start, p.end) for p in passages]
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(0, 0), (10, 6), (10, -1)])
+def test_impossible_sizes_are_refused(size: int, overlap: int):
+    with pytest.raises(ConfigError, match="at most half may overlap"):
+        passages_of(document("text"), size=size, overlap=overlap)

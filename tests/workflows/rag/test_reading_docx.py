@@ -1,0 +1,120 @@
+"""DOCX: structure, properties, zip bombs and XML bombs."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from documents import CHINESE, INJECTION, THAI, make_docx, repack
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.rag.reading import ReadingLimits, passages_of, read_source
+
+MAIN = "word/document.xml"
+
+
+def refusal(path: Path, limits: ReadingLimits | None = None) -> str:
+    with pytest.raises(DocumentError) as caught:
+        list(read_source(path, limits=limits or ReadingLimits()))
+    assert caught.value.source == str(path)
+    return str(caught.value)
+
+
+def member(path: Path, name: str) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(name)
+
+
+def test_structure_in_order(tmp_path: Path):
+    blocks = [
+        "Before.",
+        (1, "Cities"),
+        THAI,
+        [["City", "People"], ["กรุงเทพ", "8\nmillion"]],
+        (2, "More"),
+        CHINESE,
+        (1, "End"),
+        INJECTION,
+    ]
+    path = make_docx(
+        tmp_path / "a.docx", blocks, title="Places", modified=datetime(2022, 5, 6, 7, 8), keywords="asia, cities; asia"
+    )
+    (document,) = read_source(path)
+    assert document.text == "\n\n".join(
+        ["Before.", "Cities", THAI, "City | People\nกรุงเทพ | 8 million", "More", CHINESE, "End", INJECTION]
+    )
+    assert [section.headings for section in document.sections] == [(), ("Cities",), ("Cities", "More"), ("End",)]
+    assert document.title == "Places" and document.tags == ("asia", "cities")
+    assert document.date == datetime(2022, 5, 6, 7, 8, tzinfo=UTC)
+    assert {passage.heading for passage in passages_of(document, size=30)} == {"", "Cities", "Cities > More", "End"}
+
+
+def test_titles_without_properties(tmp_path: Path):
+    (document,) = read_source(make_docx(tmp_path / "b.docx", [(0, "The Title"), (1, "One"), "text"]))
+    assert document.title == "The Title"
+    (document,) = read_source(make_docx(tmp_path / "c.docx", ["text"]))
+    assert document.title == "c"
+
+
+def test_controls_insertions_and_deletions(tmp_path: Path):
+    path = make_docx(tmp_path / "t.docx", ["MARK"])
+    changed = member(path, MAIN).replace(
+        b"<w:t>MARK</w:t></w:r></w:p>",
+        b"<w:t>one</w:t><w:tab/><w:t>two</w:t></w:r><w:ins><w:r><w:t> added</w:t></w:r></w:ins>"
+        b"<w:del><w:r><w:delText>gone</w:delText><w:t>gone too</w:t></w:r></w:del></w:p>"
+        b"<w:sdt><w:sdtContent><w:p><w:r><w:t>control</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+    )
+    (document,) = read_source(repack(path, {MAIN: changed}))
+    assert document.text == "one\ttwo added\n\ncontrol"
+
+
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):
+    path = repack(make_docx(tmp_path / "bomb.docx", ["x"]), {"word/media/zeros.bin": b"\x00" * 60_000_000})
+    assert path.stat().st_size < 200_000
+    assert "the limit unpacked_ratio" in refusal(path)
+    assert "the limit unpacked_bytes" in refusal(path, ReadingLimits(unpacked_bytes=50_000_000))
+
+
+def test_an_archive_that_lies_about_its_sizes_is_refused(tmp_path: Path):
+    path = repack(make_docx(tmp_path / "liar.docx", ["x"]), {"word/media/zeros.bin": b"\x00" * 60_000_000})
+    told, said = struct.pack("<L", 60_000_000), struct.pack("<L", 1000)
+    data = path.read_bytes()
+    assert data.count(told) == 2
+    path.write_bytes(data.replace(told, said))
+    assert "word/media/zeros.bin" in refusal(path)
+    path.write_bytes(data.replace(told, struct.pack("<L", 60_000_001)))
+    assert "unpacked_ratio" in refusal(path)
+    assert "is not so; it is damaged" in refusal(path, ReadingLimits(unpacked_ratio=10_000))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_xml_entities_are_refused(tmp_path: Path, encoding: str):
+    path = make_docx(tmp_path / "lol.docx", ["MARK"])
+    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    xml = member(path, MAIN).decode().replace("MARK", "&l9;").split("?>", 1)[1]
+    bomb = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE d [<!ENTITY l0 "lol">{laughs}]>{xml}'
+    assert "declares XML entities in word/document.xml" in refusal(repack(path, {MAIN: bomb.encode(encoding)}))
+
+
+def test_python_docx_resolves_no_entities(tmp_path: Path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    from docx.oxml.parser import parse_xml
+
+    root = parse_xml(f'<!DOCTYPE d [<!ENTITY x SYSTEM "{secret.as_uri()}"><!ENTITY y "inner">]><d>&x;&y;</d>'.encode())
+    assert "secret" not in "".join(root.itertext()).replace("&x;", "") and "inner" not in (root.text or "")
+
+
+def test_no_docx_at_all(tmp_path: Path):
+    path = tmp_path / "n.docx"
+    path.write_text("just text")
+    assert "is no DOCX" in refusal(path)
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600)
+    assert "is encrypted, or an old .doc" in refusal(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hello.txt", "hello")
+    assert "is a damaged DOCX" in refusal(path)
+    assert "has no text" in refusal(make_docx(path, [""]))

@@ -1,0 +1,166 @@
+"""Markdown, plain text and HTML."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from documents import CHINESE, INJECTION, THAI
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, passages_of, read_source
+
+
+def read(path: Path, content: str | bytes) -> ReadDocument:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    (document,) = read_source(path)
+    return document
+
+
+def headings(document: ReadDocument) -> list[tuple[str, ...]]:
+    return [section.headings for section in document.sections]
+
+
+def test_markdown_structure(tmp_path: Path):
+    body = (
+        "Before.\n\n# The *big* `one`\n\n## Empty\n## Full [link](x)\ntext **kept**\n\n"
+        "```\n# no heading\n```\n> # quoted\n\nSetext\n======\nend\n"
+    )
+    document = read(tmp_path / "a.md", "---\ntitle: Named\ntags: [x, 7, [nested]]\ndate: 2023-04-05\n---\n" + body)
+    assert document.text == body
+    assert document.title == "Named" and document.tags == ("x", "7")
+    assert document.date == datetime(2023, 4, 5, tzinfo=UTC) and document.media_type == "text/markdown"
+    assert headings(document) == [(), ("The big one", "Full link"), ("Setext",)]
+    full = document.sections[1]
+    assert document.text[full.start : full.end].startswith("# The *big* `one`\n\n## Empty\n## Full")
+    assert document.text[full.start : full.end].rstrip().endswith("> # quoted")
+
+
+def test_markdown_without_front_matter(tmp_path: Path):
+    document = read(tmp_path / "plain.md", f"# {CHINESE[:5]}\r\n\r\n{THAI}\r\n")
+    assert document.title == CHINESE[:5] and document.text == f"# {CHINESE[:5]}\n\n{THAI}\n"
+    assert read(tmp_path / "untitled.md", "only text\n\n## low\n\nx").title == "untitled"
+    assert read(tmp_path / "rule.md", "---\n\njust rules\n\n---\n").text.startswith("---\n\njust rules")
+
+
+@pytest.mark.parametrize(
+    "front",
+    ["a: [", "date: 2024-13-45", "x: !!python/object/apply:os.system ['id']", "[" * 900, "n: " + "9" * 5000 + "\n: :"],
+)
+def test_broken_front_matter_is_text_and_told(tmp_path: Path, front: str):
+    path = tmp_path / "f.md"
+    path.write_text(f"---\n{front}\n---\n\nbody")
+    problems: list[DocumentError] = []
+    (document,) = read_source(path, on_problem=problems.append)
+    assert document.text == path.read_text()
+    assert len(problems) == 1 and "front matter" in str(problems[0])
+
+
+def test_yaml_that_multiplies_is_harmless(tmp_path: Path):
+    levels = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
+    document = read(tmp_path / "bomb.md", f"---\na0: &a0 lol\n{levels}\ntitle: *a29\n---\nbody")
+    assert document.title == "bomb" and document.text == "body"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp874"])
+def test_text_encodings(tmp_path: Path, encoding: str):
+    data = (THAI + "\r\nnext").encode(encoding)
+    document = read(tmp_path / "t.txt", data)
+    assert document.text == THAI + "\nnext" and document.title == "t"
+    assert document.digest == hashlib.sha256(data).hexdigest()
+
+
+def test_one_broken_byte_does_not_change_the_encoding(tmp_path: Path):
+    document = read(tmp_path / "b.txt", f"{THAI}\n{CHINESE}\n".encode() + b"caf\xe9")
+    assert document.text == f"{THAI}\n{CHINESE}\ncaf\ufffd"
+
+
+def test_dates_are_those_of_the_file(tmp_path: Path):
+    path = tmp_path / "d.rst"
+    path.write_text("Title\n=====\n\ntext")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    (document,) = read_source(path)
+    assert document.date == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["i.txt", "i.md"])
+def test_injected_instructions_are_kept_unchanged(tmp_path: Path, name: str):
+    document = read(tmp_path / name, INJECTION)
+    assert document.text == INJECTION
+    assert [passage.text for passage in passages_of(document)] == [INJECTION]
+
+
+PAGE = f"""<!DOCTYPE html><html><head><meta charset="utf-8"><title> The
+ page </title><style>p {{ color: red }}</style><script>document.write("written")</script></head>
+<body onload="alert('handler')"><!-- a comment --><h1>Main <em>thing</em></h1>
+<p onclick="steal()">First   <b>bold</b>paragraph<br>second line</p>
+<script>evil("inline")</script><noscript>enable it</noscript><template><p>template</p></template>
+<div hidden>hidden one</div><div style="color:red; DISPLAY : none">hidden two</div>
+<span style="visibility:hidden">hidden three</span><svg><text>drawn</text></svg>
+<h2>Table</h2><table><tr><th>City<th>People</tr><tr><td>กรุงเทพ<td>8&nbsp;000</tr></table>
+<ul><li>one<li>two</ul><pre>a
+   b</pre><p>{CHINESE}</p><![CDATA[data]]></body></html>"""
+
+
+def test_html_is_what_a_reader_sees(tmp_path: Path):
+    document = read(tmp_path / "p.html", PAGE)
+    assert document.title == "The page" and document.media_type == "text/html"
+    assert document.text == (
+        "Main thing\n\nFirst boldparagraph\nsecond line\n\nTable\n\nCity | People\nกรุงเทพ | 8 000\n\none\ntwo\n\n"
+        f"a\n   b\n\n{CHINESE}"
+    )
+    assert headings(document) == [("Main thing",), ("Main thing", "Table")]
+
+
+def test_html_declared_encodings(tmp_path: Path):
+    page = f'<meta charset="windows-874"><p>{THAI}</p>'
+    assert read(tmp_path / "thai.html", page.encode("cp874")).text == THAI
+    wrong = f'<meta charset="us-ascii"><p>{THAI}</p>'
+    assert read(tmp_path / "wrong.htm", wrong.encode()).text == THAI
+    unknown = f'<meta charset="klingon"><p>{CHINESE}</p>'
+    assert read(tmp_path / "unknown.htm", unknown.encode()).text == CHINESE
+    assert read(tmp_path / "wide.html", f"<p>{THAI}</p>".encode("utf-16")).text == THAI
+
+
+def test_xhtml_and_text_that_looks_like_an_address(tmp_path: Path):
+    page = f'<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>{THAI}</p></body></html>'
+    assert read(tmp_path / "x.xhtml", page).text == THAI
+    assert read(tmp_path / "address.html", "https://example.org/page").text == "https://example.org/page"
+
+
+def test_html_nested_beyond_reason(tmp_path: Path):
+    path = tmp_path / "deep.html"
+    path.write_text("<p>top</p>" + "<div><span>" * 5_000 + "deep")
+    (document,) = read_source(path)
+    assert document.text.startswith("top")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.txt", b"", "is empty"),
+        ("a.txt", b" \n\t ", "has no text"),
+        ("a.txt", b"\x7fELF\x00\x00\x01", "is not text"),
+        ("a.md", b"PK\x03\x04\x00\x00", "is not text"),
+        ("a.md", b"---\ntitle: x\n---\n", "has no text"),
+        ("a.html", b"<p hidden>x</p><script>y</script>", "has no text"),
+        ("a.html", b"\x89PNG\r\n\x1a\n\x00\x00", "is not text"),
+        ("a.xyz", b"text", "'.xyz' is no known kind; known: .csv, .docx"),
+    ],
+)
+def test_unreadable_files(tmp_path: Path, name: str, data: bytes, message: str):
+    with pytest.raises(DocumentError, match=name) as caught:
+        read(tmp_path / name, data)
+    assert message in str(caught.value)
+
+
+def test_sizes_are_bounded(tmp_path: Path):
+    limits = ReadingLimits(text_bytes=100, html_bytes=100, whole_bytes=100, streamed_bytes=100)
+    for name in ("a.txt", "a.md", "a.html", "a.json", "a.jsonl", "a.csv", "a.pdf", "a.docx"):
+        path = tmp_path / name
+        path.write_bytes(b"x" * 101)
+        with pytest.raises(DocumentError, match="at most"):
+            list(read_source(path, limits=limits))

@@ -1,0 +1,268 @@
+"""JSONL, JSON and CSV: records, triples, and what is broken in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from documents import CHINESE, INJECTION, THAI, make_jsonl
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, Section, read_source
+
+
+def read(path: Path, limits: ReadingLimits | None = None) -> tuple[list[ReadDocument], list[str]]:
+    problems: list[DocumentError] = []
+    found = list(read_source(path, limits=limits or ReadingLimits(), on_problem=problems.append))
+    assert all(str(problem).startswith(str(path)) for problem in problems)
+    return found, [str(problem) for problem in problems]
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_jsonl_records_with_everything(tmp_path: Path):
+    record = {
+        "id": "t1",
+        "title": "A talk",
+        "text": f"  {THAI}\n{CHINESE} ",
+        "date": "2024-02-03T10:00:00+01:00",
+        "tags": ["python", "graphs", "python"],
+        "facets": {"room": "Janson", "speaker": ["Ada", "Grace"], "empty": []},
+        "url": "https://example.org/t1",
+    }
+    path = make_jsonl(tmp_path / "talks.jsonl", [record, {"text": "second"}])
+    (first, second), problems = read(path)
+    assert not problems
+    assert first.id == f"{path.as_posix()}#t1" and first.key == "t1"
+    assert first.title == "A talk" and first.text == record["text"]
+    assert first.date == datetime.fromisoformat("2024-02-03T10:00:00+01:00")
+    assert first.tags == ("python", "graphs")
+    assert first.facets == {"room": ("Janson",), "speaker": ("Ada", "Grace"), "url": ("https://example.org/t1",)}
+    canonical = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    assert first.digest == hashlib.sha256(canonical.encode()).hexdigest()
+    assert second.id == f"{path.as_posix()}#2" and second.title == "2"
+    assert second.date == datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    assert first.as_record().id == first.id and first.as_record().facets == first.facets
+
+
+def test_the_order_of_fields_does_not_change_the_digest(tmp_path: Path):
+    a = written(tmp_path / "a.jsonl", '{"id": 1, "text": "x"}\n')
+    b = written(tmp_path / "b.jsonl", '{"text":"x","id":1}\n')
+    assert read(a)[0][0].digest == read(b)[0][0].digest
+
+
+def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
+    lines = [
+        b'{"id": "a", "text": "good"}',
+        b'{"id": "b", "text": ',
+        b"[1, 2]",
+        b'{"id": "a", "text": "again"}',
+        b'{"id": "c", "text": ""}',
+        b'{"id": "d", "text": 5}',
+        b'{"id": "e", "text": "\xff\xfe"}',
+        b"",
+        b'{"id": "f", "text": "dated", "date": "yesterday"}',
+        b'{"id": "g", "n": ' + b"9" * 5000 + b"}",
+        b"[" * 100_000,
+        b'{"id": "h", "deep": ' + b"[" * 200 + b"]" * 200 + b"}",
+        b'{"id": "z", "text": "last"}',
+    ]
+    path = written(tmp_path / "bad.jsonl", b"\n".join(lines))
+    found, problems = read(path)
+    assert [document.key for document in found] == ["a", "f", "z"]
+    places = [problem.removeprefix(str(path)).split(":")[0] for problem in problems]
+    assert places == ["#2", "#3", "#a", "#c", "#d", "#7", "#f", "#10", "#11", "#12"]
+    assert "an earlier record of the file has this id" in problems[2]
+    assert "json_depth" in problems[-1] and "json_depth" in problems[-2]
+
+
+def test_records_come_one_by_one(tmp_path: Path):
+    path = written(tmp_path / "lazy.jsonl", '{"id": "a", "text": "one"}\n{"id": "b", "text": "two"}\n')
+    documents = read_source(path)
+    assert next(documents).text == "one"
+    with path.open("a") as file:
+        file.write('{"id": "c", "text": "three"}\n')
+    assert [document.text for document in documents] == ["two", "three"]
+
+
+def test_too_long_a_line_is_left_out(tmp_path: Path):
+    path = make_jsonl(tmp_path / "long.jsonl", [{"text": "x" * 5000}, {"text": "short"}, {"text": "y" * 990}])
+    found, problems = read(path, ReadingLimits(record_bytes=1000))
+    assert [document.key for document in found] == ["2"]
+    assert len(problems) == 2 and "record_bytes" in problems[0]
+    assert len(read(path, ReadingLimits(record_bytes=1003))[0]) == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_marks(tmp_path: Path, encoding: str):
+    path = written(tmp_path / "marked.jsonl", f'{{"text": "{THAI}"}}\n{{"text": "two"}}\n'.encode(encoding))
+    found, problems = read(path)
+    assert [document.text for document in found] == [THAI, "two"] and not problems
+
+
+def test_other_objects_become_lines(tmp_path: Path):
+    record = {
+        "name": "Ada",
+        "born": 1815,
+        "alive": False,
+        "nothing": None,
+        "work": {"topics": ["a", "b"]},
+        "x": [{"y": 1}],
+    }
+    (document,), problems = read(make_jsonl(tmp_path / "o.jsonl", [record]))
+    assert document.text == "name: Ada\nborn: 1815\nalive: false\nwork.topics: a, b\nx.1.y: 1"
+    assert document.title == "Ada" and document.sections == (Section(start=0, end=len(document.text)),)
+    assert not problems
+
+
+def test_injected_instructions_are_text(tmp_path: Path):
+    (document,), _ = read(make_jsonl(tmp_path / "i.jsonl", [{"id": "i", "text": INJECTION}]))
+    assert document.text == INJECTION and not document.triples
+
+
+def test_what_no_store_takes_is_replaced_in_place(tmp_path: Path):
+    path = written(tmp_path / "nul.jsonl", rb'{"id": "k\u0000", "text": "a\u0000b\ud800c", "tags": ["t\u0000"]}')
+    (document,), _ = read(path)
+    assert document.text == "a\ufffdb\ufffdc" and document.key == "k\ufffd" and document.tags == ("t\ufffd",)
+    document.id.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('{"id": "one", "text": "x"}', ["one"]),
+        ('[{"text": "x"}, {"id": 7, "text": "y"}]', ["1", "7"]),
+        ('{"documents": [{"text": "x"}, {"text": "y"}], "version": 3}', ["1", "2"]),
+        ('{"documents": "none", "a": 1}', ["1"]),
+    ],
+)
+def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
+    path = written(tmp_path / "j.json", text)
+    found, problems = read(path)
+    assert [document.id for document in found] == [f"{path.as_posix()}#{key}" for key in keys] and not problems
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "is empty"),
+        (b"[]", "has no records"),
+        (b'{"a": ', "no valid JSON: Expecting value at line 1"),
+        (b'{"a": 1}\n{"a": 2}\n', "name it .jsonl"),
+        (b"[" * 200_000, "json_depth"),
+        (b'{"a":' * 150 + b"1" + b"}" * 150, "json_depth"),
+        (b"\x00\x01\x02", "is not text"),
+    ],
+)
+def test_unreadable_json(tmp_path: Path, text: bytes, message: str):
+    path = written(tmp_path / "bad.json", text)
+    with pytest.raises(DocumentError, match=r"bad\.json") as caught:
+        read(path)
+    assert message in str(caught.value)
+
+
+def test_csv_rows(tmp_path: Path):
+    text = 'id,Title,Note,tags\nx1,"Bangkok","big, hot\ncity",a;b\n,Chiang Mai,กำแพงเมือง,\n\nx1,Twice,no,\n'
+    path = written(tmp_path / "cities.csv", text)
+    found, problems = read(path)
+    assert [document.key for document in found] == ["x1", "4"]
+    assert found[0].title == "Bangkok" and found[0].tags == ("a", "b")
+    assert found[0].text == "id: x1\nTitle: Bangkok\nNote: big, hot\ncity\ntags: a;b"
+    assert found[1].text == "Title: Chiang Mai\nNote: กำแพงเมือง"
+    assert len(problems) == 1 and "#x1: an earlier record" in problems[0]
+
+
+def test_csv_problems_do_not_lose_the_rest(tmp_path: Path):
+    rows = ["name;age;", "Ada;36;x", "Bob;1;2;3", f"Long;{'z' * 140_000};", "Cy;7"]
+    path = written(tmp_path / "bad.csv", "\r\n".join(rows))
+    found, problems = read(path)
+    assert [document.text for document in found] == ["name: Ada\nage: 36\ncolumn 3: x", "name: Cy\nage: 7"]
+    assert len(problems) == 2 and "#3: the row has 4 cells, the header 3" in problems[0] and "#4" in problems[1]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp874", THAI),
+        ("gb18030", CHINESE),
+        ("cp1252", "Élève à l'école, garçon naïf, cœur, être déjà là"),
+        ("utf-16", THAI),
+    ],
+)
+def test_csv_in_older_encodings(tmp_path: Path, encoding: str, text: str):
+    path = written(
+        tmp_path / "old.csv",
+        "name,text\n".encode(encoding) + f'A,"{text}"\n'.encode(encoding.replace("utf-16", "utf-16-le")),
+    )
+    (document,), problems = read(path)
+    assert document.text == text and not problems
+
+
+def test_csv_one_broken_line_does_not_change_the_encoding(tmp_path: Path):
+    path = written(tmp_path / "mixed.csv", f"name\n{THAI}\n".encode() + b"caf\xe9\n" + CHINESE.encode())
+    found, problems = read(path)
+    assert [document.text for document in found] == [f"name: {THAI}", f"name: {CHINESE}"]
+    assert len(problems) == 1 and "is not valid utf-8" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("\n\n", "no header"), ("a,b\n", "no records"), ("", "empty"), ("a\x00b", "not text")]
+)
+def test_csv_without_rows(tmp_path: Path, text: str, message: str):
+    with pytest.raises(DocumentError, match=message):
+        read(written(tmp_path / "none.csv", text))
+
+
+def test_triples_by_source(tmp_path: Path):
+    text = (
+        "subject,relation,object,source,confidence\n"
+        "Marie Curie,was born in,Warsaw,bio,0.9\n"
+        "Warsaw,is the capital of,Poland,,\n"
+        "Marie Curie,won,the Nobel Prize.,bio,1\n"
+        "Nobody,,nothing,bio,1\n"
+        "A,b,C,bio,2\n"
+        "A,b,C,bio,sure\n"
+    )
+    path = written(tmp_path / "facts.csv", text)
+    (bio, own), problems = read(path)
+    assert bio.id == f"{path.as_posix()}#bio" and bio.title == "bio"
+    assert bio.text == "Marie Curie was born in Warsaw.\nMarie Curie won the Nobel Prize."
+    assert [bio.text[triple.start : triple.end] for triple in bio.triples] == bio.text.split("\n")
+    first = bio.triples[0]
+    assert (first.subject, first.relation, first.object, first.confidence) == (
+        "Marie Curie",
+        "was born in",
+        "Warsaw",
+        0.9,
+    )
+    assert own.id == path.as_posix() and own.key == "" and own.title == "facts" and len(own.triples) == 1
+    assert [problem.split(": ")[0][-2:] for problem in problems] == ["#5", "#6", "#7"]
+
+
+def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
+    rows = [
+        {"subject": "กรุงเทพ", "relation": "เป็นเมืองหลวงของ", "object": "ประเทศไทย", "source": "same"},
+        {"id": "same", "text": "a text"},
+        {"subject": "A", "relation": "has", "object": 3, "text": "text wins"},
+    ]
+    found, problems = read(make_jsonl(tmp_path / "m.jsonl", rows))
+    assert [document.key for document in found] == ["same", "3"] and found[1].text == "text wins"
+    assert len(problems) == 1 and "#same: an earlier record" in problems[0]
+
+
+def test_too_many_triples(tmp_path: Path):
+    path = make_jsonl(tmp_path / "t.jsonl", [{"subject": "a", "relation": "b", "object": str(n)} for n in range(4)])
+    assert len(read(path, ReadingLimits(triples=4))[0][0].triples) == 4
+    with pytest.raises(DocumentError, match="more than 3 triples"):
+        read(path, ReadingLimits(triples=3))
+
+
+def test_problems_are_logged_where_nobody_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    assert [d.key for d in read_source(written(tmp_path / "w.jsonl", '{"text": "x"}\nbroken\n'))] == ["1"]
+    assert "w.jsonl#2: is no valid JSON" in caplog.text
