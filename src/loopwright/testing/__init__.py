@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from loopwright.testing.graders import AlwaysNo
     from loopwright.testing.processes import ProcessResult, run_in_process
     from loopwright.testing.stopping import Stopped, aassert_stops, assert_stops
+    from loopwright.testing.store_contract import StoreContract
 
 __all__ = [
     "AlwaysNo",
@@ -32,6 +33,7 @@ __all__ = [
     "Reply",
     "ScriptedChatModel",
     "Stopped",
+    "StoreContract",
     "aassert_stops",
     "always",
     "assert_bounded",
@@ -48,6 +50,7 @@ _MODULES = {
     "crashing": ("CrashInjector", "InjectedCrash"),
     "graders": ("AlwaysNo",),
     "processes": ("ProcessResult", "run_in_process"),
+    "store_contract": ("StoreContract",),
     "stopping": ("Stopped", "aassert_stops", "assert_stops"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

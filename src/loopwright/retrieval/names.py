@@ -1,0 +1,302 @@
+"""Which entities a text names, by spelling alone: no model, no word list of names.
+
+Scripts with capitals: runs of capitalised words, acronyms, and quoted titles. Any script: the document's title, quoted
+terms, and names that the caller knows already.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from loopwright.retrieval.text import LETTER, STOP_WORDS, UNSPACED, fold
+
+MAX_NAME_WORDS = 10
+"""A longer run of words is no name."""
+
+_WORD = re.compile(rf"{LETTER}+(?:['’.\-&]{LETTER}+)*")
+_KEY_WORD = re.compile(rf"{LETTER}+")
+_POSSESSIVE = re.compile(r"['’]s(?![^\W_])|(?<=s)['’](?![^\W_])")
+_QUALIFIER = re.compile(r"(?<=\S)\s*[(（][^()（）]*[)）]\s*$")
+_ARTICLES = frozenset({"a", "an", "the"})
+_INSIDE = frozenset("of the de da das del della der des di do dos du den el la las le los van von y ibn bin al".split())
+_TIMES = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday".split()
+)
+# Besides stop words, what opens sentences right before a name.
+_OPENERS = STOP_WORDS | frozenset(
+    "according additionally afterwards along although among another besides despite earlier eventually finally "
+    "following former formerly furthermore however instead initially later like many meanwhile moreover near "
+    "originally recently several since subsequently though throughout today together toward towards unlike unless upon "
+    "whereas within without".split()
+)
+# After these a full stop is part of the name, as it is after a single letter ("Waylon J. Smithers", "St. Louis").
+_ABBREVIATIONS = frozenset("dr fr gen jr lt mr mrs ms mt no prof sgt sr st vs".split())
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_SENTENCE_BREAK = re.compile(r"[.!?:;•\n\"“”(\[]|^$")
+_QUOTED = re.compile(
+    "「([^「」\n]{1,60})」|『([^『』\n]{1,60})』|《([^《》\n]{1,60})》|〈([^〈〉\n]{1,60})〉"
+    "|“([^“”\n]{2,80})”|„([^„“\n]{2,80})“|«([^«»\n]{2,80})»|\"([^\"\n]{2,80})\"|``([^`'\n]{2,80})''"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMention:
+    """A name in a text."""
+
+    name: str
+    """The name as it stands in the text."""
+    start: int
+    """Where it begins, in characters."""
+    end: int
+    """Where it ends."""
+
+    @property
+    def entity(self) -> str:
+        """The key of the entity that it names."""
+        return entity_key(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word and its place; ``opens`` says that a sentence begins with it."""
+
+    text: str
+    start: int
+    end: int
+    opens: bool
+
+
+def entity_key(name: str) -> str:
+    """What makes two spellings one entity.
+
+    Case, width, accents, punctuation, a leading article, a possessive ending, and the bracketed qualifier at the end
+    of a title ("Mercury (planet)") make no difference.
+
+    Args:
+        name: A name as it stands in a text, or a title.
+
+    Returns:
+        Lower-case words separated by single spaces; empty if the name has neither letters nor digits.
+    """
+    if name.isalnum():
+        return fold(name)
+    plain = _POSSESSIVE.sub("", html.unescape(name))
+    words = _KEY_WORD.findall(fold(_QUALIFIER.sub("", plain))) or _KEY_WORD.findall(fold(plain))
+    if len(words) > 1 and words[0] in _ARTICLES:
+        words = words[1:]
+    return " ".join(words)
+
+
+class NameIndex:
+    """Entity keys, ready to be looked for in texts; never changed once made, safe in threads."""
+
+    __slots__ = ("_keys", "_longest")
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        """Note how many words the longest key has that begins with a word.
+
+        Args:
+            keys: Entity keys; stop words and the empty key are left out.
+        """
+        self._keys = frozenset(key for key in keys if key and key not in STOP_WORDS)
+        self._longest: dict[str, int] = {}
+        for key in self._keys:
+            first, count = key.partition(" ")[0], key.count(" ") + 1
+            self._longest[first] = max(count, self._longest.get(first, 0))
+
+    def __contains__(self, key: str) -> bool:
+        """Whether this very key is there."""
+        return key in self._keys
+
+    def longest_from(self, first: str) -> int:
+        """The most words of a key that begins with this one; 0 if there is none."""
+        return self._longest.get(first, 0)
+
+
+def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) -> list[FoundMention]:
+    """Find the names in a text.
+
+    A name inside another counts too where it stands after "of" or before a possessive: "University of Copenhagen"
+    names Copenhagen.
+
+    Args:
+        text: The text.
+        title: The title of its document, which is a name wherever it occurs.
+        known: Entity keys that are names wherever they occur, whatever their case.
+
+    Returns:
+        The names by place, the longer first where two begin together; no place and name twice.
+    """
+    words = _words(text)
+    found = [*_capitalised(text, words, title), *_quoted(text)]
+    title_key = entity_key(title)
+    if title_key and title_key.split()[0] in fold(text):
+        found += _named(text, words, NameIndex([title_key]))
+    if known:
+        found += _named(text, words, NameIndex(known))
+    unique = {(mention.start, mention.end): mention for mention in found if entity_key(mention.name)}
+    return sorted(unique.values(), key=lambda mention: (mention.start, -mention.end))
+
+
+def named_in(text: str, names: NameIndex) -> list[FoundMention]:
+    """Find only known names: the longest where they overlap, whatever their case.
+
+    Args:
+        text: The text.
+        names: The names to look for.
+    """
+    return list(_named(text, _words(text), names))
+
+
+def _words(text: str) -> list[_Word]:
+    words: list[_Word] = []
+    end = 0
+    for match in _WORD.finditer(text):
+        gap = text[end : match.start()]
+        opens = not words or (bool(_SENTENCE_BREAK.search(gap)) and not _is_initial_stop(words[-1].text, gap))
+        words.append(_Word(match[0], match.start(), match.end(), opens))
+        end = match.end()
+    return words
+
+
+def _is_initial_stop(word: str, gap: str) -> bool:
+    """Whether the full stop in a gap belongs to the word before it, not to a sentence."""
+    return gap == ". " and (len(word) == 1 or fold(word) in _ABBREVIATIONS)
+
+
+def _capitalised(text: str, words: list[_Word], title: str) -> Iterable[FoundMention]:
+    """Runs of capitalised words; a lone word that opens a sentence only if it is capitalised elsewhere as well."""
+    elsewhere = {word.text for word in words if not word.opens} | {word.text for word in _words(title)}
+    i = 0
+    while i < len(words):
+        if not _begins_name(words, i):
+            i += 1
+            continue
+        last = _end_of_name(text, words, i)
+        run = _without_openers(words[i : last + 1])
+        i = last + 1
+        if not run or len(run) > MAX_NAME_WORDS or all(_says_little(word.text) for word in run):
+            continue
+        if len(run) == 1 and run[0].opens and run[0].text not in elsewhere and not _is_acronym(run[0].text):
+            continue
+        yield from _nested(text, run)
+
+
+def _begins_name(words: list[_Word], i: int) -> bool:
+    if words[i].text[0].isupper():
+        beside = (*words[i - 1 : i], *words[i + 1 : i + 2])
+        return fold(words[i].text) not in _TIMES or not any(word.text.isdigit() for word in beside)
+    ordinal = _ORDINAL.fullmatch(words[i].text)
+    return bool(ordinal) and i + 1 < len(words) and words[i + 1].text[0].isupper() and not words[i + 1].opens
+
+
+def _end_of_name(text: str, words: list[_Word], first: int) -> int:
+    """The index of the last word of the name that begins here."""
+    last = first
+    for j in range(first + 1, len(words)):
+        gap = text[words[j - 1].end : words[j].start]
+        joined = gap in (" ", " & ", " &amp; ") or _is_initial_stop(words[j - 1].text, gap)
+        if not joined:
+            break
+        word = words[j].text
+        if word.isdigit():
+            return j if last == j - 1 else last
+        if word[0].isupper():
+            last = j
+        elif fold(word) not in _INSIDE or gap != " ":
+            break
+    return last
+
+
+def _without_openers(run: list[_Word]) -> list[_Word]:
+    """A run without the common words that only the sentence's beginning capitalises, and what they drag along."""
+    first = fold(run[0].text)
+    if first not in _ARTICLES and not (run[0].opens and first in _OPENERS):
+        return run
+    return _without_openers(rest) if (rest := _from_capital(run[1:])) else []
+
+
+def _from_capital(run: list[_Word]) -> list[_Word]:
+    """The run from its first capitalised word on."""
+    return next((run[n:] for n, word in enumerate(run) if word.text[0].isupper()), [])
+
+
+def _says_little(word: str) -> bool:
+    folded = fold(word)
+    return word.isdigit() or folded in _TIMES or folded in STOP_WORDS
+
+
+def _is_acronym(word: str) -> bool:
+    letters = word.replace(".", "").replace("&", "")
+    return len(letters) >= 2 and letters.isupper()
+
+
+def _nested(text: str, run: list[_Word]) -> Iterable[FoundMention]:
+    """A name, and the names inside it: after its last "of", and before a possessive."""
+    yield _mention(text, run[0].start, run[-1].end)
+    folded = [fold(word.text) for word in run]
+    if "of" in folded:
+        after = len(folded) - folded[::-1].index("of")
+        after += after < len(folded) - 1 and folded[after] == "the"
+        if after < len(run) and not _says_little(run[after].text):
+            yield _mention(text, run[after].start, run[-1].end)
+    for n, word in enumerate(run[:-1]):
+        if _POSSESSIVE.search(word.text):
+            yield _mention(text, run[0].start, run[n].end)
+
+
+def _mention(text: str, start: int, end: int) -> FoundMention:
+    """The name between two places, without the possessive ending that the last word may have."""
+    ending = re.search(r"['’]s$", text[start:end])
+    end = start + ending.start() if ending else end
+    return FoundMention(text[start:end], start, end)
+
+
+def _quoted(text: str) -> Iterable[FoundMention]:
+    for match in _QUOTED.finditer(text):
+        group = match.lastindex or 0
+        name = match[group].rstrip(" ,.;:!?")
+        stripped = name.lstrip()
+        is_title = bool(UNSPACED.match(stripped)) or (stripped[:1].isupper() or stripped[:1].isdigit())
+        if is_title and len(stripped.split()) <= MAX_NAME_WORDS and any(character.isalpha() for character in stripped):
+            start = match.start(group) + len(name) - len(stripped)
+            yield FoundMention(stripped, start, start + len(stripped))
+
+
+def _named(text: str, words: list[_Word], names: NameIndex) -> Iterable[FoundMention]:
+    """The longest known names at each place; in unspaced scripts a name may begin anywhere in a run."""
+    keys = [entity_key(word.text) for word in words]
+    i = 0
+    while i < len(words):
+        last = _longest_known(keys, i, names)
+        if last is not None:
+            yield _mention(text, words[i].start, words[last].end)
+            i = last
+        elif UNSPACED.match(words[i].text):
+            yield from _named_inside(words[i], names)
+        i += 1
+
+
+def _longest_known(keys: list[str], first: int, names: NameIndex) -> int | None:
+    """The index of the last word of the longest known name that begins at a word."""
+    # A word such as "Frisch-Auf" has a key of two words, and then the name begins with the first of them.
+    longest = names.longest_from(keys[first].partition(" ")[0])
+    for last in range(min(first + longest, len(keys)) - 1, first - 1, -1):
+        if " ".join(keys[first : last + 1]) in names:
+            return last
+    return None
+
+
+def _named_inside(run: _Word, names: NameIndex, longest: int = 24) -> Iterable[FoundMention]:
+    start = 0
+    while start < len(run.text):
+        for end in range(min(start + longest, len(run.text)), start + 1, -1):
+            if fold(run.text[start:end]) in names:
+                yield FoundMention(run.text[start:end], run.start + start, run.start + end)
+                start = end - 1
+                break
+        start += 1

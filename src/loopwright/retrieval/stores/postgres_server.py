@@ -1,0 +1,247 @@
+"""A PostgreSQL database as knowledge stores use it: address, connections, transactions, and what can go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import ssl
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pg8000.dbapi as pg
+from pg8000.exceptions import DatabaseError, InterfaceError
+
+from loopwright.errors import ConfigError, StoreError, unknown_name_message
+from loopwright.retrieval.stores.sessions import Broken, Condition, Pool, Row
+
+_CONNECTIONS = 8
+_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_OPTIONS = ("host", "schema", "sslmode")
+# What pg8000 takes for each of the names that libpq gives to these; None encrypts where the server can.
+_ENCRYPTION: dict[str, Callable[[], Any]] = {
+    "disable": lambda: False,
+    "prefer": lambda: None,
+    "require": lambda: True,
+    "verify-full": ssl.create_default_context,
+}
+# SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_LOST = ("08", "57P")
+_TRANSIENT = ("40", "53", "55P03", "57")
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+_FIXES = {
+    "28": "check the user and the password in the address",
+    "3D": "make the database first, with createdb",
+    "42501": "give this user the rights to make and use the schema",
+    "53100": "the disk of the server is full; nothing was changed: make room and try again",
+    "53300": "the server has no free connection: try again later",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresAddress:
+    """Where a database is, and who asks."""
+
+    user: str
+    """The user."""
+    password: str | None
+    """The password; never in a message."""
+    host: str
+    """The server's name, or the folder of its socket, which begins with a slash."""
+    port: int
+    """The port."""
+    database: str
+    """The database."""
+    schema: str
+    """The schema that holds the tables."""
+    sslmode: str
+    """How the connection is encrypted: "disable", "prefer", "require" or "verify-full"."""
+
+    @classmethod
+    def parse(cls, url: str) -> PostgresAddress:
+        """Read ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&sslmode=MODE``.
+
+        Args:
+            url: The address; only the database is needed. ``schema`` is "loopwright" unless it says otherwise;
+                ``sslmode`` is "disable", "prefer" (the default: encrypted where the server can), "require", or
+                "verify-full" (its certificate is checked too); ``host`` may name the folder of a socket.
+
+        Raises:
+            ConfigError: If a part is wrong; the message does not show the password.
+        """
+        form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME"
+        try:
+            parts = urlsplit(url)
+            port = parts.port or 5432
+        except ValueError as error:
+            raise ConfigError(f"the address of the PostgreSQL database is unreadable: write it as {form}") from error
+        options = dict(parse_qsl(parts.query))
+        for name in options:
+            if name not in _OPTIONS:
+                raise ConfigError(unknown_name_message("option of a PostgreSQL address", name, _OPTIONS))
+        database = unquote(parts.path.lstrip("/"))
+        if not database:
+            raise ConfigError(f"the address of the PostgreSQL server {parts.hostname} names no database: write {form}")
+        schema = options.get("schema", "loopwright")
+        if not _SCHEMA.fullmatch(schema):
+            raise ConfigError(
+                f"{schema!r} cannot be the schema of a knowledge store: take small letters, digits and underscores"
+            )
+        sslmode = options.get("sslmode", "prefer")
+        if sslmode not in _ENCRYPTION:
+            raise ConfigError(unknown_name_message("sslmode", sslmode, _ENCRYPTION))
+        return cls(
+            user=unquote(parts.username or "postgres"),
+            password=unquote(parts.password) if parts.password else None,
+            host=options.get("host") or parts.hostname or "localhost",
+            port=port,
+            database=database,
+            schema=schema,
+            sslmode=sslmode,
+        )
+
+    def __str__(self) -> str:
+        return f"the knowledge store in schema {self.schema} of {self.database} at {self.host}:{self.port}"
+
+
+class PostgresSession:
+    """A transaction on a PostgreSQL connection; see `loopwright.retrieval.stores.sessions.Session`."""
+
+    def __init__(self, connection: pg.Connection) -> None:
+        self._cursor = connection.cursor()
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]:
+        """Run a statement and give all its rows."""
+        self._cursor.execute(sql.replace("?", "%s"), [_storable(value) for value in parameters])
+        return cast("Sequence[Row]", self._cursor.fetchall()) if self._cursor.description else ()
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
+        """Insert many rows at once; the server takes the types from the table."""
+        if not rows:
+            return
+        names = ", ".join(columns)
+        if not conflict:
+            lines = "".join("\t".join(map(_field, row)) + "\n" for row in rows)
+            self._cursor.execute(f"COPY {table} ({names}) FROM STDIN", stream=io.BytesIO(lines.encode()))
+            return
+        records = json.dumps([dict(zip(columns, map(_storable, row), strict=True)) for row in rows])
+        self.rows(
+            f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, ?::json) "
+            + conflict,
+            (records,),
+        )
+
+    def among(self, column: str, values: Sequence[Any]) -> Condition:
+        """The column has one of the values, however many there are."""
+        if not values:
+            return Condition("FALSE")
+        kind = "bigint" if isinstance(values[0], int) else "text"
+        return Condition(f"{column} = ANY(CAST(? AS {kind}[]))", ([_storable(value) for value in values],))
+
+
+class PostgresServer:
+    """Connections to one schema of a database."""
+
+    def __init__(self, address: PostgresAddress) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            address: The database and its schema.
+        """
+        self.address = address
+        self._pool = Pool(self._connect, _close, limit=_CONNECTIONS, name=str(address))
+
+    @contextmanager
+    def transaction(self, begin: str) -> Generator[PostgresSession]:
+        """All or nothing.
+
+        Args:
+            begin: The statement to begin with.
+
+        Raises:
+            StoreError: If the database fails; transient if the connection is lost, and the next call makes another.
+        """
+        with self._pool.connection() as connection, self._explained():
+            session = PostgresSession(connection)
+            session.rows(begin)
+            try:
+                yield session
+                session.rows("COMMIT")
+            except BaseException:
+                with contextlib.suppress(DatabaseError, InterfaceError, OSError):
+                    session.rows("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close all connections; again does nothing."""
+        self._pool.close()
+
+    def _connect(self) -> pg.Connection:
+        address = self.address
+        with self._explained():
+            by_socket = address.host.startswith("/")
+            connection = pg.connect(
+                address.user,
+                host=address.host,
+                port=address.port,
+                unix_sock=f"{address.host}/.s.PGSQL.{address.port}" if by_socket else None,
+                database=address.database,
+                password=address.password,
+                ssl_context=False if by_socket else _ENCRYPTION[address.sslmode](),
+                application_name="loopwright",
+            )
+            connection.autocommit = True  # transactions are begun by statements
+            # The extension may be in another schema.
+            connection.cursor().execute(f"SET search_path TO {address.schema}, public")
+            return connection
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except (DatabaseError, InterfaceError, OSError) as error:
+            raise self._explanation(error) from error
+        except UnicodeEncodeError as error:
+            raise StoreError(
+                f"{self.address}: a text holds half of a surrogate pair, which is no character; decode the document "
+                f"with errors='replace' ({error})"
+            ) from error
+
+    def _explanation(self, error: Exception) -> StoreError:
+        told = _told(error)
+        code, message = told.get("C", ""), told.get("M", "")
+        if not told or code.startswith(_LOST):
+            return Broken(
+                f"{self.address} cannot be reached: {message or error}; check that the server runs and the address "
+                "is right"
+            )
+        fix = next((f": {fix}" for prefix, fix in _FIXES.items() if code.startswith(prefix)), "")
+        return StoreError(f"{self.address} failed: {message}{fix}", transient=code.startswith(_TRANSIENT))
+
+
+def _told(error: BaseException | None) -> dict[str, str]:
+    # What the server says at the beginning of a connection is hidden behind the error of closing it.
+    while error is not None:
+        if isinstance(error, DatabaseError) and error.args and isinstance(error.args[0], dict):
+            return cast("dict[str, str]", error.args[0])
+        error = error.__context__
+    return {}
+
+
+def _close(connection: pg.Connection) -> None:
+    with contextlib.suppress(DatabaseError, InterfaceError, OSError):
+        connection.close()
+
+
+def _storable(value: Any) -> Any:
+    # PostgreSQL has no NUL in text; another sign in its place keeps all spans right.
+    return value.replace("\x00", "\ufffd") if isinstance(value, str) else value
+
+
+def _field(value: Any) -> str:
+    # https://www.postgresql.org/docs/current/sql-copy.html, text format
+    return "\\N" if value is None else str(_storable(value)).translate(_ESCAPES)

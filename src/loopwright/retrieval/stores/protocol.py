@@ -1,0 +1,109 @@
+"""What every knowledge store can do; `loopwright.testing.StoreContract` holds each of them to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.retrieval.records import (
+    Contribution,
+    Document,
+    Entity,
+    Fact,
+    Filter,
+    Hit,
+    Links,
+    Passage,
+    StoreStats,
+)
+
+
+@runtime_checkable
+class KnowledgeStore(Protocol):
+    """Documents, passages, vectors, entities and facts. Every method may be called from several threads.
+
+    Every method raises `StoreError` where the backend fails: a store that is down is never "nothing found".
+    """
+
+    def put(self, contributions: Sequence[Contribution]) -> None:
+        """Store documents with all that they bring, in one transaction; a document that is there is replaced whole."""
+        ...
+
+    def delete(self, document_ids: Sequence[str]) -> int:
+        """Take documents away with all that only they brought, and say how many there were."""
+        ...
+
+    def digests(self, document_ids: Sequence[str] | None = None) -> dict[str, str]:
+        """Document id -> digest, of those that are there; None asks for all."""
+        ...
+
+    def documents(self, where: Filter | None = None, *, offset: int = 0, limit: int | None = None) -> list[Document]:
+        """The documents, by id."""
+        ...
+
+    def passages(self, ids: Sequence[str]) -> list[Passage]:
+        """The passages with these ids, in the same order; those that are not there are left out."""
+        ...
+
+    def passages_of(self, document_id: str) -> list[Passage]:
+        """A document's passages, in order."""
+        ...
+
+    def search_text(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
+        """The best passages by BM25 over title, headings and text, best first; ties by id."""
+        ...
+
+    def search_vector(
+        self, vector: NDArray[np.float32], k: int, where: Filter | None = None, *, model: str
+    ) -> list[Hit]:
+        """The passages with the most similar vectors by cosine, best first; ties by id."""
+        ...
+
+    def without_vector(self, model: str, limit: int) -> list[Passage]:
+        """Passages that have no vector of this model yet."""
+        ...
+
+    def put_vectors(self, model: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Store vectors by passage id; of passages that are gone, none."""
+        ...
+
+    def entities(self, text: str = "", *, limit: int = 20) -> list[Entity]:
+        """Entities whose name holds the text (any case), the most mentioned first."""
+        ...
+
+    def facts(
+        self, *, entity: str | None = None, passage_ids: Sequence[str] | None = None, text: str = "", limit: int = 100
+    ) -> list[Fact]:
+        """Facts of an entity (its key), of passages, or whose words hold a text; the surest first, then by id."""
+        ...
+
+    def facets(self, name: str, where: Filter | None = None) -> dict[str, int]:
+        """Value -> how many documents, the most frequent first; the facet ``"tags"`` counts tags."""
+        ...
+
+    def links(self) -> Links:
+        """The graph of passages, entities and facts."""
+        ...
+
+    def revision(self) -> int:
+        """A number that grows with every change, by whichever process, so that what was derived can be made anew."""
+        ...
+
+    def stats(self) -> StoreStats:
+        """How much it holds."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Use it in a ``with`` statement."""
+        ...
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        ...

@@ -1,0 +1,133 @@
+"""A knowledge store outlives SIGKILL at random moments, and a disk that is full."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from loopwright.retrieval.stores.sqlite import SqliteStore
+
+DOCUMENTS = 400
+BATCH = 20
+
+# Puts what is missing, in batches; every fifth document again, with another digest, so that replacing is killed too.
+WRITE = textwrap.dedent(
+    f"""
+    import sys
+    import numpy as np
+    from loopwright.retrieval.stores.sqlite import SqliteStore
+    from loopwright.testing.store_contract import contribution
+
+    def document(number, digest):
+        id = f"d{{number:04}}"
+        texts = [f"word{{number}} common text {{place}} {{digest}}" for place in range(1 + number % 4)]
+        return contribution(id, *texts, digest=digest, names=["Ada", f"Name {{number}}"], tags=["t"],
+                            facts=[("Ada", "knows", f"Name {{number}}")], aliases=[("A", "Ada")])
+
+    with SqliteStore(sys.argv[1]) as store:
+        print("open", flush=True)
+        for digest, numbers in (("1", range({DOCUMENTS})), ("2", range(0, {DOCUMENTS}, 5))):
+            wanted = [document(number, digest) for number in numbers]
+            known = store.digests()
+            missing = [item for item in wanted if known.get(item.document.id, "") < digest]
+            for start in range(0, len(missing), {BATCH}):
+                batch = missing[start : start + {BATCH}]
+                store.put(batch)
+                store.put_vectors("m", {{item.passages[0].id: np.ones(8) for item in batch}})
+        while passages := store.without_vector("m", {BATCH}):
+            store.put_vectors("m", {{passage.id: np.ones(8) for passage in passages}})
+    """
+)
+
+
+def check(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.execute("INSERT INTO passage_words (passage_words) VALUES ('integrity-check')")
+    rows = connection.execute("SELECT count(*) FROM passage_words").fetchone()[0]
+    connection.close()
+    with SqliteStore(path, create=False) as store:
+        stats = store.stats()
+        documents = store.digests()
+        for id, digest in documents.items():
+            passages = store.passages_of(id)
+            assert len(passages) == 1 + int(id[1:]) % 4
+            assert all(passage.text.endswith(digest) for passage in passages)
+        assert rows == stats.passages == len(store.links().passages)
+        assert (stats.facts, stats.entities) == (len(documents), len(documents) + bool(documents))
+        assert sum(entity.mentions for entity in store.entities(limit=10_000)) == 2 * len(documents)
+    return len(documents)
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_leave_whole_documents(tmp_path: Path, kills: int) -> None:
+    path = tmp_path / "k.db"
+    chance = random.Random(kills)
+    seen: list[int] = []
+    for _ in range(kills):
+        with subprocess.Popen([sys.executable, "-c", WRITE, str(path)], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(chance.uniform(0.0, 0.3))
+            process.kill()
+        if process.returncode == 0:
+            break  # it was faster
+        assert process.returncode == -signal.SIGKILL
+        seen.append(check(path))
+    assert seen
+    assert seen == sorted(seen)
+    assert subprocess.run([sys.executable, "-c", WRITE, str(path)]).returncode == 0
+    assert check(path) == DOCUMENTS
+    with SqliteStore(path) as store:
+        assert [int(id[1:]) for id, digest in store.digests().items() if digest == "2"] == [*range(0, DOCUMENTS, 5)]
+        assert store.stats().vectors == store.stats().passages
+
+
+FILL = textwrap.dedent(
+    """
+    import resource, sys
+    from loopwright.errors import StoreError
+    from loopwright.retrieval.stores.sqlite import SqliteStore
+    from loopwright.testing.store_contract import contribution
+
+    with SqliteStore(sys.argv[1]) as store:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, resource.RLIM_INFINITY))
+        number = 0
+        try:
+            while True:
+                texts = [f"common text {place} " * 50 for place in range(20)]
+                store.put([contribution(f"d{number}", *texts)])
+                number += 1
+        except StoreError as error:
+            found = len(store.search_text("common", 10_000))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            print(number, found, error)
+            store.put([contribution("after", "common ground")])
+    """
+)
+
+
+def test_a_full_disk_is_an_error_and_costs_nothing_that_was_stored(tmp_path: Path) -> None:
+    path = tmp_path / "k.db"
+    done = subprocess.run([sys.executable, "-c", FILL, str(path)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    number, found, message = done.stdout.split(maxsplit=2)
+    assert int(number) > 3
+    assert int(found) == 20 * int(number)
+    assert str(path) in message
+    assert "nothing was changed" in message
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    with SqliteStore(path) as store:
+        assert store.stats().documents == int(number) + 1
+        assert store.stats().passages == 20 * int(number) + 1
+        assert len(store.search_text("ground", 3)) == 1

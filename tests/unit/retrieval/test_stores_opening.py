@@ -1,0 +1,63 @@
+"""Opening a knowledge store by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loopwright.errors import ConfigError, StoreError
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.testing.store_contract import contribution
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize("form", ["sqlite:{}", "{}"])
+@pytest.mark.parametrize("name", ["k.db", "deeper/ไทย k.sqlite"])
+def test_a_file_is_made_with_its_folder(tmp_path: Path, form: str, name: str) -> None:
+    path = tmp_path / name
+    with open_store(form.format(path)) as store:
+        assert isinstance(store, SqliteStore)
+        store.put([contribution("a", "word")])
+    with open_store(str(path)) as store:
+        assert store.digests() == {"a": repr(("word",))}
+
+
+def test_stores_in_memory_are_apart() -> None:
+    with open_store("memory") as one, open_store("memory") as other:
+        one.put([contribution("a", "word")])
+        assert other.digests() == {}
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "sqlite:", "sqlite: ", "notes", "mysql://u:hunter2@h/db", "postgres:db", "mem", "https://x/y.db"]
+)
+def test_other_names_are_refused_with_the_known_ones(spec: str) -> None:
+    with pytest.raises(ConfigError, match=r"'memory'.*sqlite:FILE.*postgresql://") as caught:
+        open_store(spec)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("postgresql://u:hunter2@localhost", "names no database"),
+        ("postgresql://u:hunter2@localhost:many/db", "unreadable"),
+        ("postgresql://u:hunter2@localhost/db?schema=x;drop", "cannot be the schema"),
+        ("postgresql://u:hunter2@localhost/db?schem=x", "Did you mean 'schema'"),
+        ("postgresql://u:hunter2@localhost/db?sslmode=on", "unknown sslmode"),
+    ],
+)
+def test_a_wrong_address_is_refused_without_its_password(address: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as caught:
+        open_store(address)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_a_transient_error_without_the_password() -> None:
+    with pytest.raises(StoreError, match="cannot be reached") as caught:
+        open_store(f"postgres://u:{SECRET}@127.0.0.1:1/db")
+    assert caught.value.transient
+    assert SECRET not in str(caught.value)

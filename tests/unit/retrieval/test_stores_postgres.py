@@ -1,0 +1,100 @@
+"""What is particular to the store in PostgreSQL: connections, schemas, and text that PostgreSQL does not take."""
+
+from __future__ import annotations
+
+import pg8000.dbapi
+import pytest
+from postgres import postgres_server, postgres_url  # noqa: F401
+
+from loopwright.errors import StoreError
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.stores.postgres_server import PostgresAddress
+from loopwright.testing.store_contract import contribution
+
+
+def run(url: str, sql: str) -> None:
+    address = PostgresAddress.parse(url)
+    connection = pg8000.dbapi.connect(
+        address.user, unix_sock=f"{address.host}/.s.PGSQL.{address.port}", database=address.database
+    )
+    connection.autocommit = True
+    connection.cursor().execute(sql)
+    connection.close()
+
+
+def test_an_address_says_it_all() -> None:
+    address = PostgresAddress.parse("postgres://me%40x:p%2Fw@db.example:6543/my%20base?schema=notes&sslmode=require")
+    assert (address.user, address.password, address.host) == ("me@x", "p/w", "db.example")
+    assert (address.port, address.database, address.schema) == (6543, "my base", "notes")
+    assert str(address) == "the knowledge store in schema notes of my base at db.example:6543"
+    assert PostgresAddress.parse("postgresql:///base").schema == "loopwright"
+
+
+def test_a_lost_connection_is_transient_and_the_next_call_has_another(postgres_url: str) -> None:  # noqa: F811
+    with open_store(postgres_url) as store:
+        store.put([contribution("a", "word")])
+        run(
+            postgres_url,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright'",
+        )
+        with pytest.raises(StoreError) as caught:
+            store.search_text("word", 3)
+        assert caught.value.transient
+        assert len(store.search_text("word", 3)) == 1
+
+
+def test_schemas_are_apart(postgres_url: str) -> None:  # noqa: F811
+    with open_store(postgres_url) as one, open_store(f"{postgres_url}_other") as other:
+        one.put([contribution("a", "word")])
+        assert (other.digests(), other.search_text("word", 3)) == ({}, [])
+
+
+def test_a_schema_of_something_else_is_not_touched(postgres_url: str) -> None:  # noqa: F811
+    schema = PostgresAddress.parse(postgres_url).schema
+    run(postgres_url, f"CREATE SCHEMA {schema} CREATE TABLE mine (x int)")
+    with pytest.raises(StoreError, match="holds other tables"):
+        open_store(postgres_url)
+
+
+def test_a_store_of_another_version_is_not_touched(postgres_url: str) -> None:  # noqa: F811
+    open_store(postgres_url).close()
+    schema = PostgresAddress.parse(postgres_url).schema
+    run(postgres_url, f"UPDATE {schema}.counter SET value = 99 WHERE name = 'version'")
+    with pytest.raises(StoreError, match="has the format 99"):
+        open_store(postgres_url)
+
+
+def test_a_user_without_rights_is_told(postgres_url: str) -> None:  # noqa: F811
+    schema = PostgresAddress.parse(postgres_url).schema
+    run(postgres_url, f"CREATE ROLE guest_{schema} LOGIN")
+    with pytest.raises(StoreError, match="give this user the rights") as caught:
+        open_store(postgres_url.replace("//postgres:@", f"//guest_{schema}:@"))
+    assert not caught.value.transient
+
+
+def test_a_database_that_is_not_there(postgres_url: str) -> None:  # noqa: F811
+    with pytest.raises(StoreError, match="createdb"):
+        open_store(postgres_url.replace("/postgres?", "/nowhere?"))
+
+
+def test_nul_and_endless_words_are_stored(postgres_url: str) -> None:  # noqa: F811
+    endless = "ab1" * 3000
+    with open_store(postgres_url) as store:
+        store.put([contribution("a", f"word\x00s {endless} end")])
+        (passage,) = store.passages_of("a")
+        assert passage.text == f"word\ufffds {endless} end"
+        assert [hit.passage_id for hit in store.search_text(endless, 3)] == ["a::0"]
+        with pytest.raises(StoreError):
+            store.put([contribution("b", "bad \ud800 text")])
+        assert list(store.digests()) == ["a"]
+
+
+def test_the_index_of_words_is_empty_again_when_everything_is_gone(postgres_url: str) -> None:  # noqa: F811
+    with open_store(postgres_url) as store:
+        store.put([contribution("a", "one two", "two", "?"), contribution("b", "two three")])
+        store.delete(["a", "b"])
+        store.put([contribution("c", "two")])
+        (hit,) = store.search_text("two", 3)
+    with open_store("memory") as same:
+        same.put([contribution("c", "two")])
+        assert same.search_text("two", 3)[0].score == pytest.approx(hit.score, abs=1e-12)

@@ -1,0 +1,38 @@
+"""Merging the keys of one entity."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from loopwright.retrieval.stores.resolution import Resolution
+
+
+@pytest.mark.parametrize(
+    ("aliases", "canonical"),
+    [
+        ([("us", "united states"), ("usa", "united states")], "united states"),
+        ([("a", "b"), ("b", "c")], "c"),
+        ([("ai", "z intelligence"), ("ai", "amnesty")], "amnesty"),
+        ([("a", "b"), ("b", "a")], "a"),
+        ([("x", "y"), ("y", "z"), ("z", "x"), ("x", "q")], "q"),
+    ],
+)
+def test_the_order_of_aliases_changes_nothing(aliases: list[tuple[str, str]], canonical: str) -> None:
+    keys = {key for pair in aliases for key in pair}
+    for order in permutations(aliases):
+        resolution = Resolution(order)
+        assert {resolution.canonical(key) for key in keys} == {canonical}
+        assert {resolution.members(key) for key in keys} == {tuple(sorted(keys))}
+
+
+def test_other_keys_stand_for_themselves() -> None:
+    resolution = Resolution([("a", "a"), ("b", "c")])
+    assert (resolution.canonical("a"), resolution.members("a")) == ("a", ("a",))
+    assert (resolution.canonical("none"), resolution.members("none")) == ("none", ("none",))
+
+
+def test_a_long_chain() -> None:
+    chain = [(f"{number:05}", f"{number + 1:05}") for number in range(5000)]
+    assert Resolution(reversed(chain)).canonical("00000") == "05000"

@@ -1,0 +1,193 @@
+"""What is particular to the store in an SQLite file: the file, its errors, and its matrix of vectors."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loopwright.errors import StoreError
+from loopwright.retrieval.records import Filter
+from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.testing.store_contract import contribution
+
+
+def test_a_missing_file_is_not_made_for_reading(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"no knowledge store at .*k\.db: run `loopwright rag ingest FOLDER` first"):
+        SqliteStore(tmp_path / "k.db", create=False)
+    assert [*tmp_path.iterdir()] == []
+
+
+def _other_application(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.commit()
+    connection.close()
+
+
+def _other_version(path: Path) -> None:
+    SqliteStore(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda path: path.write_bytes(b"this is no database, " * 100), "no SQLite database"),
+        (_other_application, "of something else"),
+        (_other_version, "has the format 99"),
+    ],
+)
+def test_another_file_is_refused_and_not_touched(tmp_path: Path, make, problem: str) -> None:
+    path = tmp_path / "k.db"
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=problem) as caught:
+        SqliteStore(path)
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is a folder"):
+        SqliteStore(tmp_path)
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / "k.db").touch()
+    with SqliteStore(tmp_path / "k.db", create=False) as store:
+        assert store.stats().documents == 0
+
+
+def test_a_damaged_file_is_an_error_and_never_nothing_found(tmp_path: Path) -> None:
+    path = tmp_path / "k.db"
+    with SqliteStore(path) as store:
+        store.put([contribution(f"d{number}", "word " * 200) for number in range(50)])
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\x5a" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"k\.db"), SqliteStore(path) as store:
+        store.search_text("word", 3)
+
+
+def test_a_store_that_another_process_writes_to_is_locked_for_writers_only(tmp_path: Path) -> None:
+    path = tmp_path / "k.db"
+    with SqliteStore(path, timeout=0.05) as store:
+        store.put([contribution("a", "word")])
+        writer = sqlite3.connect(path, isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked") as caught:
+            store.put([contribution("b", "word")])
+        assert caught.value.transient
+        assert len(store.search_text("word", 3)) == 1
+        with SqliteStore(path) as reader:
+            assert list(reader.digests()) == ["a"]
+        writer.execute("ROLLBACK")
+        writer.close()
+        store.put([contribution("b", "word")])
+        assert list(store.digests()) == ["a", "b"]
+
+
+def test_a_put_that_fails_midway_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "k.db"
+    with SqliteStore(path) as store:
+        store.put([contribution("a", "word")])
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TRIGGER frozen BEFORE DELETE ON document BEGIN SELECT RAISE(ABORT, 'frozen'); END")
+        connection.commit()
+        connection.close()
+        with pytest.raises(StoreError, match="frozen"):
+            store.put([contribution("b", "other"), contribution("a", "new")])
+        assert list(store.digests()) == ["a"]
+        assert len(store.search_text("word", 3)) == 1
+
+
+def test_permissions_are_named(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import os, sys
+        from loopwright.errors import StoreError
+        from loopwright.retrieval.stores.sqlite import SqliteStore
+        from loopwright.testing.store_contract import contribution
+        if os.geteuid() == 0:
+            os.setuid(65534)  # permissions do not bind root
+        try:
+            with SqliteStore(sys.argv[1]) as store:
+                store.put([contribution("b", "word")])
+        except StoreError as error:
+            print(error)
+        """
+    )
+    path = tmp_path / "k.db"
+    SqliteStore(path).close()
+    for folder in [tmp_path, *tmp_path.parents][:3]:
+        folder.chmod(0o755)
+    path.chmod(0o444)
+    tmp_path.chmod(0o555)
+    try:
+        done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+    finally:
+        tmp_path.chmod(0o755)
+    if done.returncode and os.geteuid() == 0:
+        pytest.skip(f"another user cannot run Python here: {done.stderr[-200:]}")
+    assert "permissions" in done.stdout or "may be read and written" in done.stdout
+    assert str(path) in done.stdout
+
+
+def test_half_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "k.db") as store:
+        with pytest.raises(StoreError, match="surrogate"):
+            store.put([contribution("a", "bad \ud800 text")])
+        assert store.digests() == {}
+
+
+def test_a_filter_may_name_thousands_of_documents(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "k.db") as store:
+        store.put([contribution("a", "word"), contribution("b", "word")])
+        where = Filter(documents=("b", *(f"none{number}" for number in range(50_000))))
+        assert [hit.passage_id for hit in store.search_text("word", 3, where)] == ["b::0"]
+
+
+def test_terms_of_any_script_are_found() -> None:
+    with SqliteStore(":memory:") as store:
+        texts = ["สวัสดี", "ພາສາລາວ", "မြန်မာဘာသာ", "ភាសាខ្មែរ", "𞤀𞤣𞤤𞤢𞤥", "हिन्दी", "ქართული", "𠀀𠀁", "한국어", "カタカナ"]
+        store.put([contribution(f"d{number}", text) for number, text in enumerate(texts)])
+        for number, text in enumerate(texts):
+            assert store.search_text(text, 1)[0].passage_id == f"d{number}::0", text
+
+
+def test_vectors_are_found_whatever_was_done_in_between(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    with SqliteStore(tmp_path / "k.db") as store, SqliteStore(tmp_path / "k.db") as other:
+        kept: dict[str, np.ndarray] = {}
+        for step in range(60):
+            id = f"d{chance.integers(8)}"
+            match chance.integers(3):
+                case 0:
+                    store.put([contribution(id, f"text {step}", "more")])
+                    kept = {key: vector for key, vector in kept.items() if not key.startswith(f"{id}::")}
+                case 1:
+                    store.delete([id])
+                    kept = {key: vector for key, vector in kept.items() if not key.startswith(f"{id}::")}
+                case _:
+                    vector = chance.normal(size=3).astype(np.float32)
+                    if id in store.digests():
+                        kept[f"{id}::0"] = vector
+                    store.put_vectors("m", {f"{id}::0": vector})
+            asked = chance.normal(size=3).astype(np.float32)
+            found = other.search_vector(asked, 9, model="m")
+            cosines = {
+                key: float(vector @ asked / np.linalg.norm(vector) / np.linalg.norm(asked))
+                for key, vector in kept.items()
+            }
+            assert {hit.passage_id: hit.score for hit in found} == pytest.approx(cosines, abs=2e-3)
+            assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
