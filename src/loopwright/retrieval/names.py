@@ -86,9 +86,8 @@ def entity_key(name: str) -> str:
         return fold(name)
     plain = _POSSESSIVE.sub("", html.unescape(name))
     words = _KEY_WORD.findall(fold(_QUALIFIER.sub("", plain))) or _KEY_WORD.findall(fold(plain))
-    if len(words) > 1 and words[0] in _ARTICLES:
-        words = words[1:]
-    return " ".join(words)
+    has_article = len(words) > 1 and words[0] in _ARTICLES
+    return " ".join(words[has_article:])
 
 
 class NameIndex:
@@ -134,10 +133,9 @@ def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) ->
     words = _words(text)
     found = [*_capitalised(text, words, title), *_quoted(text)]
     title_key = entity_key(title)
-    if title_key and title_key.split()[0] in fold(text):
-        found += _named(text, words, NameIndex([title_key]))
-    if known:
-        found += _named(text, words, NameIndex(known))
+    wanted = {*known, title_key} if title_key.partition(" ")[0] in fold(text) else known
+    if wanted:
+        found += _named(text, words, NameIndex(wanted))
     unique = {(mention.start, mention.end): mention for mention in found if entity_key(mention.name)}
     return sorted(unique.values(), key=lambda mention: (mention.start, -mention.end))
 
@@ -231,8 +229,7 @@ def _says_little(word: str) -> bool:
 
 
 def _is_acronym(word: str) -> bool:
-    letters = word.replace(".", "").replace("&", "")
-    return len(letters) >= 2 and letters.isupper()
+    return len(letters := word.replace(".", "").replace("&", "")) >= 2 and letters.isupper()
 
 
 def _nested(text: str, run: list[_Word]) -> Iterable[FoundMention]:

@@ -11,7 +11,13 @@ import Stemmer
 # Scripts that are written without spaces between words: Thai, Lao, Khmer, Myanmar, Han, Kana.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_RUNS = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
+# Vowel signs and points, which regular expressions do not count as part of a word: Hebrew, Arabic, Indic scripts.
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
+UNSPACED = re.compile(f"[{_UNSPACED}]")
+"""A letter or mark of a script that is written without spaces between words."""
+LETTER = f"(?:[^\\W_]|[{_MARKS}{_UNSPACED}])"
+"""Pattern for a letter, digit or mark of any script."""
+_RUNS = re.compile(f"[{_UNSPACED}]+|(?:[^\\W_{_UNSPACED}]|[{_MARKS}])+")
 
 STOP_WORDS = frozenset(
     "a about after all also an and any are as at be because been before being between both but by can could did do "
@@ -35,7 +41,7 @@ def terms(text: str) -> list[str]:
     """
     found: list[str] = []
     for run in _RUNS.findall(fold(text)):
-        if _is_unspaced(run):
+        if UNSPACED.match(run):
             size = 2 if _IDEOGRAPHS.match(run) else 3
             found += [run[i : i + size] for i in range(max(1, len(run) - size + 1))]
         else:
@@ -60,10 +66,6 @@ def fold(text: str) -> str:
         if not (unicodedata.combining(character) and "\u0300" <= character <= "\u036f")
     )
     return unicodedata.normalize("NFC", marks_gone)
-
-
-def _is_unspaced(run: str) -> bool:
-    return bool(re.match(f"[{_UNSPACED}]", run))
 
 
 @lru_cache(maxsize=65536)

@@ -1,0 +1,85 @@
+"""How much each term says, estimated from a sample of the passages, so that any store can be weighed alike."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.retrieval.records import Passage
+from loopwright.retrieval.text import terms
+
+Floats = NDArray[np.float32]
+
+K1 = 1.2
+"""BM25: how fast repetitions of a term stop counting."""
+B = 0.75
+"""BM25: how far a long passage is held against it."""
+TITLE_WEIGHT = 3
+"""How often a term in the title counts."""
+HEADING_WEIGHT = 2
+"""How often a term in a heading counts."""
+
+
+class TermCounts:
+    """How often each term stands in one passage."""
+
+    __slots__ = ("counts", "length")
+
+    def __init__(self, passage: Passage) -> None:
+        """Count.
+
+        Args:
+            passage: The passage.
+        """
+        title, heading, text = terms(passage.title), terms(passage.heading), terms(passage.text)
+        self.length = len(title) + len(heading) + len(text)
+        """All terms."""
+        self.counts = Counter(text)
+        """Term -> how often, those of title and heading multiplied."""
+        for term in title:
+            self.counts[term] += TITLE_WEIGHT
+        for term in heading:
+            self.counts[term] += HEADING_WEIGHT
+
+
+class Lexicon:
+    """How common each term is; never changed once made, safe in threads."""
+
+    def __init__(self, sample: Sequence[TermCounts]) -> None:
+        """Count in how many passages each term stands.
+
+        Args:
+            sample: Passages that stand for all; all of them make the weights exact.
+        """
+        self._size = len(sample)
+        self._spread = Counter(term for passage in sample for term in passage.counts)
+        self._mean_length = sum(passage.length for passage in sample) / max(len(sample), 1) or 1.0
+
+    def coverage(self, query: Sequence[str], passages: Sequence[TermCounts]) -> Floats:
+        """The BM25 weight of each query term in each passage.
+
+        ``idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length))`` with
+        ``idf = ln((N - n + 0.5) / (n + 0.5))``, as SQLite's FTS5 has it. Source: S. Robertson and H. Zaragoza, "The
+        Probabilistic Relevance Framework: BM25 and Beyond", 2009.
+
+        Args:
+            query: The query's terms, each once.
+            passages: The passages.
+
+        Returns:
+            float32 [terms, passages], nothing negative.
+        """
+        counts = np.array([[p.counts.get(term, 0) for p in passages] for term in query], np.float32)
+        counts = counts.reshape(len(query), len(passages))
+        lengths = np.array([p.length for p in passages], np.float32)
+        weights = np.array([self._weight(term) for term in query], np.float32)[:, None]
+        norm = K1 * (1 - B + B * lengths / self._mean_length)
+        return np.asarray(weights * counts * (K1 + 1) / (counts + norm[None, :]), np.float32)
+
+    def _weight(self, term: str) -> float:
+        n = self._spread[term]
+        return max(1e-6, math.log((self._size - n + 0.5) / (n + 0.5)))

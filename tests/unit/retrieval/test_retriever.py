@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from loopwright.errors import StoreError
+from loopwright.retrieval.evidence import choose_evidence
+from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.mentions import mentions_in
+from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Passage
+from loopwright.retrieval.retriever import Embedder, Reranker, RetrievalSettings, Retriever
+from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.retrieval.text import query_terms, terms
+
+DATA = Path(__file__).parents[4] / "shared" / "data" / "qa"
+
+TEXTS = {
+    "Adrift": "Adrift is a 1993 television film directed by Christian Duguay.",
+    "Christian Duguay": "Christian Duguay was born in the town of Montreal and studied there.",
+    "Film festival": "A film festival shows film after film: every film director directed a film.",
+    "Bread": "Bread is baked from flour in a hot oven.",
+    "Oven": "An oven is hot inside.",
+}
+
+
+class HashingEmbedder:
+    """Word hashing: a real, if simple, vector space without weights."""
+
+    model = "hashing"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.zeros((len(texts), 64), np.float32)
+        for row, text in enumerate(texts):
+            for term in terms(text):
+                vectors[row, sum(map(ord, term)) % 64] += 1
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.embed([text])[0]
+
+
+class LengthReranker:
+    """Likes short texts; keeps what it was asked."""
+
+    model = "length"
+
+    def __init__(self) -> None:
+        self.read: list[Sequence[str]] = []
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.read.append(texts)
+        return np.array([-float(len(text)) for text in texts], np.float32)
+
+
+def contribution(title: str, text: str, number: int = 0, facts: tuple[Fact, ...] = ()) -> Contribution:
+    passage = Passage(id=f"{title}::0", document_id=title, text=text, title=title, end=len(text))
+    date = datetime(2020 + number, 1, 1, tzinfo=UTC)
+    tags = ("kitchen",) if title in ("Bread", "Oven") else ("culture",)
+    document = Document(id=title, title=title, digest=str(hash(text)), date=date, tags=tags)
+    return Contribution(document=document, passages=(passage,), mentions=tuple(mentions_in(passage)), facts=facts)
+
+
+def titles(retriever: Retriever, query: str, k: int = 5, where: Filter | None = None) -> list[str]:
+    return [found.passage.title for found in retriever.retrieve(query, k, where=where)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "kb.sqlite") as opened:
+        opened.put([contribution(title, text, n) for n, (title, text) in enumerate(TEXTS.items())])
+        yield opened
+
+
+def test_the_second_step_of_a_question_is_found_by_its_link(store: SqliteStore) -> None:
+    question = "Where was the director of the film Adrift born?"
+    lexical = [hit.passage_id for hit in store.search_text(question, 2)]
+    assert lexical == ["Adrift::0", "Film festival::0"]
+    assert titles(Retriever(store), question, 2) == ["Adrift", "Christian Duguay"]
+
+
+def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: SqliteStore) -> None:
+    found = Retriever(store).retrieve("Where was the director of Adrift born?", 4)
+    assert found[0].ranks["lexical"] == 1
+    assert set(found[0].ranks) == {"lexical", "graph"}
+    scores = [each.score for each in found]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_facts_come_with_their_passage(store: SqliteStore) -> None:
+    fact = Fact(id="f", subject="Bread", relation="baked from", object="flour", passage_id="Bread::0")
+    store.put([contribution("Bread", TEXTS["Bread"], facts=(fact,))])
+    found = {each.passage.title: each for each in Retriever(store).retrieve("bread oven", 2)}
+    assert [each.relation for each in found["Bread"].facts] == ["baked from"]
+    assert found["Oven"].facts == ()
+
+
+@pytest.mark.parametrize(
+    ("where", "allowed"),
+    [
+        (Filter(tags=("kitchen",)), {"Bread", "Oven"}),
+        (Filter(documents=("Christian Duguay",)), {"Christian Duguay"}),
+        (Filter(after=datetime(2024, 1, 1, tzinfo=UTC)), {"Oven"}),
+        (Filter(tags=("nothing",)), set()),
+    ],
+)
+def test_filters_restrict_every_signal(store: SqliteStore, where: Filter, allowed: set[str]) -> None:
+    embedder = HashingEmbedder()
+    store.put_vectors(embedder.model, {f"{title}::0": embedder.embed([text])[0] for title, text in TEXTS.items()})
+    retriever = Retriever(store, embedder=embedder)
+    for query in ("Where was the director of Adrift born?", "hot oven bread film Christian Duguay"):
+        assert set(titles(retriever, query, 5, where)) <= allowed
+    if allowed:
+        assert titles(retriever, "hot oven bread film Christian Duguay", 5, where)
+
+
+def test_a_change_of_the_store_is_seen(store: SqliteStore) -> None:
+    retriever = Retriever(store)
+    assert "Zebra" not in titles(retriever, "striped zebra")
+    store.put([contribution("Zebra", "A zebra is striped.")])
+    assert titles(retriever, "striped zebra")[0] == "Zebra"
+    store.delete(["Zebra"])
+    assert "Zebra" not in titles(retriever, "striped zebra")
+
+
+def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "empty.sqlite")
+    embedder = HashingEmbedder()
+    retriever = Retriever(store, embedder=embedder, reranker=LengthReranker())
+    assert retriever.retrieve("anything") == []
+    store.close()
+    with pytest.raises(StoreError):
+        retriever.retrieve("anything")
+
+
+@pytest.mark.parametrize("query", ["", "?!", "the of and"])
+def test_queries_without_content_do_no_harm(store: SqliteStore, query: str) -> None:
+    assert len(Retriever(store).retrieve(query)) <= 5
+
+
+def test_k_bounds_the_results(store: SqliteStore) -> None:
+    retriever = Retriever(store)
+    assert retriever.retrieve("film", 0) == []
+    assert len(retriever.retrieve("film oven", 1)) == 1
+    found = titles(retriever, "film oven bread Christian Duguay", 50)
+    assert len(found) == len(set(found)) <= len(TEXTS)
+
+
+def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore) -> None:
+    embedder = HashingEmbedder()
+    retriever = Retriever(store, embedder=embedder)
+    assert "dense" not in retriever.retrieve("hot oven", 1)[0].ranks
+    store.put_vectors(
+        embedder.model, {"Oven::0": embedder.embed(["hot oven"])[0], "Bread::0": embedder.embed(["xyz"])[0]}
+    )
+    assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
+
+
+def test_a_reranker_reads_a_bounded_pool_and_moves_what_it_likes(store: SqliteStore) -> None:
+    reranker = LengthReranker()
+    settings = RetrievalSettings(rerank=3, rerank_weight=100.0)
+    found = Retriever(store, reranker=reranker, settings=settings).retrieve("bread oven", 3)
+    assert [len(texts) for texts in reranker.read] == [len({*reranker.read[0]})]
+    assert len(reranker.read[0]) <= 3
+    assert found[0].passage.title == "Oven"
+    assert found[0].ranks["reranker"] == 1
+
+
+def test_the_stand_ins_are_what_the_protocols_ask_for() -> None:
+    assert isinstance(HashingEmbedder(), Embedder)
+    assert isinstance(LengthReranker(), Reranker)
+
+
+def test_threads_share_one_retriever(store: SqliteStore) -> None:
+    retriever = Retriever(store)
+    question = "Where was the director of Adrift born?"
+    expected = titles(retriever, question)
+    seen: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: seen.append(titles(retriever, question))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [expected] * 8
+
+
+def test_chinese_and_thai_are_found(store: SqliteStore) -> None:
+    store.put(
+        [
+            contribution("红楼梦", "《红楼梦》是曹雪芹写的小说。"),
+            contribution("กรุงเทพ", "กรุงเทพเป็นเมืองหลวงของประเทศไทย"),
+        ]
+    )
+    retriever = Retriever(store)
+    assert titles(retriever, "谁写了红楼梦", 1) == ["红楼梦"]
+    assert titles(retriever, "เมืองหลวงของไทย", 1) == ["กรุงเทพ"]
+
+
+def test_coverage_is_bm25(store: SqliteStore) -> None:
+    hits = {hit.passage_id: hit.score for hit in store.search_text("baked flour", 5)}
+    counts = [TermCounts(passage) for passage in store.passages([f"{title}::0" for title in TEXTS])]
+    weights = Lexicon(counts).coverage(query_terms("baked flour"), counts)
+    assert weights.shape == (2, len(TEXTS))
+    # Neither word is in a title or heading, so the weights of these do not matter.
+    assert weights.sum(axis=0)[3] == pytest.approx(hits["Bread::0"], rel=1e-4)
+    assert not np.delete(weights, 3, axis=1).any()
+
+
+def test_evidence_prefers_what_is_not_covered_yet() -> None:
+    coverage = np.array([[3, 3, 0], [0, 0, 2]], np.float32)
+    nothing = np.zeros(3, np.float32)
+    order = [place for place, _ in choose_evidence(coverage, nothing, lambda _: nothing, 3, covered_share=0.1)]
+    assert order == [0, 2, 1]
+    linked = [place for place, _ in choose_evidence(coverage, nothing, lambda _: np.array([0, 9, 0], np.float32), 3)]
+    assert linked == [0, 1, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data sets are not here")
+@pytest.mark.parametrize(("name", "recall", "complete"), [("hotpotqa", 0.86, 0.72), ("musique", 0.60, 0.28)])
+def test_recall_without_weights_on_public_questions(name: str, recall: float, complete: float) -> None:
+    corpus = [json.loads(line) for line in (DATA / f"{name}.corpus.jsonl").read_text("utf-8").splitlines()]
+    questions = [json.loads(line) for line in (DATA / f"{name}.questions.jsonl").read_text("utf-8").splitlines()]
+    with SqliteStore(":memory:") as store:
+        contributions: list[Contribution] = []
+        for row in corpus:
+            passage = Passage(id=f"{row['id']}::0", document_id=row["id"], text=row["text"], title=row["title"])
+            document = Document(id=row["id"], title=row["title"], digest=row["id"])
+            mentions = tuple(mentions_in(passage))
+            contributions.append(Contribution(document=document, passages=(passage,), mentions=mentions))
+        store.put(contributions)
+        retriever = Retriever(store)
+        shares = [
+            len({found.passage.document_id for found in retriever.retrieve(row["question"], 5)} & {*row["gold"]})
+            / len(row["gold"])
+            for row in questions
+        ]
+    assert sum(shares) / len(shares) >= recall
+    assert sum(share == 1 for share in shares) / len(shares) >= complete
