@@ -1,0 +1,1 @@
+"""From passages to an answer, by rules alone: reading, citing and grading."""

@@ -1,0 +1,196 @@
+"""Binding what an answer says to the words that bear it out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loopwright.retrieval.text import fold, terms
+from loopwright.workflows.rag.answering.quotes import verify_quote
+from loopwright.workflows.rag.answering.sentences import sentence_spans
+from loopwright.workflows.rag.asking.weights import coverage, term_weights
+from loopwright.workflows.rag.schemas import Answer, Citation, Evidence, Sentence
+
+_MARK = r"(?:\[\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*\]|【\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*】)"
+_MARKS = re.compile(rf"\s*{_MARK}(?:\s*{_MARK})*")
+_MARKS_AFTER = re.compile(rf"(?P<stop>[.!?。！？]+[\"”’」』]*)(?P<marks>\s*{_MARK}(?:\s*{_MARK})*)")
+_INNER_QUOTE = re.compile(r"[\"“「]([^\"“”「」]{12,400})[\"”」]")
+_NO_ANSWER = re.compile(
+    r"(?:sorry[, ]*)?(?:i (?:do not|don['’]t) know|i can(?:not|['’]t) (?:answer|find|say)"
+    r"|(?:the|these) (?:passages|documents|sources) (?:do not|don['’]t)"
+    r" (?:answer|say|mention|contain)|no answer"
+    r"|ich wei(?:ß|ss) es nicht|je ne sais pas|no lo s[eé]|ไม่ทราบ|ฉันไม่รู้|我不知道|不知道|无法回答)"
+    r"[^.!?。！？]*[.!?。！？]*"
+)
+_HOLDS_ALONE = 0.5
+_HOLDS_TOGETHER = 0.25
+
+
+@dataclass(slots=True)
+class CitationList:
+    """Collects citations and numbers them densely, from 1, each place once."""
+
+    citations: list[Citation] = field(default_factory=list[Citation])
+    """What was cited so far, by number."""
+
+    def add(self, evidence: Evidence, start: int, end: int) -> int:
+        """Cite ``evidence.text[start:end]`` and say under which number."""
+        for citation in self.citations:
+            if (citation.evidence_id, citation.start, citation.end) == (evidence.id, start, end):
+                return citation.number
+        number = len(self.citations) + 1
+        self.citations.append(
+            Citation(
+                number=number,
+                evidence_id=evidence.id,
+                quote=evidence.text[start:end],
+                start=start,
+                end=end,
+                title=evidence.title,
+                document_id=evidence.document_id,
+                heading=evidence.heading,
+                page=evidence.page,
+                origin=evidence.origin,
+            )
+        )
+        return number
+
+
+def cite(
+    text_with_marks: str, evidence: Sequence[Evidence], *, quotes: Mapping[int, str] | None = None, short: str = ""
+) -> Answer:
+    """Make an answer of a draft that cites passages by number.
+
+    Each ``[n]`` is bound to the sentence of passage n that bears the draft's sentence out best. A number without a
+    passage, a given quote that does not stand in the passage, and a passage without the sentence's names, numbers and
+    most of its words, are no citations: they are taken out and counted.
+
+    Args:
+        text_with_marks: The draft, with ``[1]``, ``[2, 3]`` or ``[1][2]`` in or after its sentences.
+        evidence: The passages; ``[1]`` is the first.
+        quotes: Number of a passage -> the words that the writer says it took from there, where it says so.
+        short: The answer in as few words as possible, where the writer gives it.
+
+    Returns:
+        The answer, its citations numbered anew from 1; it abstains if the draft is empty or only says "I don't know".
+    """
+    draft = _MARKS_AFTER.sub(r"\g<marks>\g<stop>", text_with_marks.strip())
+    listed = CitationList()
+    written: list[Sentence] = []
+    pieces: list[str] = []
+    removed = position = 0
+    for start, end in sentence_spans(draft):
+        numbers = _numbers(draft[start:end])
+        text = re.sub(r"\s+([.!?,;:。！？，])", r"\1", _MARKS.sub("", draft[start:end])).strip()
+        kept = _bound(text, numbers, evidence, quotes or {}, listed)
+        removed += len(numbers) - len(kept)
+        cited = tuple(dict.fromkeys(kept))
+        if any(character.isalnum() for character in text):
+            written.append(Sentence(text=text, citations=cited))
+            pieces += [draft[position:start], text, marks_of(cited)]
+        position = end
+    abstains = not written or bool(_NO_ANSWER.fullmatch(fold(" ".join(sentence.text for sentence in written))))
+    return Answer(
+        text="".join(pieces).strip(),
+        short="" if abstains else short,
+        sentences=tuple(written),
+        citations=tuple(listed.citations),
+        abstained=abstains,
+        removed_citations=removed,
+    )
+
+
+def marks_of(numbers: Sequence[int]) -> str:
+    """The marks that follow a sentence, for example `` [1][3]``; empty without numbers."""
+    return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
+
+
+def with_sentences(answer: Answer, kept: Sequence[Sentence]) -> Answer:
+    """An answer of only some of its sentences, with only the citations that they need, numbered anew.
+
+    Args:
+        answer: The answer.
+        kept: Those of its sentences that stay.
+    """
+    needed = list(dict.fromkeys(number for sentence in kept for number in sentence.citations))
+    renumbered = {old: new for new, old in enumerate(needed, 1)}
+    by_number = {citation.number: citation for citation in answer.citations}
+    written = tuple(
+        sentence.model_copy(update={"citations": tuple(renumbered[number] for number in sentence.citations)})
+        for sentence in kept
+    )
+    return answer.model_copy(
+        update={
+            "text": " ".join(f"{sentence.text}{marks_of(sentence.citations)}" for sentence in written),
+            "sentences": written,
+            "citations": tuple(by_number[old].model_copy(update={"number": new}) for old, new in renumbered.items()),
+        }
+    )
+
+
+def best_quote(sentence: str, evidence: Evidence) -> tuple[int, int, float]:
+    """The sentence of a passage that bears another sentence out best.
+
+    Args:
+        sentence: What is to be borne out.
+        evidence: The passage.
+
+    Returns:
+        Where it begins and ends in the passage's text, and the share of the sentence's weight that it covers with its
+        title, from 0 to 1; 0 for a sentence or passage without words.
+    """
+    weights = term_weights(sentence)
+    titled = set(terms(evidence.title))
+    scored = [
+        (coverage(weights, set(terms(evidence.text[start:end])) | titled), -start, end)
+        for start, end in sentence_spans(evidence.text)
+    ]
+    share, negative_start, end = max(scored, default=(0.0, 0, 0))
+    return -negative_start, end, share
+
+
+def numbers_in(text: str) -> set[str]:
+    """The numbers of a text in digits, without separators of thousands, so that 1,000 and 1000 are one."""
+    return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", fold(text))))
+
+
+def _numbers(sentence: str) -> list[int]:
+    return [int(number) for mark in re.findall(_MARK, sentence) for number in re.findall(r"\d+", mark)]
+
+
+def _bound(
+    text: str, numbers: Sequence[int], evidence: Sequence[Evidence], quotes: Mapping[int, str], listed: CitationList
+) -> list[int]:
+    """The new numbers of the citations that hold."""
+    needed = _HOLDS_ALONE if len(set(numbers)) == 1 else _HOLDS_TOGETHER
+    wanted = numbers_in(text) if len(set(numbers)) == 1 else set[str]()
+    kept: list[int] = []
+    for number in numbers:
+        if not 1 <= number <= len(evidence):
+            continue
+        passage = evidence[number - 1]
+        place = _place_of_quote(text, passage, quotes.get(number))
+        if place is None:
+            start, end, share = best_quote(text, passage)
+            holds = share >= needed and wanted <= numbers_in(f"{passage.title} {passage.text}")
+            place = (start, end) if holds and not _misquotes(text, passage, quotes.get(number)) else None
+        if place is not None:
+            kept.append(listed.add(passage, *place))
+    return kept
+
+
+def _place_of_quote(text: str, passage: Evidence, given: str | None) -> tuple[int, int] | None:
+    """Where the words stand that a writer gave as a quote, apart or inside its sentence."""
+    quoted = [given] if given is not None else [match[1] for match in _INNER_QUOTE.finditer(text)]
+    places = (verify_quote(quote.strip(), passage.text) for quote in quoted if len(quote.split()) >= 4 or given)
+    return next((place for place in places if place is not None), None)
+
+
+def _misquotes(text: str, passage: Evidence, given: str | None) -> bool:
+    """Whether a quote was given that does not stand in the passage."""
+    if given is not None:
+        return verify_quote(given, passage.text) is None
+    return any(
+        len(match[1].split()) >= 4 and not verify_quote(match[1], passage.text) for match in _INNER_QUOTE.finditer(text)
+    )

@@ -1,0 +1,1 @@
+"""Facts from passages: by rules without a model, or by a chat model."""

@@ -1,0 +1,10 @@
+"""Ingesting documents: from files to passages, entities, facts and vectors in a knowledge store."""
+
+from __future__ import annotations
+
+from loopwright.workflows.rag.ingestion.extracting import Extractor
+from loopwright.workflows.rag.ingestion.pipeline import aingest, ingest
+from loopwright.workflows.rag.ingestion.progress import IngestProgress, IngestReport
+from loopwright.workflows.rag.ingestion.vectors import fill_vectors
+
+__all__ = ["Extractor", "IngestProgress", "IngestReport", "aingest", "fill_vectors", "ingest"]

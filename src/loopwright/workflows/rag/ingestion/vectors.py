@@ -1,0 +1,63 @@
+"""Giving vectors to passages that have none yet, apart from storing them: lexical search does not wait for that."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from loopwright.retrieval.protocols import Embedder
+from loopwright.retrieval.records import Passage
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+
+VECTOR_BATCH = 64
+"""Passages of one transaction, where nobody says otherwise."""
+
+
+def fill_vectors(
+    store: KnowledgeStore,
+    embedder: Embedder,
+    *,
+    batch: int = VECTOR_BATCH,
+    on_progress: Callable[[int, int], None] | None = None,
+    stop: threading.Event | None = None,
+) -> int:
+    """Embed the passages that have no vector of this model.
+
+    Every batch is stored when it is ready, so that a later call goes on where this one ended, however it ended. It can
+    run in a thread of its own while others search, ingest and delete.
+
+    Args:
+        store: The knowledge store.
+        embedder: The embedding model.
+        batch: Passages of one transaction.
+        on_progress: Told after each batch how many passages got a vector, and how many there are to do in all.
+        stop: Ends the work before the next batch, once set.
+
+    Returns:
+        How many passages got a vector.
+
+    Raises:
+        StoreError: If the store fails; the batches before stay.
+    """
+    stats = store.stats()
+    # Vectors of other models count too, so this is a lower bound, mended as the work goes on.
+    total = max(stats.passages - stats.vectors, 0)
+    done = 0
+    while not (stop and stop.is_set()):
+        passages = store.without_vector(embedder.model, batch)
+        if not passages:
+            break
+        vectors = embedder.embed([embedded_text(passage) for passage in passages])
+        store.put_vectors(
+            embedder.model, {passage.id: vector for passage, vector in zip(passages, vectors, strict=True)}
+        )
+        done += len(passages)
+        total = max(total, done)
+        if on_progress is not None:
+            on_progress(done, total)
+    return done
+
+
+def embedded_text(passage: Passage) -> str:
+    """What is embedded of a passage: its title, its headings and its text, each on a line."""
+    return "\n".join(part for part in (passage.title, passage.heading, passage.text) if part)

@@ -1,0 +1,80 @@
+"""What the tests of ingesting share: folders of documents, and all that a store holds as plain values."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.workflows.rag.ingestion import IngestProgress, IngestReport, ingest
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Write text files; ``__`` in a name stands for the dot before the extension."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, encoding="utf-8")
+    return folder
+
+
+def jsonl(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def people(count: int, start: int = 0) -> list[dict[str, Any]]:
+    """Records, each with facts and names of its own and with some that all share."""
+    return [
+        {
+            "id": f"p{n}",
+            "title": f"Person{n} Sand",
+            "date": "2020-05-01",
+            "text": f"Person{n} Sand was born in London in {1800 + n % 200}. Person{n} Sand founded Works{n} Group. "
+            f"Works{n} Group is located in Oslo. The United Paper Trust (UPT) owns Works{n} Group.",
+        }
+        for n in range(start, start + count)
+    ]
+
+
+def contents(store: KnowledgeStore) -> dict[str, Any]:
+    """Everything that a store holds, apart from when it was stored."""
+    documents = store.documents()
+    passages = [passage for document in documents for passage in store.passages_of(document.id)]
+    facts = store.facts(limit=1_000_000)
+    return {
+        "documents": documents,
+        "passages": passages,
+        "facts": sorted(
+            (replace(fact, ingested_at=None) for fact in facts), key=lambda fact: (fact.passage_id, fact.id)
+        ),
+        "links": store.links(),
+        "entities": store.entities(limit=1_000_000),
+        "stats": store.stats(),
+    }
+
+
+def fresh(paths: list[Path], **options: Any) -> dict[str, Any]:
+    """What a store holds after one uninterrupted ingest."""
+    with open_store("memory") as store:
+        ingest(paths, store, **options)
+        return contents(store)
+
+
+def ingest_into(path: str, sources: list[Path], kill_after: int | None = None, **options: Any) -> IngestReport:
+    """Ingest into an SQLite file, and die by SIGKILL after so many steps of progress, if it comes to that."""
+    steps = 0
+
+    def step(_: IngestProgress) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with open_store(f"sqlite:{path}") as store:
+        return ingest(sources, store, on_progress=step, **options)

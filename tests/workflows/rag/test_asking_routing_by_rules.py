@@ -1,0 +1,124 @@
+"""Routes, direct answers and arithmetic, in six languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopwright.workflows.rag.asking.arithmetic import evaluate, expression_in, shown
+from loopwright.workflows.rag.asking.routing import direct_answer, route_of, web_query
+
+GREETINGS = [
+    "Hello",
+    "Hi there!",
+    "thanks a lot",
+    "Good morning!",
+    "Guten Tag",
+    "danke schön",
+    "Bonjour",
+    "merci beaucoup",
+]
+GREETINGS += ["hola", "Muchas gracias", "สวัสดีครับ", "ขอบคุณมากค่ะ", "你好！", "谢谢"]
+ABOUT_ITSELF = ["Who are you?", "What can you do?", "are you a robot?", "Wer bist du?", "คุณคือใคร", "你是谁？", "help"]
+
+
+@pytest.mark.parametrize("question", [*GREETINGS, *ABOUT_ITSELF])
+def test_small_talk_and_questions_about_itself_need_no_documents(question: str) -> None:
+    assert route_of(question) == "direct_answer"
+    assert direct_answer(question)
+
+
+def test_a_greeting_is_answered_in_its_language() -> None:
+    assert direct_answer("Guten Morgen").startswith("Hallo")
+    assert direct_answer("สวัสดีค่ะ").startswith("สวัสดี")
+    assert direct_answer("您好").startswith("你好")
+    assert direct_answer("Gracias") == "De nada."
+    assert "Loopwright" in direct_answer("What are you?")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the price of Bitcoin today?",
+        "Hello, who wrote Hamlet?",
+        "What is web search?",
+        "Who owns Google?",
+        "What is 12 Monkeys?",
+        "What happened on 9/11?",
+        "What is 9/11?",
+        "1914-1918",
+        "Thank you for the Music was written by whom?",
+        "ราคาบิตคอยน์วันนี้เท่าไหร่",
+        "谁写了《红楼梦》？",
+        "",
+    ],
+)
+def test_everything_else_is_looked_up_in_the_graph_first(question: str) -> None:
+    assert route_of(question) == "knowledge_graph_retrieval"
+
+
+@pytest.mark.parametrize(
+    ("question", "query"),
+    [
+        ("Search the web for Rust 2024 edition", "Rust 2024 edition"),
+        ("please look up the weather online", "the weather"),
+        ("google Bitcoin price", "Bitcoin price"),
+        ("Who won the game? Search the web.", "Who won the game?"),
+        ("ค้นหาในเว็บ ราคาทอง", "ราคาทอง"),
+        ("请在网上搜索 黄金价格", "黄金价格"),
+    ],
+)
+def test_the_web_is_searched_only_where_it_is_asked_for(question: str, query: str) -> None:
+    assert route_of(question) == "web_search"
+    assert web_query(question) == query
+
+
+def test_the_web_alone_means_the_last_question_of_a_chat() -> None:
+    assert route_of("Search the web") == "direct_answer"
+    assert direct_answer("Search the web").endswith("?")
+    assert route_of("Search the web for it", ["Who won the 2022 World Cup?", "I don't know"]) == "web_search"
+
+
+@pytest.mark.parametrize(
+    ("question", "result"),
+    [
+        ("2+2", "4"),
+        ("What is 12% of 50?", "6"),
+        ("how much is 3 + 4 * 2?", "11"),
+        ("what is 7 x 8?", "56"),
+        ("(1 + 2) ** 3 // 2", "13"),
+        ("10 % 3", "1"),
+        ("1,000 * 3", "3000"),
+        ("0.1 + 0.2", "0.3"),
+        ("wie viel ist 6 mal 7?", "42"),
+        ("3加4等于多少", "7"),
+        ("100的10%是多少", "10"),
+        ("5 บวก 3 เท่ากับเท่าไหร่", "8"),
+        ("10% ของ 50 เท่ากับเท่าไร", "5"),
+        ("１＋２", "3"),
+        ("calculate 9/12", "0.75"),
+    ],
+)
+def test_arithmetic_is_worked_out(question: str, result: str) -> None:
+    assert route_of(question) == "direct_answer"
+    assert direct_answer(question).endswith(f"= {result}")
+
+
+def test_impossible_arithmetic_says_why() -> None:
+    assert "divides by zero" in direct_answer("What is 1/0?")
+    assert "too large" in direct_answer("9**9**9")
+    assert "too large" in direct_answer("1e3*2" if expression_in("1e3*2") else "2**99999")
+    assert "no real value" in direct_answer("(-8)**0.5")
+
+
+@pytest.mark.parametrize("expression", ["__import__('os')", "a+1", "1 if 2 else 3", "'a'*9", "True+1", "2+", "[1]*3"])
+def test_nothing_but_arithmetic_is_evaluated(expression: str) -> None:
+    with pytest.raises(ValueError, match=r"arithmetic|only numbers"):
+        evaluate(expression)
+
+
+def test_results_are_shown_as_people_write_them() -> None:
+    assert shown(evaluate("1/3")) == "0.333333333333"
+    assert shown(evaluate("10/5")) == "2"
+    assert shown(evaluate("2**100")) == str(2**100)
+    with pytest.raises(OverflowError):
+        evaluate("10.0**1000")

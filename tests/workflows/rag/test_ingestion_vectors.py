@@ -1,0 +1,122 @@
+"""Vectors follow the documents: resumable, stoppable, and never in the way of lexical search."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from ingesting import jsonl, people
+from numpy.typing import NDArray
+
+from loopwright.errors import StoreError
+from loopwright.retrieval.protocols import Embedder
+from loopwright.retrieval.stores import open_store
+from loopwright.workflows.rag.ingestion import fill_vectors, ingest
+
+
+class HashEmbedder:
+    """A small embedding model without weights: a vector for each text, the same for the same text."""
+
+    model = "hash"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += texts
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) for text in texts]
+        vectors = np.stack([np.random.default_rng(seed).standard_normal(16) for seed in seeds])
+        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.embed([text])[0]
+
+
+@pytest.fixture
+def store():
+    with open_store("memory") as opened:
+        yield opened
+
+
+@pytest.fixture
+def source(tmp_path):
+    return jsonl(tmp_path / "people.jsonl", people(50))
+
+
+def test_every_passage_gets_the_vector_of_its_title_and_text(store, source):
+    embedder = HashEmbedder()
+    assert isinstance(embedder, Embedder)
+    report = ingest([source], store, embedder=embedder)
+    assert report.progress.vectors == report.progress.vectors_total == store.stats().vectors == 50
+    passage = store.passages_of(store.documents()[3].id)[0]
+    vector = embedder.embed_query(f"{passage.title}\n{passage.text}")
+    assert store.search_vector(vector, 1, model="hash")[0].passage_id == passage.id
+
+
+def test_only_what_is_missing_is_embedded(store, source):
+    ingest([source], store, embedder=HashEmbedder())
+    records = people(51)
+    records[0]["text"] = "Person0 Sand lives in Bergen."
+    jsonl(source, records)
+    embedder = HashEmbedder()
+    assert ingest([source], store, embedder=embedder).progress.vectors == len(embedder.texts) == 2
+    assert store.stats().vectors == 51
+
+
+def test_stopped_and_resumed(store, source):
+    ingest([source], store)
+    stop = threading.Event()
+    seen: list[tuple[int, int]] = []
+
+    def look(done: int, total: int) -> None:
+        seen.append((done, total))
+        if done >= 20:
+            stop.set()
+
+    assert fill_vectors(store, HashEmbedder(), batch=10, on_progress=look, stop=stop) == 20
+    assert seen == [(10, 50), (20, 50)]
+    assert store.stats().vectors == 20
+    assert fill_vectors(store, HashEmbedder(), batch=10) == 30
+    assert fill_vectors(store, HashEmbedder(), batch=10) == 0
+
+
+def test_words_are_found_while_vectors_are_made(store, source):
+    asked, answered = threading.Event(), threading.Event()
+
+    class Waiting(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            asked.set()
+            assert answered.wait(30)
+            return super().embed(texts)
+
+    ingest([source], store)
+    filling = threading.Thread(target=fill_vectors, args=(store, Waiting()), kwargs={"batch": 10})
+    filling.start()
+    try:
+        assert asked.wait(30)
+        assert store.search_text("Works7", 1)
+        assert store.stats().vectors == 0
+        store.delete([store.documents()[0].id])
+    finally:
+        answered.set()
+        filling.join(30)
+    assert store.stats().vectors == store.stats().passages == 49
+
+
+def test_a_second_model_has_vectors_of_its_own(store, source):
+    other = HashEmbedder()
+    other.model = "other"
+    ingest([source], store, embedder=HashEmbedder())
+    assert ingest([source], store, embedder=other).progress.vectors == 50
+
+
+def test_a_failing_store_stops_it(tmp_path, source):
+    store = open_store(f"sqlite:{tmp_path / 'k.db'}")
+    ingest([source], store)
+    with pytest.raises(StoreError):
+        fill_vectors(store, HashEmbedder(), batch=10, on_progress=lambda done, _: store.close())
+    with open_store(f"sqlite:{tmp_path / 'k.db'}") as again:
+        assert again.stats().vectors == 10
