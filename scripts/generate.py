@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SHIPPED_CONFIG = ROOT / "src/loopwright/workflows/iqa/data/pipeline.yaml"
+SHIPPED_CONFIG = ROOT / "src/loopwright/workflows/data/pipeline.yaml"
 COMMANDS = (
     (),
     ("check",),
@@ -25,6 +25,10 @@ COMMANDS = (
     ("graph", "show"),
     ("iqa", "assess"),
     ("iqa", "tools"),
+    ("models", "list"),
+    ("models", "pull"),
+    ("models", "check"),
+    *(("rag", command) for command in ("ingest", "ask", "chat", "facts", "graph", "sources", "delete", "evaluate")),
 )
 
 

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli import check, checkpoints, graph, iqa
-from loopwright.errors import LoopwrightError, NodeFailed
+from loopwright.cli import check, checkpoints, graph, iqa, models, rag
+from loopwright.cli.words import one_line
+from loopwright.errors import LoopwrightError
 
 app = typer.Typer(
     name="loopwright",
@@ -23,9 +24,15 @@ app.command("check")(check.check)
 app.add_typer(checkpoints.app, name="checkpoints")
 app.add_typer(graph.app, name="graph")
 app.add_typer(iqa.app, name="iqa")
+app.add_typer(models.app, name="models")
+app.add_typer(rag.app, name="rag")
 
 
-_EXTRAS = {"cv2": "iqa", "jinja2": "iqa", "numpy": "iqa", "PIL": "iqa"}
+_EXTRAS = {
+    "cv2": "iqa", "PIL": "iqa", "jinja2": "rag", "numpy": "rag", "scipy": "rag", "Stemmer": "rag", "bs4": "rag",
+    "lxml": "rag", "docx": "rag", "pypdf": "rag", "markdown_it": "rag", "httpx": "rag", "ddgs": "web",
+    "onnxruntime": "onnx", "tokenizers": "onnx", "huggingface_hub": "onnx", "pg8000": "postgres",
+}  # fmt: skip
 """Package -> the extra of this one that installs it."""
 
 
@@ -70,9 +77,3 @@ def main() -> None:
         # The reader (head, say) went away; Python would complain again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-
-
-def one_line(error: LoopwrightError) -> str:
-    """An error's message in one line; of an error of ours within a node, its own message."""
-    cause = error.__cause__ if isinstance(error, NodeFailed) else None
-    return " ".join(str(cause if isinstance(cause, LoopwrightError) else error).split())

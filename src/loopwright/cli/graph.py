@@ -13,7 +13,7 @@ from loopwright.errors import InputError, UnknownNameError
 
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
 
-WORKFLOWS = {"iqa": "loopwright.workflows.iqa:build_graph"}
+WORKFLOWS = {"iqa": "loopwright.workflows.iqa:build_graph", "rag": "loopwright.workflows.rag:build_graph"}
 """The workflows that ship, by the name that the command line takes."""
 
 
@@ -34,7 +34,9 @@ def group() -> None:
 
 @app.command()
 def show(
-    graph: Annotated[str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="iqa, or any LangGraph graph.")],
+    graph: Annotated[
+        str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="iqa, rag, or any LangGraph graph.")
+    ],
     format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TEXT,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file to write; by default standard output.")

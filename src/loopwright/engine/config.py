@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, cast, get_args
+from typing import Any, ClassVar, Self, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, model_validator
@@ -110,6 +110,9 @@ class EngineConfig(Section):
     pipeline: PipelineSection = PipelineSection()
     """How nodes run."""
 
+    foreign_sections: ClassVar[frozenset[str]] = frozenset()
+    """Sections that others read from the same file, and that are passed over here."""
+
     @classmethod
     def load(
         cls,
@@ -138,7 +141,9 @@ class EngineConfig(Section):
             "the environment": _from_environment(os.environ if environment is None else environment),
             "the arguments": _nested(overrides or {}),
         }
-        for source, layer in layers.items():
+        foreign = cls.foreign_sections - cls.model_fields.keys()
+        for source, given in layers.items():
+            layer = {key: value for key, value in given.items() if key not in foreign}
             _refuse_unknown(cls, layer, source)
             data = _merged(data, layer)
         try:

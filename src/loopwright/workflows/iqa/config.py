@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field, PositiveFloat
 
-from loopwright.engine.config import EngineConfig, PipelineSection, Section
+from loopwright.engine.config import PipelineSection, Section
+from loopwright.workflows.sections import WorkflowConfig
 
 
 class TimeoutSection(Section):
@@ -53,13 +52,10 @@ class IQASection(Section):
     """How often a chat model may correct a reply that breaks its schema."""
 
 
-class IQAConfig(EngineConfig):
+class IQAConfig(WorkflowConfig):
     """Everything that `build_graph` and `run_pipeline` can be told."""
 
     pipeline: IQAPipelineSection = IQAPipelineSection()  # type: ignore[assignment]  # narrower: the stages are known
     """How the three stages run."""
     iqa: IQASection = IQASection()
     """What the workflow itself is told."""
-    models: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """Stage ("planner", "summarizer", "default") -> the chat model's name or settings; None or missing needs no
-    model."""

@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, suppress
 from functools import cached_property
-from itertools import count
 from operator import index
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
@@ -30,6 +29,7 @@ from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
+from loopwright.workflows.threads import free_thread
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -186,9 +186,7 @@ class _Session:
     def _choose_thread(self, saver: BaseCheckpointSaver[str]) -> str:
         """The sample's last run to resume, or a thread that no run has used: a new run never mixes with an old one."""
         sample = str(self._given.get("sample_id"))
-        name, last, numbers = sample, None, count(2)
-        while saver.get_tuple({"configurable": {"thread_id": name}}) is not None:
-            name, last = f"{sample}~{next(numbers)}", name
+        name, last = free_thread(saver, sample)
         if not self._resume:
             return name
         if last is None:

@@ -8,6 +8,7 @@ from langchain_core.language_models import BaseChatModel
 
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.sections import MODEL_NODES
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Services:
         Raises:
             ConfigError: If a model's settings are wrong.
         """
-        return cls(config, ModelRegistry(config.models, nodes=("planner", "summarizer")))
+        return cls(config, ModelRegistry(config.models_of("iqa"), nodes=MODEL_NODES["iqa"]))
 
     def chat(self, stage: str) -> BaseChatModel | None:
         """The chat model of a stage, or None for the embedded default."""

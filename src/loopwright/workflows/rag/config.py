@@ -1,0 +1,141 @@
+"""The configuration of the question-answering workflow: the engine's sections and its own."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from loopwright.engine.config import Section
+from loopwright.workflows.rag.constants import Defaults
+from loopwright.workflows.rag.schemas import Complexity
+from loopwright.workflows.sections import WorkflowConfig
+
+
+class ByComplexity(Section):
+    """A number for each kind of question."""
+
+    one_hop: NonNegativeInt
+    """Where one fact answers it."""
+    multi_hop: NonNegativeInt
+    """Where the answer to one part is needed to find the next."""
+    comparison: NonNegativeInt
+    """Where several things are looked up and compared."""
+
+    def of(self, complexity: Complexity) -> int:
+        """The number for one kind of question.
+
+        Args:
+            complexity: The kind.
+        """
+        return getattr(self, complexity.value)
+
+
+class LimitsSection(Section):
+    """How often the loops go round in one run; ``langgraph.max_iterations`` is the ceiling of transformations."""
+
+    transformations: ByComplexity = ByComplexity(
+        one_hop=Defaults.MAX_RETRY_COUNT, multi_hop=Defaults.MAX_RETRY_COUNT, comparison=Defaults.MAX_RETRY_COUNT
+    )
+    """Query transformations, whatever they are wanted for."""
+    nothing_relevant: NonNegativeInt | None = None
+    """Of these at most so many because nothing relevant was found; None sets no limit of its own."""
+    not_useful: NonNegativeInt | None = None
+    """Of these at most so many because the answer did not answer the question; None sets no limit of its own."""
+    not_supported: NonNegativeInt = Defaults.MAX_REGENERATIONS
+    """Further attempts at an answer that its sources do not support."""
+    hops: NonNegativeInt = Defaults.MAX_HOPS
+    """Searches that an answer to a part of the question leads to."""
+    backend_error: NonNegativeInt = 2
+    """Further attempts of a node whose knowledge store or search engine failed, in each of its visits."""
+
+
+class BackoffSection(Section):
+    """The wait before a query transformation: ``initial_wait * factor ** passes``, at most ``max_wait``."""
+
+    initial_wait: NonNegativeFloat = 0.0
+    """Seconds before the first one; 0 does not wait."""
+    factor: float = Field(default=2.0, ge=1)
+    """How much longer each further wait is."""
+    max_wait: PositiveFloat = 30.0
+    """Seconds of the longest wait."""
+
+
+class RetrievalSection(Section):
+    """How passages are found."""
+
+    k: ByComplexity = ByComplexity(one_hop=5, multi_hop=8, comparison=8)
+    """Passages for one search."""
+    embedding: str | None = None
+    """An embedded embedding model by name, or a folder with one; None searches without vectors."""
+    reranker: str | None = None
+    """An embedded reranker by name, or a folder with one; None keeps the fused order, and grades by rules."""
+
+
+class WebSection(Section):
+    """Where to look when the knowledge graph has nothing."""
+
+    engine: Literal["searxng", "tavily", "duckduckgo"] | None = None
+    """The search engine; None searches no web, and the answer says so."""
+    url: str | None = None
+    """Address of the SearXNG server."""
+    api_key_env: str | None = None
+    """The environment variable that holds Tavily's key; None means ``TAVILY_API_KEY``."""
+    max_results: PositiveInt = 5
+    """Results that are read."""
+    timeout: PositiveFloat = 15.0
+    """Seconds for one search, and for one page."""
+    fetch_pages: bool = False
+    """Whether the pages themselves are fetched, and not only the engine's excerpts read."""
+    allow_private: bool = False
+    """Whether pages may lie at addresses that are not public."""
+
+
+class IngestSection(Section):
+    """How documents become passages."""
+
+    passage_words: PositiveInt = 120
+    """Words of a passage, about."""
+    batch: PositiveInt = 64
+    """Documents of one transaction."""
+
+
+class NodeTimeouts(Section):
+    """Seconds for one attempt of each kind of node."""
+
+    retrieval: PositiveFloat = 60.0
+    """Searching the knowledge graph."""
+    web: PositiveFloat = 120.0
+    """Searching the web, with all pages."""
+    model: PositiveFloat = 120.0
+    """A node that asks a chat model, with all its calls."""
+
+
+class RAGSection(Section):
+    """What the question-answering workflow itself is told."""
+
+    store: str = "sqlite:knowledge.db"
+    """Where the knowledge lies: ``memory``, ``sqlite:FILE`` or ``postgres://USER@HOST/DATABASE``."""
+    limits: LimitsSection = LimitsSection()
+    """How often the loops go round."""
+    backoff: BackoffSection = BackoffSection()
+    """The wait before a query transformation."""
+    retrieval: RetrievalSection = RetrievalSection()
+    """How passages are found."""
+    web: WebSection = WebSection()
+    """Where to look when the knowledge graph has nothing."""
+    ingest: IngestSection = IngestSection()
+    """How documents become passages."""
+    timeout: NodeTimeouts = NodeTimeouts()
+    """Seconds for one attempt of a node."""
+    grading_concurrency: PositiveInt = 4
+    """Passages that a chat model grades at the same time."""
+    repairs: NonNegativeInt = 2
+    """How often a chat model may correct a reply that breaks its schema."""
+
+
+class RAGConfig(WorkflowConfig):
+    """Everything that `build_graph` and `ask` can be told."""
+
+    rag: RAGSection = RAGSection()
+    """What the workflow itself is told."""

@@ -1,0 +1,39 @@
+"""The nodes: they do work and never route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from loopwright.workflows.rag.nodes.answering import answer_generation, generation_grading
+from loopwright.workflows.rag.nodes.asking import direct_answer, next_hop, query_transformation, route_question
+from loopwright.workflows.rag.nodes.grading import nodes_and_edges_grading, web_grading
+from loopwright.workflows.rag.nodes.searching import knowledge_graph_retrieval, web_search
+
+NODES: dict[str, Callable[..., Any]] = {
+    "route_question": route_question,
+    "direct_answer": direct_answer,
+    "knowledge_graph_retrieval": knowledge_graph_retrieval,
+    "nodes_and_edges_grading": nodes_and_edges_grading,
+    "next_hop": next_hop,
+    "query_transformation": query_transformation,
+    "web_search": web_search,
+    "web_grading": web_grading,
+    "answer_generation": answer_generation,
+    "generation_grading": generation_grading,
+}
+"""Every node by its name, in the order in which a question meets them."""
+
+__all__ = [
+    "NODES",
+    "answer_generation",
+    "direct_answer",
+    "generation_grading",
+    "knowledge_graph_retrieval",
+    "next_hop",
+    "nodes_and_edges_grading",
+    "query_transformation",
+    "route_question",
+    "web_grading",
+    "web_search",
+]

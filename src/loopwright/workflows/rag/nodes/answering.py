@@ -1,0 +1,175 @@
+"""Writing the answer and grading it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from pydantic import BaseModel
+
+from loopwright.engine.events import TextStreamed
+from loopwright.engine.listening import emit
+from loopwright.models.usage import model_name
+from loopwright.workflows.rag.answering.citations import cite
+from loopwright.workflows.rag.answering.grading import grade_answer
+from loopwright.workflows.rag.answering.reader import extract_answer, without_sentences
+from loopwright.workflows.rag.nodes.prompting import ask_model, numbered, prompts
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Evidence, Status
+from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.state import GraphState
+
+logger = logging.getLogger("loopwright.rag")
+
+NODE = "answer_generation"
+
+
+async def answer_generation(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Write the answer from the relevant passages, each sentence with its citations, or say that they do not answer it.
+
+    Another attempt is told which sentences of the last one nothing bears out.
+
+    Args:
+        state: Reads ``standalone``, ``documents``, ``earlier_documents``, ``complexity``, ``web_note``, and for another
+            attempt ``generation`` and ``answer_grade``.
+        services: The configuration and the chat model; by default the embedded reader.
+
+    Returns:
+        ``generation``; its citations are verified to stand in their sources.
+    """
+    services = services or Services()
+    evidence = evidence_for(state)
+    unsupported = _unsupported(state)
+    chat = services.chat(NODE)
+    if chat is None or not evidence:
+        answer = extract_answer(_question(state), evidence, complexity=state.get("complexity") or Complexity.ONE_HOP)
+        answer = without_sentences(answer, unsupported)
+        note = state.get("web_note")
+        if answer.abstained and note:
+            answer = answer.model_copy(update={"text": f"{answer.text} {note}"})
+        _tell(answer.text)
+    else:
+        answer = cite(await _written(chat, state, evidence, unsupported, services), evidence)
+    return {"generation": answer}
+
+
+def evidence_for(state: GraphState) -> list[Evidence]:
+    """What an answer is written and graded from: what was found last, then what was found before.
+
+    Args:
+        state: Reads ``documents`` and ``earlier_documents``.
+    """
+    found = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
+    return list({evidence.id: evidence for evidence in reversed(found)}.values())[::-1]
+
+
+def _question(state: GraphState) -> str:
+    return state.get("standalone") or state["question"]
+
+
+def _unsupported(state: GraphState) -> tuple[str, ...]:
+    grade: AnswerGrade | None = state.get("answer_grade")
+    return grade.unsupported if grade and not grade.supported else ()
+
+
+async def _written(
+    chat: BaseChatModel, state: GraphState, evidence: Sequence[Evidence], unsupported: Sequence[str], services: Services
+) -> str:
+    """A chat model's draft, told piece by piece as it comes."""
+    text = (
+        prompts()
+        .get(NODE)
+        .render(
+            question=_question(state),
+            passages=numbered(evidence),
+            unsupported="\n".join(f"- {sentence}" for sentence in unsupported) or "none",
+        )
+    )
+    name = model_name(chat)
+    whole: BaseMessage | None = None
+    try:
+        async for piece in chat.astream(text):
+            whole = piece if whole is None else _joined(whole, piece)
+            _tell(piece.text)
+    except Exception:
+        services.usage.record_failure(model=name, node=NODE)
+        raise
+    if whole is None:
+        return ""
+    services.usage.record(whole, model=name, node=NODE)
+    return whole.text
+
+
+def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:
+    return whole + piece if isinstance(whole, AIMessageChunk) and isinstance(piece, AIMessageChunk) else piece
+
+
+def _tell(text: str) -> None:
+    if text:
+        emit(TextStreamed(node=NODE, text=text).model_dump(mode="json"))
+
+
+class Verdicts(BaseModel):
+    """A chat model's verdicts on an answer."""
+
+    unsupported: list[int] = []
+    """The numbers of the sentences that the passages do not bear out."""
+    useful: bool
+    """Whether the answer answers the question."""
+    reason: str = ""
+    """What is missing or wrong, in one sentence."""
+
+
+async def generation_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Judge the answer: do its sources bear it out, and does it answer the question?
+
+    Args:
+        state: Reads ``standalone``, ``generation``, ``documents`` and ``earlier_documents``.
+        services: The configuration and the chat model; by default rules alone.
+
+    Returns:
+        ``answer_grade``, and ``status`` as it would be if the run ended here.
+    """
+    services = services or Services()
+    question, evidence = _question(state), evidence_for(state)
+    answer = state.get("generation") or Answer(text="", abstained=True)
+    if answer.abstained:
+        # It says nothing that needs support, and another attempt from the same passages would say the same.
+        grade = AnswerGrade(supported=True, useful=False, reason="the passages do not answer the question")
+    elif services.chat("generation_grading"):
+        grade = await _grade_by_model(question, answer, evidence, services)
+    else:
+        grade = grade_answer(question, answer, evidence)
+    logger.info("the answer is supported: %s, useful: %s. %s", grade.supported, grade.useful, grade.reason)
+    return {"answer_grade": grade, "status": status_of(answer, grade)}
+
+
+async def _grade_by_model(
+    question: str, answer: Answer, evidence: Sequence[Evidence], services: Services
+) -> AnswerGrade:
+    """A chat model judges what the sentences say; a sentence without a citation is unsupported whatever it judges."""
+    sentences = "\n".join(f"{number}. {sentence.text}" for number, sentence in enumerate(answer.sentences, 1))
+    reply = await ask_model(
+        services, "generation_grading", Verdicts, question=question, passages=numbered(evidence), sentences=sentences
+    )
+    unsupported = tuple(
+        sentence.text
+        for number, sentence in enumerate(answer.sentences, 1)
+        if number in reply.unsupported or not sentence.citations
+    )
+    supported = not unsupported and bool(answer.sentences)
+    return AnswerGrade(supported=supported, useful=reply.useful, unsupported=unsupported, reason=reply.reason)
+
+
+def status_of(answer: Answer, grade: AnswerGrade) -> Status:
+    """How honest an end this answer would be.
+
+    Args:
+        answer: The answer.
+        grade: The verdicts on it.
+    """
+    if answer.abstained:
+        return "abstained"
+    return "answered" if grade.supported and grade.useful else "best_effort"

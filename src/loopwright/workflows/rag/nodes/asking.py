@@ -1,0 +1,145 @@
+"""What is asked: reading the question, asking in other words, and the next hop."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from loopwright.engine import normalised
+from loopwright.workflows.rag.asking.complexity import complexity_of
+from loopwright.workflows.rag.asking.rewriting import rewrite
+from loopwright.workflows.rag.asking.routing import direct_answer as answer_directly
+from loopwright.workflows.rag.asking.routing import route_of
+from loopwright.workflows.rag.asking.standalone import standalone_question
+from loopwright.workflows.rag.constants import LogMessages
+from loopwright.workflows.rag.nodes.prompting import ask_model
+from loopwright.workflows.rag.reasons import retries, why_transformed
+from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
+from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.state import GraphState
+
+logger = logging.getLogger("loopwright.rag")
+
+
+class Reading(BaseModel):
+    """How a chat model reads a question."""
+
+    standalone: str = Field(min_length=1)
+    """The question as it stands without the chat before it."""
+    route: Literal["knowledge_graph_retrieval", "web_search"]
+    """The documents, or the web if the question itself asks for the web."""
+    complexity: Complexity
+    """How many steps it needs."""
+
+
+async def route_question(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Read the question: make it stand alone, decide where it goes first and how many steps it needs.
+
+    Greetings, arithmetic and questions about the assistant are told by rules also where there is a chat model.
+
+    Args:
+        state: Reads ``question``, ``history`` and ``max_retry_count``.
+        services: The configuration and the chat model; by default rules alone.
+
+    Returns:
+        ``standalone``, ``route``, ``complexity``, ``query``, ``max_retry_count``, and everything that a run gathers,
+        empty.
+    """
+    services = services or Services()
+    question, history = state["question"], state.get("history") or []
+    standalone = standalone_question(question, history)
+    route: Route = route_of(question, history)
+    complexity = complexity_of(standalone)
+    if services.chat("route_question") and route != "direct_answer":
+        reading = await ask_model(
+            services, "route_question", Reading, question=question, history="\n".join(history[-6:]) or "none"
+        )
+        standalone, route, complexity = reading.standalone, reading.route, reading.complexity
+    given = state.get("max_retry_count")
+    return {
+        "standalone": standalone,
+        "route": route,
+        "complexity": complexity,
+        "query": standalone,
+        "queries": [standalone],
+        "retry_count": 0,
+        "max_retry_count": services.config.rag.limits.transformations.of(complexity) if given is None else given,
+        **{key: [] for key in ("failures", "retrieved", "grades", "documents", "earlier_documents")},
+        **{key: None for key in ("next_query", "web_note", "generation", "answer_grade", "status", "error")},
+    }
+
+
+async def direct_answer(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Answer what needs no documents.
+
+    Args:
+        state: Reads ``question``.
+        services: Not needed.
+
+    Returns:
+        ``generation`` and ``status``.
+    """
+    text = answer_directly(state["question"])
+    return {"generation": Answer(text=text, short=text, sentences=(Sentence(text=text),)), "status": "answered"}
+
+
+class Rewriting(BaseModel):
+    """How a chat model asks in other words."""
+
+    query: str = Field(min_length=1)
+    """The next query."""
+
+
+async def query_transformation(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Ask in other words, and count it.
+
+    A chat model that repeats a query that was tried already gives way to the rules; where these have nothing new
+    either, the same query comes again, and the loop notices that.
+
+    Args:
+        state: Reads ``question``, ``queries``, ``failures`` and ``retry_count``.
+        services: The configuration and the chat model; by default rules alone.
+
+    Returns:
+        ``query``, ``queries``, ``retry_count`` plus one, and why it was wanted in ``failures``. What was found so far
+        moves from ``documents`` to ``earlier_documents``.
+    """
+    services = services or Services()
+    spent, limit = retries(state)
+    logger.warning(LogMessages.RETRY_COUNT_INFO.format(spent + 1, limit))
+    question = state.get("standalone") or state["question"]
+    tried = state.get("queries") or [question]
+    failures = [*(state.get("failures") or []), why_transformed(state)]
+    query = None
+    if services.chat("query_transformation"):
+        shown = "\n".join(f"- {query!r}: {why}" for query, why in zip(tried[-len(failures) :], failures, strict=False))
+        reply = await ask_model(services, "query_transformation", Rewriting, question=question, failures=shown)
+        query = reply.query
+    if query is None or normalised(query) in map(normalised, tried):
+        query = rewrite(question, tried, failures)
+    earlier = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
+    return {
+        "query": query,
+        "queries": [*tried, query],
+        "failures": failures,
+        "retry_count": spent + 1,
+        "documents": [],
+        "earlier_documents": list({found.id: found for found in earlier}.values()),
+        "next_query": None,
+    }
+
+
+async def next_hop(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Search next what the last search led to.
+
+    Args:
+        state: Reads ``next_query`` and ``queries``.
+        services: Not needed.
+
+    Returns:
+        ``query`` and ``queries``.
+    """
+    query = state.get("next_query") or state.get("query") or state["question"]
+    return {"query": query, "queries": [*(state.get("queries") or []), query], "next_query": None}

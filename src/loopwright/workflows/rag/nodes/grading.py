@@ -1,0 +1,138 @@
+"""Grading passages: does each help to answer the question?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel
+
+from loopwright.workflows.rag.answering.grading import grade_passage, relevance_from_logit
+from loopwright.workflows.rag.asking.hops import next_query
+from loopwright.workflows.rag.nodes.prompting import ask_model, numbered, shown
+from loopwright.workflows.rag.schemas import Complexity, Evidence, Grade
+from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.state import GraphState
+
+logger = logging.getLogger("loopwright.rag")
+
+
+class Relevance(BaseModel):
+    """A chat model's verdict on one passage."""
+
+    relevant: bool
+    """Whether the passage states something that helps to answer the question, if only a part of it."""
+
+
+class Hop(BaseModel):
+    """What a chat model says of the next search."""
+
+    complete: bool
+    """Whether the passages answer the whole question."""
+    query: str = ""
+    """What to search next; empty if nothing is missing."""
+
+
+async def nodes_and_edges_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Grade what the knowledge graph gave by the question, and say what another hop would look for.
+
+    Args:
+        state: Reads ``retrieved``, ``standalone``, ``complexity``, ``documents`` and ``queries``.
+        services: The configuration and the models; by default rules alone.
+
+    Returns:
+        ``grades``, ``documents`` with what is relevant now and was before, and ``next_query``.
+
+    Raises:
+        Exception: What the grader raised, if it failed on every passage: then there is no verdict at all.
+    """
+    services = services or Services()
+    update = await _graded(state, services, "nodes_and_edges_grading")
+    update["next_query"] = await _next_query(state, update["documents"], services)
+    return update
+
+
+async def web_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Grade web results by the question, like those of the knowledge graph.
+
+    Args:
+        state: Reads ``retrieved``, ``standalone`` and ``documents``.
+        services: The configuration and the models; by default rules alone.
+
+    Returns:
+        ``grades``, and ``documents`` with what is relevant now and was before.
+
+    Raises:
+        Exception: What the grader raised, if it failed on every result.
+    """
+    return await _graded(state, services or Services(), "web_grading")
+
+
+async def _graded(state: GraphState, services: Services, node: str) -> dict[str, Any]:
+    question, found = _question(state), state.get("retrieved") or []
+    hop = state.get("query") if state.get("complexity") is Complexity.MULTI_HOP else None
+    if services.chat(node):
+        grades = await _grades_by_model(question, found, services, node)
+    else:
+        grades = await asyncio.to_thread(_grades_without_model, question, hop, found, services)
+    # What the grader could not judge is kept, behind what it found relevant.
+    kept = [
+        evidence
+        for verdicts in (("relevant",), ("tie", "failed"))
+        for evidence, grade in zip(found, grades, strict=True)
+        if grade.verdict in verdicts
+    ]
+    logger.info("%d of %d passages are relevant", sum(grade.verdict == "relevant" for grade in grades), len(grades))
+    documents = {evidence.id: evidence for evidence in [*(state.get("documents") or []), *kept]}
+    return {"grades": grades, "documents": list(documents.values())}
+
+
+def _question(state: GraphState) -> str:
+    return state.get("standalone") or state["question"]
+
+
+def _grades_without_model(question: str, hop: str | None, found: Sequence[Evidence], services: Services) -> list[Grade]:
+    reranker = services.reranker
+    if reranker is None or not found:
+        return [grade_passage(question, evidence, query=hop, background=found) for evidence in found]
+    logits = reranker.score(question, [f"{evidence.title}\n{evidence.text}" for evidence in found])
+    return [relevance_from_logit(float(logit), evidence.id) for logit, evidence in zip(logits, found, strict=True)]
+
+
+async def _grades_by_model(question: str, found: Sequence[Evidence], services: Services, node: str) -> list[Grade]:
+    turn = asyncio.Semaphore(services.config.rag.grading_concurrency)
+    raised: list[Exception] = []
+
+    async def grade(evidence: Evidence) -> Grade:
+        async with turn:
+            try:
+                reply = await ask_model(
+                    services, node, Relevance, "passage_grading", question=question, passage=shown(evidence)
+                )
+            except GraphBubbleUp:
+                raise
+            except Exception as error:
+                logger.warning("the grader failed on passage %s: %s", evidence.id, error)
+                raised.append(error)
+                return Grade(id=evidence.id, verdict="failed", reason=str(error))
+        return Grade(id=evidence.id, verdict="relevant" if reply.relevant else "irrelevant")
+
+    grades = list(await asyncio.gather(*map(grade, found)))
+    if found and len(raised) == len(found):
+        raise raised[0]
+    return grades
+
+
+async def _next_query(state: GraphState, documents: Sequence[Evidence], services: Services) -> str | None:
+    if state.get("complexity") is not Complexity.MULTI_HOP or not documents:
+        return None
+    question, tried = _question(state), state.get("queries") or []
+    if not services.chat("next_hop"):
+        return next_query(question, documents, tried)
+    hop = await ask_model(
+        services, "next_hop", Hop, question=question, passages=numbered(documents), tried="; ".join(tried)
+    )
+    return None if hop.complete or hop.query in tried else hop.query or None

@@ -1,0 +1,63 @@
+"""Asking a node's chat model with the node's prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from loopwright.errors import ModelError
+from loopwright.models import PromptLibrary, aask
+from loopwright.retrieval.web import quote_untrusted
+from loopwright.workflows.rag.schemas import Evidence
+from loopwright.workflows.rag.services import Services
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@cache
+def prompts() -> PromptLibrary:
+    """The prompts of this workflow."""
+    return PromptLibrary.of_package("loopwright.workflows.rag")
+
+
+async def ask_model(services: Services, node: str, schema: type[T], prompt: str = "", **values: str) -> T:
+    """Ask the chat model of a node for a reply that fits a schema.
+
+    Args:
+        services: The models, and where their calls are counted.
+        node: The node.
+        schema: The reply's schema.
+        prompt: The prompt's id; by default the node's name.
+        **values: What goes into the prompt.
+
+    Raises:
+        ModelError: If the node has no chat model.
+        StructuredReplyError: If the reply still breaks the schema after the repairs.
+    """
+    chat = services.chat(node)
+    if chat is None:
+        raise ModelError(f"node {node!r} has no chat model: name one under 'models' in the configuration")
+    text = prompts().get(prompt or node).render(**values)
+    return await aask(chat, text, schema, repairs=services.config.rag.repairs, node=node, usage=services.usage)
+
+
+def numbered(evidence: Sequence[Evidence]) -> str:
+    """Passages for a prompt, numbered from 1, each fenced as data that is never an instruction.
+
+    Args:
+        evidence: The passages.
+    """
+    return "\n\n".join(f"[{number}] {shown(found)}" for number, found in enumerate(evidence, 1)) or "none"
+
+
+def shown(found: Evidence) -> str:
+    """One passage for a prompt, fenced as data that is never an instruction.
+
+    Args:
+        found: The passage.
+    """
+    facts = f"\nFacts: {'; '.join(found.facts)}" if found.facts else ""
+    return quote_untrusted(f"{found.text}{facts}", source=found.title)

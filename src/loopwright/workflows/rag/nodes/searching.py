@@ -1,0 +1,101 @@
+"""Searching the knowledge graph and the web."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from loopwright.retrieval.retriever import Retrieved
+from loopwright.retrieval.web import WebResult
+from loopwright.workflows.rag.asking.routing import web_query
+from loopwright.workflows.rag.schemas import Complexity, Evidence
+from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.state import GraphState
+
+logger = logging.getLogger("loopwright.rag")
+
+NO_ENGINE = "No web search engine is configured (rag.web.engine), so the web was not searched."
+"""What is said where the web should be searched and cannot."""
+
+
+async def knowledge_graph_retrieval(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Search the knowledge graph for the present query.
+
+    Args:
+        state: Reads ``query`` (else ``question``), ``complexity`` and ``where``.
+        services: The configuration and the store.
+
+    Returns:
+        ``retrieved``, best first; empty only if the store has nothing, never if it failed.
+
+    Raises:
+        StoreError: If the store cannot be read.
+    """
+    services = services or Services()
+    query = state.get("query") or state["question"]
+    k = services.config.rag.retrieval.k.of(state.get("complexity") or Complexity.ONE_HOP)
+    retriever = await asyncio.to_thread(lambda: services.retriever)
+    found = await asyncio.to_thread(retriever.retrieve, query, k, where=state.get("where"))
+    logger.info("%d passages found for %r", len(found), query)
+    return {"retrieved": [evidence_of(each) for each in found], "grades": []}
+
+
+def evidence_of(found: Retrieved) -> Evidence:
+    """A passage of the knowledge graph as evidence.
+
+    Args:
+        found: What the retriever found.
+    """
+    passage = found.passage
+    return Evidence(
+        id=passage.id,
+        text=passage.text,
+        title=passage.title,
+        document_id=passage.document_id,
+        heading=passage.heading,
+        page=passage.page,
+        start=passage.start,
+        score=found.score,
+        facts=tuple(f"{fact.subject} | {fact.relation} | {fact.object}" for fact in found.facts),
+    )
+
+
+async def web_search(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+    """Search the web for the question itself: the queries before were made for the knowledge graph.
+
+    Args:
+        state: Reads ``standalone`` (else ``question``).
+        services: The configuration and the search engine, if any.
+
+    Returns:
+        ``retrieved``, best first, and ``web_note`` if no engine is configured.
+
+    Raises:
+        SearchError: If the engine cannot be had.
+    """
+    services = services or Services()
+    question = state.get("standalone") or state["question"]
+    query = web_query(question) or question
+    async with services.web_search() as engine:
+        if engine is None:
+            logger.warning(NO_ENGINE)
+            return {"retrieved": [], "grades": [], "web_note": NO_ENGINE, "error": None}
+        results = await engine.search(query, services.config.rag.web.max_results)
+    logger.info("%d web results found for %r", len(results), query)
+    return {
+        "retrieved": [web_evidence(result, place) for place, result in enumerate(results)],
+        "grades": [],
+        "web_note": None if results else f"The web search with {engine.name} found nothing.",
+        "error": None,
+    }
+
+
+def web_evidence(result: WebResult, place: int) -> Evidence:
+    """A web result as evidence.
+
+    Args:
+        result: The result.
+        place: Its place among the results, from 0.
+    """
+    return Evidence(id=result.url, text=result.text, title=result.title, origin="web", score=1 / (1 + place))

@@ -1,0 +1,76 @@
+"""Small knowledge stores and the workflow over them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from loopwright.models import ModelRegistry
+from loopwright.retrieval.mentions import aliases_in, mentions_in
+from loopwright.retrieval.records import Contribution, Document, Passage
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.workflows.rag import RAGConfig, Services
+from loopwright.workflows.rag.extraction.rules import facts_in
+from loopwright.workflows.rag.schemas import Evidence
+from loopwright.workflows.sections import MODEL_NODES
+
+Text = tuple[str, str]
+"""Title and text."""
+
+BRIDGES: tuple[Text, ...] = (
+    ("Tower Bridge", "Tower Bridge is a bridge in London. It was designed by Horace Jones and opened in 1894."),
+    ("Horace Jones", "Horace Jones was an English architect. He was born in London in 1819."),
+    ("Forth Bridge", "The Forth Bridge is a railway bridge in Scotland. It was opened in 1890."),
+    ("Brooklyn Bridge", "The Brooklyn Bridge crosses the East River in New York City. It was opened in 1883."),
+    ("Bread", "Bread is made of flour, water and salt. It is baked in an oven."),
+)
+
+
+def kept(texts: Iterable[Text], path: Path | None = None) -> KnowledgeStore:
+    """A real store with one document for each text."""
+    store = open_store(f"sqlite:{path}" if path else "memory")
+    store.put([contribution(title, text) for title, text in texts])
+    return store
+
+
+def contribution(title: str, text: str) -> Contribution:
+    passage = Passage(id=f"{title}::0", document_id=title, text=text, title=title, end=len(text))
+    mentions = mentions_in(passage)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Contribution(
+        document=Document(id=title, title=title, digest=digest, key=title),
+        passages=(passage,),
+        mentions=tuple(mentions),
+        aliases=tuple(aliases_in(title, [passage])),
+        facts=tuple(facts_in(passage, mentions)),
+    )
+
+
+def passage_of(text: Text) -> Evidence:
+    return Evidence(id=f"{text[0]}::0", title=text[0], text=text[1], document_id=text[0])
+
+
+def rag(
+    texts: Sequence[Text] = (),
+    *,
+    web: str | None = None,
+    langgraph: dict[str, Any] | None = None,
+    pipeline: dict[str, Any] | None = None,
+    store: KnowledgeStore | None = None,
+    limits: dict[str, Any] | None = None,
+    backoff: dict[str, Any] | None = None,
+    retrieval: dict[str, Any] | None = None,
+    **models: BaseChatModel,
+) -> Services:
+    """The workflow's services over these texts, with chat models for some nodes and a SearXNG server at `web`."""
+    section: dict[str, Any] = {"limits": limits or {}, "backoff": backoff or {}, "retrieval": retrieval or {}}
+    if web:
+        section["web"] = {"engine": "searxng", "url": web}
+    config = RAGConfig.load(None, {"rag": section, "langgraph": langgraph or {}, "pipeline": pipeline or {}}, {})
+    registry = ModelRegistry(models, nodes=MODEL_NODES["rag"])
+    return Services(config, registry, given_store=store or kept(texts))
