@@ -13,15 +13,23 @@ class Resolution:
         """Merge.
 
         The key of a merged entity is one that no document declares an alias of another, the least of these by code
-        point; where the declarations run in a circle, the least of all. The order of the aliases changes nothing.
+        point; where the declarations run in a circle, the least of all. An alias of several entities that nothing else
+        says are one ("AI" for two things) is ambiguous and merges nothing. The order of the aliases changes nothing.
 
         Args:
             aliases: Alias and entity key.
         """
-        pairs = [(alias, entity) for alias, entity in aliases if alias != entity]
+        named: defaultdict[str, set[str]] = defaultdict(set)
+        for alias, entity in aliases:
+            if alias != entity:
+                named[alias].add(entity)
+        pairs = [(alias, entity) for alias, entities in named.items() for entity in entities]
         self._parent = {key: key for pair in pairs for key in pair}
-        for alias, entity in pairs:
-            self._parent[self._root(alias)] = self._root(entity)
+        # What is certain comes first: it can show that the entities of another alias are one.
+        for alias, entities in sorted(named.items(), key=lambda item: (len(item[1]), item[0])):
+            roots = {self._root(entity) for entity in entities}
+            if len(roots) == 1:
+                self._parent[self._root(alias)] = roots.pop()
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for key in self._parent:
             groups[self._root(key)].append(key)
