@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -26,6 +28,8 @@ def result(url: str, text: str = "text", title: str = "title", published: dateti
         ("<script>alert(1)</script><style>p{}</style>seen<!-- not seen -->", "seen"),
         ('<img src=x onerror="alert(1)">picture', "picture"),
         ("<svg/onload=alert(1)>after", "after"),
+        ("if a <b or c <i", "if a <b or c <i"),
+        ("cut <b>here</b> <a href='", "cut here <a href='"),
         ("List<String> and a < b and b > c", "List<String> and a < b and b > c"),
         ("a\x00b\x1b[31mc\x7f", "ab[31mc"),
         ("zero\u200bwidth\u2060 \ufeffjoiner\u200d", "zerowidth joiner"),
@@ -49,6 +53,15 @@ def test_text_is_cut_between_words_and_never_longer():
     assert "p" not in clean_text("<p>" * 100_000 + "end", 100)
 
 
+@pytest.mark.parametrize("piece", ["<a ", "<b <", "<!--", "&lt;a "])
+def test_tags_that_never_end_are_read_in_linear_time(piece: str):
+    """Quadratic time would be minutes here; the process is ended before."""
+    raw = f"{piece!r} * 100_000"
+    code = f"from loopwright.retrieval.web.cleaning import clean_text; print(len(clean_text({raw}, 600_000)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert int(done.stdout) > 100_000
+
+
 def test_a_cut_leaves_no_letter_without_its_marks():
     assert cut("กี่กี่", 2) == ""
     assert cut("กี่กี่", 4) == "กี่"
@@ -63,6 +76,8 @@ def test_only_web_addresses_stay_and_user_names_go():
             result("//no.scheme/x"),
             result("http://"),
             result("http://[broken"),
+            result("http://[::1]@]a/"),
+            result("http://me@/"),
             result("http://port.example:99999/"),
             result("https://long.example/" + "x" * 3000),
             result("https://bank.example@evil.example/login"),
@@ -115,6 +130,7 @@ def test_normalised_addresses_differ_where_pages_differ():
         ("2024-05-01T10:00:00", datetime(2024, 5, 1, 10, tzinfo=UTC)),
         ("2024-05-01T10:00:00+07:00", datetime(2024, 5, 1, 10, tzinfo=timezone(timedelta(hours=7)))),
         ("Wed, 01 May 2024 10:00:00 GMT", datetime(2024, 5, 1, 10, tzinfo=UTC)),
+        ("Wed, 01 May 99999999999999999999 10:00:00 GMT", None),
         ("yesterday", None),
         ("", None),
         (None, None),

@@ -63,6 +63,13 @@ async def test_the_main_part_is_taken_where_it_is_marked(server: SearchServer, f
         (Reply("a  b\r\n\r\n\u202e<b>c".encode(), type="text/plain"), "a b\n<b>c"),
         (Reply("é".encode("latin-1"), type="text/plain; charset=ISO-8859-1"), "é"),
         (Reply(b"\xff x", type="text/plain; charset=no-such-charset"), "\ufffd x"),
+        (Reply(b"plain \xff", type="text/plain; charset=undefined"), "plain \ufffd"),
+        (Reply(b"plain \xff", type="text/plain; charset=idna"), "plain \ufffd"),
+        (Reply(b"a-9b", type="text/plain; charset=punycode"), "a-9b"),
+        (Reply(b"a\\x62", type="text/plain; charset=unicode_escape"), "a\\x62"),
+        (Reply("中文".encode("gb18030"), type="text/plain; charset=GB18030"), "中文"),
+        (Reply("日本".encode("euc_jp"), type="text/plain; charset=EUC-JP"), "日本"),
+        (Reply("ไทย".encode("cp874"), type="text/plain; charset=tis-620"), "ไทย"),
         (Reply(b"", type="text/html"), ""),
         (Reply(b"<p>upper", type="TEXT/HTML"), "upper"),
     ],
@@ -163,6 +170,8 @@ async def test_the_body_of_a_redirect_is_not_read(server: SearchServer, fetcher:
         ("http://me@127.0.0.1:{port}/secret", "user name"),
         ("file:///etc/passwd", "no http or https address"),
         ("http://[broken", "no plain host name"),
+        ("http://xn--a/", "cannot be read"),
+        ("http://xn--/", "cannot be read"),
     ],
 )
 async def test_a_redirect_is_checked_like_the_first_address(server: SearchServer, location: str, said: str):
@@ -226,6 +235,15 @@ async def test_cookies_are_not_kept(server: SearchServer, fetcher: PageFetcher):
     assert "Cookie" not in server.requests[1].headers
 
 
+async def test_cookies_are_not_kept_from_one_redirect_to_the_next(server: SearchServer, fetcher: PageFetcher):
+    headers = {"Location": "/b", "Set-Cookie": "who=you; Path=/"}
+    server.pages["/a"] = Reply(status=302, headers=headers)
+    server.pages["/b"] = page("<p>x")
+    await fetcher.fetch(f"{server.url}/a")
+    assert [asked.path for asked in server.requests] == ["/a", "/b"]
+    assert "Cookie" not in server.requests[1].headers
+
+
 @pytest.mark.parametrize(
     "hostile", ["<div>" * 5_000, "<p hidden>" * 5_000, "<a href='" + "x" * 1_900_000, "&" * 1_900_000]
 )
@@ -241,12 +259,24 @@ async def test_a_page_of_too_many_elements_is_refused(server: SearchServer, fetc
         await fetcher.fetch(f"{server.url}/a")
 
 
+async def test_an_encoding_that_breaks_the_parser_is_a_search_error(server: SearchServer, fetcher: PageFetcher):
+    server.pages["/a"] = Reply(b"<meta charset='a\0b'><p>x", type="text/html")
+    with pytest.raises(SearchError, match="/a cannot be read") as caught:
+        await fetcher.fetch(f"{server.url}/a")
+    assert not caught.value.transient
+
+
 @pytest.mark.parametrize(
-    "url", ["", "no address", "http://", "http://[x/", "http://①②⑦.0.0.1/", "http://0177.0.0.1/", "http://a\x00b/"]
+    "url",
+    [
+        *("", "no address", "http://", "http://[x/", "http://①②⑦.0.0.1/", "http://0177.0.0.1/", "http://a\x00b/"),
+        *("http://xn--a/", "http://xn--/", "http://a/\ud800", "http://\ud800/"),
+    ],
 )
 async def test_what_is_no_address_is_a_search_error(fetcher: PageFetcher, url: str):
-    with pytest.raises(SearchError):
+    with pytest.raises(SearchError) as caught:
         await fetcher.fetch(url)
+    assert not caught.value.transient
 
 
 def test_wrong_options_are_configuration_errors():

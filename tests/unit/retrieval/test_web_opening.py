@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from search_server import SearchServer, page, searching
+from search_server import Reply, SearchServer, page, redirect, searching
 
 from loopwright.errors import ConfigError, SearchError
 from loopwright.retrieval.web import SearchSettings, WebSearch, open_search
+from loopwright.retrieval.web.fetching import PageFetcher, WebPage
+from loopwright.retrieval.web.pages import PageReadingSearch
 
 
 @pytest.fixture
@@ -80,6 +82,43 @@ async def test_pages_are_read_and_one_that_fails_keeps_its_excerpt(
     assert [each.text for each in found] == ["excerpt.\nThe whole page.", "excerpt.", "Before. excerpt. After."]
     assert "/missing answered with status 404" in caplog.text
     await search.aclose()
+
+
+async def test_addresses_and_encodings_that_break_a_codec_cost_no_other_result(server: SearchServer):
+    server.pages = {
+        "/good": page("<p>The whole page."),
+        "/away": redirect("http://xn--a/"),
+        "/odd": Reply(b"odd", type="text/plain; charset=undefined"),
+    }
+    urls = [f"{server.url}/good", f"{server.url}/away", f"{server.url}/odd", "http://xn--a/", "http://xn--/"]
+    server.results = [{"title": "T", "url": url, "content": "excerpt"} for url in urls]
+    search = opened(engine="searxng", url=server.url, fetch_pages=True, allow_private=True)
+    found = await search.search("x")
+    assert [each.text for each in found] == [
+        "excerpt\nThe whole page.",
+        "excerpt",
+        "excerpt\nodd",
+        "excerpt",
+        "excerpt",
+    ]
+
+
+async def test_a_page_that_fails_in_an_unknown_way_keeps_its_excerpt(
+    server: SearchServer, caplog: pytest.LogCaptureFixture
+):
+    class Fragile(PageFetcher):
+        async def fetch(self, url: str) -> WebPage:
+            if url.endswith("/bad"):
+                raise RuntimeError("a parser broke")
+            return await super().fetch(url)
+
+    server.pages["/good"] = page("<p>The whole page.")
+    server.results = [{"title": "T", "url": f"{server.url}/{name}", "content": "excerpt"} for name in ("bad", "good")]
+    engine = opened(engine="searxng", url=server.url)
+    found = await PageReadingSearch(engine, Fragile(allow_private=True)).search("x")
+    assert [each.text for each in found] == ["excerpt", "excerpt\nThe whole page."]
+    assert f"{server.url}/bad cannot be read" in caplog.text
+    assert "a parser broke" in caplog.text
 
 
 async def test_the_engine_may_be_private_while_its_pages_may_not(server: SearchServer):

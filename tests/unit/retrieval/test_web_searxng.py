@@ -113,7 +113,9 @@ async def test_a_given_client_is_used_and_stays_open(server: SearchServer):
     assert server.requests[0].headers["X-Mine"] == "yes"
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://a.example", "http://", "http://[x"])
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8080", "ftp://a.example", "http://", "http://[x", "http://xn--a/", "http://a/\ud800"]
+)
 def test_an_unusable_address_is_a_configuration_error(url: str):
     with pytest.raises(ConfigError, match="SearXNG's url"):
         SearxngSearch(url)

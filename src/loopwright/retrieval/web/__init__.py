@@ -2,6 +2,14 @@
 
 from loopwright.retrieval.web.opening import SearchSettings, open_search
 from loopwright.retrieval.web.protocol import WebResult, WebSearch
-from loopwright.retrieval.web.quoting import looks_like_instructions, quote_untrusted
+from loopwright.retrieval.web.quoting import looks_like_instructions, quote_untrusted, untrusted_line
 
-__all__ = ["SearchSettings", "WebResult", "WebSearch", "looks_like_instructions", "open_search", "quote_untrusted"]
+__all__ = [
+    "SearchSettings",
+    "WebResult",
+    "WebSearch",
+    "looks_like_instructions",
+    "open_search",
+    "quote_untrusted",
+    "untrusted_line",
+]

@@ -76,7 +76,7 @@ def cut(text: str, limit: int) -> str:
 def _without_markup(text: str) -> str:
     for _ in range(_PASSES):
         before, text = text, html.unescape(text)
-        escaped = _PLAIN_BRACKET.sub("&lt;", text)
+        escaped = _without_open_tags(_PLAIN_BRACKET.sub("&lt;", text))
         if "<" in escaped:
             # The parser takes long to import, and most excerpts are plain.
             from loopwright.retrieval.web.markup import fragment_text
@@ -85,3 +85,9 @@ def _without_markup(text: str) -> str:
         if text == before:
             break
     return text
+
+
+def _without_open_tags(text: str) -> str:
+    # A "<" that no ">" follows is text, and for each of them the parser would search all of the rest.
+    closed, end, rest = text.rpartition(">")
+    return closed + end + rest.replace("<", "&lt;")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
@@ -29,6 +31,19 @@ MAX_ELEMENTS = 50_000
 MAX_PAGE_TEXT = 8_000
 """The most characters of a page's text."""
 
+# The encodings of plain text on the web (WHATWG Encoding Standard), as Python names its codecs. Its others are for
+# something else: some raise for every text, and the one of punycode takes quadratic time.
+_CHARSETS = frozenset(
+    [
+        *("ascii", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"),
+        *(f"iso8859-{part}" for part in (*range(1, 12), 13, 14, 15, 16)),
+        *("cp866", "cp874", "tis-620", *(f"cp{page}" for page in range(1250, 1259))),
+        *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic"),
+        *("gb2312", "gbk", "gb18030", "big5", "big5hkscs"),
+        *("euc_jp", "shift_jis", "cp932", "iso2022_jp", "euc_kr", "cp949"),
+    ]
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebPage:
@@ -47,7 +62,7 @@ class PageFetcher:
 
     A host is looked up once, refused if any of its addresses is not public, and connected to at an address that was
     checked, so that a second look-up cannot lead elsewhere. Proxies of the environment are not used, because they would
-    look the host up again. Cookies are not kept.
+    look the host up again. Cookies are not kept, not even from one redirect to the next.
     """
 
     def __init__(
@@ -96,7 +111,11 @@ class PageFetcher:
         async with failures_named(who, self._timeout):
             transport = PinnedTransport(self._rule, httpx.AsyncHTTPTransport(verify=self._tls))
             async with httpx.AsyncClient(
-                transport=transport, headers=HEADERS, timeout=timeouts(self._timeout), trust_env=False
+                transport=transport,
+                headers=HEADERS,
+                timeout=timeouts(self._timeout),
+                trust_env=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             ) as client:
                 request = client.build_request("GET", url)
                 for _ in range(MAX_REDIRECTS + 1):
@@ -164,8 +183,13 @@ def _readable(body: bytes, kind: str, charset: str | None) -> tuple[str, str]:
         from loopwright.retrieval.web.markup import readable_page
 
         return readable_page(body, charset)
-    try:
-        text = body.decode(charset or "utf-8", errors="replace")
-    except LookupError:
-        text = body.decode(errors="replace")
+    text = body.decode(_codec(charset or "utf-8"), errors="replace")
     return "", "\n".join(line for line in map(collapse, text.splitlines()) if line)
+
+
+def _codec(charset: str) -> str:
+    try:
+        name = codecs.lookup(charset).name
+    except (LookupError, ValueError):
+        return "utf-8"
+    return name if name in _CHARSETS else "utf-8"

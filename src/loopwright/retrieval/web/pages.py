@@ -49,5 +49,9 @@ class PageReadingSearch:
         except SearchError as error:
             _LOG.warning("only the engine's excerpt is used: %s", error)
             return result
+        except Exception:
+            # One page that breaks a parser in a new way must not cost the results of the whole search.
+            _LOG.warning("only the engine's excerpt is used: %s cannot be read", result.url, exc_info=True)
+            return result
         excerpt = "" if result.text in page.text else result.text
         return replace(result, text="\n".join(filter(None, [excerpt, page.text])))

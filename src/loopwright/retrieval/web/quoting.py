@@ -15,7 +15,7 @@ import re
 from loopwright.retrieval.web.cleaning import collapse, cut
 from loopwright.retrieval.web.injection import SPECIAL_TOKENS, looks_like_instructions
 
-__all__ = ["MAX_SOURCE", "looks_like_instructions", "quote_untrusted"]
+__all__ = ["MAX_SOURCE", "looks_like_instructions", "quote_untrusted", "untrusted_line"]
 
 MAX_SOURCE = 300
 """The most characters of a source's name."""
@@ -59,6 +59,25 @@ def quote_untrusted(text: str, *, source: str) -> str:
     if count or found:
         _LOG.warning("text from %s: %d marks neutralised; reads like instructions: %s", named, count, found or "no")
     return f'{_SENTENCE.format(mark=mark)}\n<{mark} source="{named}">\n{safe}\n</{mark}>'
+
+
+def untrusted_line(text: str) -> str:
+    r"""One line that others wrote, for a prompt that gives it a line of its own: a question, a query, a sentence.
+
+    It is neutralised as in `quote_untrusted`, and has no fence: without a line break it cannot begin another line, but
+    only the prompt around it says that it is data.
+
+    Args:
+        text: The text, of any number of lines.
+
+    Returns:
+        The text with single spaces for all white space and line breaks.
+    """
+    # First one line: a mark that was broken over two would look whole after it.
+    safe, count = _neutralise(" ".join(text.split()))
+    if count:
+        _LOG.warning("an untrusted line: %d marks neutralised", count)
+    return safe
 
 
 def _neutralise(text: str) -> tuple[str, int]:

@@ -106,7 +106,7 @@ def date_field(entry: Mapping[str, Any], key: str) -> datetime | None:
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             date = parse(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
         return date if date.tzinfo else date.replace(tzinfo=UTC)
     return None
@@ -115,13 +115,14 @@ def date_field(entry: Mapping[str, Any], key: str) -> datetime | None:
 def _clean_url(raw: str) -> str | None:
     url = collapse(raw)
     try:
-        parts = urlsplit(url)
+        # What is left without a user name can be no address any more, as in "http://[::1]@]a/".
+        parts = urlsplit(_without_user(urlsplit(url)).geturl())
         usable = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return None
     if not usable or len(url) > MAX_URL or " " in parts.netloc:
         return None
-    return _without_user(parts).geturl()
+    return parts.geturl()
 
 
 def _without_user(parts: SplitResult) -> SplitResult:

@@ -60,9 +60,10 @@ def base_url(url: str, who: str) -> httpx.URL:
     """
     try:
         parsed = httpx.URL(url.strip())
-    except httpx.InvalidURL as error:
+        host = parsed.host
+    except (httpx.InvalidURL, ValueError) as error:
         raise ConfigError(f"{who}'s url is no address ({error}); write it like http://localhost:8080") from error
-    if parsed.scheme not in ("http", "https") or not parsed.host or re.search(r"[\[\]%]", parsed.host):
+    if parsed.scheme not in ("http", "https") or not host or re.search(r"[\[\]%]", host):
         raise ConfigError(f"{who}'s url {shown_url(parsed)!r} is no http address; write it like http://localhost:8080")
     return parsed.copy_with(path=f"{parsed.path.rstrip('/').removesuffix('/search')}/", query=None, fragment=None)
 
@@ -102,6 +103,9 @@ async def failures_named(who: str, seconds: float) -> AsyncGenerator[None]:
         raise SearchError(f"{who} gave no full answer within {seconds:g} s", transient=True) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
         raise SearchError(f"{who} cannot be asked: {_said(error)}") from error
+    except ValueError as error:
+        # From idna and the UTF-8 codec for an address, and from lxml for an encoding: httpx and bs4 pass them on.
+        raise SearchError(f"{who} cannot be read: {_said(error)}") from error
     except httpx.HTTPError as error:
         raise SearchError(f"{who} cannot be reached: {_said(error)}", transient=True) from error
 
