@@ -155,6 +155,16 @@ class StopReasons(LastValue[Any]):
         return True
 
 
+def no_requests(loops: Sequence[Loop]) -> dict[str, Any]:
+    """What to write so that nobody counts as having asked; nothing, where no loop tells its sources apart.
+
+    Args:
+        loops: The graph's loops.
+    """
+    asked = {loop.name: list[str]() for loop in loops if loop.asks_by_source}
+    return {REQUESTS: asked} if asked else {}
+
+
 def fresh_books(loops: Sequence[Loop], *, structure: str, metered: bool) -> dict[str, Any]:
     """What a new input writes beside itself: new ledgers, no stop reason, visible counters and histories at zero.
 
@@ -166,9 +176,7 @@ def fresh_books(loops: Sequence[Loop], *, structure: str, metered: bool) -> dict
     books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure}}, STOP_REASON: NO_STOP}
     if metered:
         books[SPENT] = NOTHING_SPENT
-    by_source = [loop.name for loop in loops if loop.asks_by_source]
-    if by_source:
-        books[REQUESTS] = {name: [] for name in by_source}
+    books |= no_requests(loops)
     for loop in loops:
         if loop.counter and loop.counter_by == "engine":
             books[loop.counter] = 0

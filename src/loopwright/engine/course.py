@@ -22,7 +22,7 @@ from langgraph.graph import END
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from loopwright.engine.books import SPENT, STOP_REASON, THE_RUN, StopReason, fresh_books
+from loopwright.engine.books import SPENT, STOP_REASON, THE_RUN, StopReason, fresh_books, no_requests
 from loopwright.engine.budgets import CLOSED, Overspent, Spent, merge_spent
 from loopwright.engine.events import BudgetSpent
 from loopwright.engine.fingerprint import FORCE, require_same_graph
@@ -222,7 +222,8 @@ class Course:
         )  # fmt: skip
         logger.warning("the run's budget is spent: %s; it goes to %s", over, goto)
         self._stopped = (over, goto, stop)
-        update = {STOP_REASON: stop, SPENT: meter.begin_fallback()}
+        # Who asked before the budget was spent asks no more.
+        update = {STOP_REASON: stop, SPENT: meter.begin_fallback(), **no_requests(self.graph.loops)}
         self.options["control"] = meter.control
         self.input = None
         self.config = merge_configs(self.place, {"configurable": {RESUMING: True}})

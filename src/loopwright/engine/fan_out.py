@@ -232,7 +232,8 @@ def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
     unknown: set[str] = set()
     ordinary: dict[str, set[str]] = {node: set() for node in topology.nodes}
     for edge in topology.edges:
-        if edge.kind in ORDINARY and edge.target in ordinary:
+        # The engine itself goes to a budget's fallback by its name.
+        if (edge.kind in ORDINARY or edge.source == DISPATCHER) and edge.target in ordinary:
             ordinary[edge.target].add(edge.source)
     by_name = topology.hidden | {loop.gate for loop in topology.loops}
     for way in _ways(builder, topology):

@@ -156,9 +156,11 @@ class Gate(Runnable[GateState, Command[Any]]):
             logger.warning(loop.messages.evicted.format(**words))
         return lines[-loop.history_limit :]
 
-    def _words(self, verdict: Verdict, reason: str) -> dict[str, Any]:
+    def _words(self, verdict: Verdict, reason: str, source: str | None = None) -> dict[str, Any]:
         loop, spend = self.loop, verdict.spend
-        limit, spent = self._of_source(verdict, verdict.source) if verdict.source else (spend["limit"], spend["spent"])
+        limit, spent = spend["limit"], spend["spent"]
+        if verdict.source and (own := source or verdict.source) in loop.source_limits:
+            limit, spent = self._of_source(verdict, own)
         return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spent, "limit": limit,
                 "why": verdict.why}  # fmt: skip
 
@@ -166,9 +168,11 @@ class Gate(Runnable[GateState, Command[Any]]):
         messages = self.loop.messages
         if verdict.decision != "granted":
             template: str | Mapping[str, str] = getattr(messages, verdict.decision)
-            lines = [template] if isinstance(template, str) else dict.fromkeys(template[source] for source in asked)
-            for line in lines:
-                logger.warning(line.format(**self._words(verdict, reason)))
+            if isinstance(template, str):
+                logger.warning(template.format(**self._words(verdict, reason)))
+            else:
+                for source in asked:
+                    logger.warning(template[source].format(**self._words(verdict, reason, source)))
         elif logger.isEnabledFor(logging.INFO):
             words = self._words(verdict, reason)
             for line in messages.granted:

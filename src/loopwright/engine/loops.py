@@ -165,9 +165,7 @@ class Loop:
         if not self.sources:
             problems.append("name at least one source: a node whose edge into the target goes round")
         counts = [self.limit.default, self.limit.ceiling] if isinstance(self.limit, StateLimit) else [self.limit]
-        if any(
-            isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in cast("list[Any]", counts)
-        ):
+        if not all(map(is_count, counts)):
             problems.append(f"limit must be a whole number from 0 up, not {self.limit!r}")
         if self.history_limit < 1:
             problems.append(f"history_limit must be at least 1, not {self.history_limit}")

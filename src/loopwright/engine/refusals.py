@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from loopwright.engine.loops import Loop
 from loopwright.engine.topology import Edge, Topology
+
+if TYPE_CHECKING:  # the static check, which needs a name from here, imports no LangChain
+    from loopwright.engine.loops import Loop
 
 
 def refusal_of(loop: str, source: str) -> str:

@@ -60,7 +60,7 @@ def worst_case(
     handled = {node: spec.error_handler_node for node, spec in builder.nodes.items() if spec.error_handler_node}
     for handler in set(handled.values()):
         # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
-        runs[handler] = sum(runs[node] for node, its in handled.items() if its == handler)
+        runs[handler] += sum(runs[node] for node, its in handled.items() if its == handler)
     nodes = [node for node in topology.nodes if node != DISPATCHER]
     by_node: dict[str, int | None] = {node: None if node in fan_out.unknown else runs[node] for node in nodes}
     return Certificate(

@@ -292,3 +292,19 @@ def test_a_send_across_the_loop_s_edge_stays_refused_with_a_fan_out() -> None:
     app = bound(made, [Loop(name="x", target="plan", sources=("merge",), limit=2)], {"plan": 2, "work": 1})
     with pytest.raises(GraphError, match="across the loop's edge"):
         app.invoke({"log": []})
+
+
+def test_a_budgets_fallback_with_declared_fan_out_is_counted() -> None:
+    from loopwright.engine import Budget, Usage, record_usage
+
+    def work(_state: State) -> dict[str, Any]:
+        record_usage(Usage(calls=1))
+        return {"log": ["work"]}
+
+    made = graph("begin", "work", "after", work=work)
+    made.add_conditional_edges("begin", sends("work", "work"), ["work"])
+    made.add_edge("work", "after")
+    app = bounded(made, [], fan_out={"work": 2}, budget=Budget(model_calls=1, exhausted="work"))
+    counted = Counter(app.invoke({"log": []})["log"])
+    assert counted["work"] == 3
+    assert app.certificate.max_runs_by_node["work"] >= 3
