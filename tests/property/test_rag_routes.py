@@ -18,6 +18,7 @@ SOURCES = {"grading": "nodes_and_edges_grading", "answer": "generation_grading"}
 states = st.fixed_dictionaries(
     {"question": st.just("?"), "retry_count": st.integers(0, 12), "regeneration_count": st.integers(0, 4)},
     optional={
+        "retry_limit": st.integers(0, 10),
         "max_retry_count": st.none() | st.integers(0, 10),
         "documents": st.lists(st.just(passage_of(BRIDGES[0])), max_size=1),
         "answer_grade": st.builds(AnswerGrade, supported=st.booleans(), useful=st.booleans()),

@@ -68,6 +68,9 @@ def main() -> None:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
+        # What both workflows have is missing for the one that was called.
+        called = next((word for word in sys.argv[1:] if word in ("iqa", "rag")), extra)
+        extra = called if extra in ("iqa", "rag") else extra
         print(f"loopwright: {error.name} is not installed: pip install 'loopwright[{extra}]'", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -87,7 +87,7 @@ def _describe(topology: Any, certificate: Any) -> None:
     for loop in topology.loops:
         back = ", ".join("the end" if route == "__end__" else route for route in loop.exhausted)
         console.print(
-            f"  loop {loop.name:<8}{', '.join(loop.sources)} -> {loop.target}, limit {loop.limit}; then {back}"
+            f"  loop {loop.name:<7} {', '.join(loop.sources)} -> {loop.target}, limit {loop.limit}; then {back}"
         )
     if certificate.bounded:
         console.print(f"  supersteps   at most {certificate.max_supersteps:,}")

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopwright.cli.rag.options import After, AsJson, Before, ConfigFile, Sources, Store, Tags, filter_of, load_config
+from loopwright.cli.rag.options import (
+    After,
+    AsJson,
+    Before,
+    ConfigFile,
+    Sources,
+    Store,
+    Tags,
+    check_filter,
+    filter_of,
+    load_config,
+    printable,
+)
 from loopwright.errors import LoopwrightError
 
 if TYPE_CHECKING:
@@ -37,21 +49,23 @@ def ask(
     """Answer a question from the documents, with verified citations, or say that they do not answer it."""
     from loopwright.workflows.rag import Services
 
-    settings = load_config(config, store)
+    settings, where = load_config(config, store), filter_of(source, tag, after, before)
     options: dict[str, Any] = {
-        "where": filter_of(source, tag, after, before),
+        "where": where,
         "max_retry_count": max_retry,
         "run_id": run_id,
         "resume": resume,
         "force": force,
     }
     with Services.of(settings) as services:
-        result = services.background.call(_asked, question, services, options, streams=not as_json)
+        check_filter(services.store, where)
+        streams = _streams(services) and not as_json
+        result, draft = services.background.call(_asked, question, services, options, streams=streams)
     if as_json:
         print(result.model_dump_json(indent=2))
     else:
-        _print_sources(_console(), result)
-    if result.error:
+        _print(_console(), result, draft)
+    if result.status == "failed" or (result.error and result.status != "answered"):
         raise typer.Exit(1)
 
 
@@ -69,19 +83,20 @@ def chat(
     where = filter_of(source, tag, after, before)
     history: list[str] = []
     with Services.of(load_config(config, store)) as services:
-        _ = services.store  # if there is none, say so now and not after the first question
-        while (question := _read()) is not None:
+        check_filter(services.store, where)
+        while (question := _read()) not in (None, "exit", "quit", "/exit", "/quit"):
             if not question:
                 continue
             try:
                 options = {"history": list(history), "where": where}
-                result = services.background.call(_asked, question, services, options, streams=True)
+                streams = _streams(services)
+                result, draft = services.background.call(_asked, question, services, options, streams=streams)
             except LoopwrightError as error:
                 from loopwright.cli.words import one_line
 
                 print(f"loopwright: {one_line(error)}", file=sys.stderr)
                 continue
-            _print_sources(_console(), result)
+            _print(_console(), result, draft)
             history += [question, result.answer.text]
 
 
@@ -92,30 +107,31 @@ def _read() -> str | None:
         return None
 
 
-async def _asked(question: str, services: Services, options: dict[str, Any], *, streams: bool) -> RagResult:
-    """Ask, and show the answer as it is written; a later attempt begins on a new line."""
-    from loopwright.engine.events import NodeStarted, TextStreamed
+def _streams(services: Services) -> bool:
+    """Whether to show the answer as it is written: to a person, and where it takes a chat model time to write."""
+    return sys.stdout.isatty() and services.chat("answer_generation") is not None
+
+
+async def _asked(question: str, services: Services, options: dict[str, Any], *, streams: bool) -> tuple[RagResult, str]:
+    """Ask, and show the answer as it is written; give the result and the last draft that was shown."""
+    from loopwright.engine.events import ModelFellBack, NodeFinished, NodeRetried, TextStreamed
     from loopwright.workflows.rag import RagResult, astream_ask
 
     result, shown = None, ""
+    drafts: list[str] = []
     async for event in astream_ask(question, services=services, **options):
         if isinstance(event, RagResult):
             result = event
         elif streams and isinstance(event, TextStreamed):
             shown += event.text
-            print(event.text, end="", flush=True)
-        elif streams and isinstance(event, NodeStarted) and event.node == "answer_generation" and shown:
+            print(printable(event.text), end="", flush=True)
+        elif shown and isinstance(event, NodeFinished | NodeRetried | ModelFellBack):
+            # The draft ends here; what a further attempt writes begins on a new line.
             print()
-            shown = ""
+            drafts, shown = [*drafts, shown], ""
     if result is None:
         raise RuntimeError("the run ended without a result")
-    if streams:
-        if shown:
-            print()
-        # The draft is what was written; in the answer the citations that do not hold are gone.
-        if shown.strip() != result.answer.text.strip():
-            print(result.answer.text)
-    return result
+    return result, drafts[-1] if drafts else ""
 
 
 def _console() -> Console:
@@ -124,10 +140,13 @@ def _console() -> Console:
     return Console(highlight=False, soft_wrap=True)
 
 
-def _print_sources(console: Console, result: RagResult) -> None:
+def _print(console: Console, result: RagResult, draft: str) -> None:
+    # In the answer, the citations that do not hold are gone from the draft.
+    if draft.strip() != result.answer.text.strip():
+        print(printable(result.answer.text))
     for citation in result.answer.citations:
-        console.print(f"  [{citation.number}] {place_of(citation)}", style="dim", markup=False)
-        quote = " ".join(citation.quote.split())
+        console.print(f"  [{citation.number}] {printable(place_of(citation))}", style="dim", markup=False)
+        quote = " ".join(printable(citation.quote).split())
         shown = quote if len(quote) <= _QUOTE_SHOWN else f"{quote[:_QUOTE_SHOWN]}..."
         console.print(f'      "{shown}"', style="dim", markup=False)
     if result.answer.removed_citations:
@@ -140,7 +159,10 @@ def _print_sources(console: Console, result: RagResult) -> None:
 
 
 def _status(result: RagResult) -> str:
-    words = {"answered": "answered", "best_effort": "best effort", "abstained": "no answer in the documents"}
+    words = {
+        "answered": "answered", "best_effort": "best effort", "abstained": "no answer in the documents",
+        "failed": "failed",
+    }  # fmt: skip
     stops = result.stop_reason if isinstance(result.stop_reason, list) else [result.stop_reason]
     stopped = [f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop]
     return "; ".join([words[result.status], *stopped])
@@ -152,6 +174,7 @@ def place_of(citation: Citation) -> str:
     Args:
         citation: The citation.
     """
-    heading = f" > {citation.heading}" if citation.heading else ""
+    headings = [part for part in citation.heading.split(" > ") if part and part != citation.title]
+    heading = "".join(f" > {part}" for part in headings)
     page = f", page {citation.page}" if citation.page else ""
     return f"{citation.title}{heading}{page}  {citation.document_id or citation.evidence_id}"

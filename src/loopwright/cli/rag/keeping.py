@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from loopwright.cli.rag.options import AsJson, ConfigFile, Store, Tags, filter_of, load_config, opened
+from loopwright.cli.rag.options import AsJson, ConfigFile, Store, Tags, filter_of, load_config, opened, printable
 from loopwright.errors import InputError
 
 _PROBLEMS_SHOWN = 20
@@ -41,7 +43,7 @@ def ingest(
         chat = services.chat("extraction") if extractor == "model" else None
         if extractor == "model" and chat is None:
             raise InputError("--extractor model needs a chat model: set models.extraction in the configuration")
-        with shown_progress(sys.stderr.isatty() and not as_json) as on_progress:
+        with shown_progress(sys.stderr.isatty() and not as_json) as on_progress, _interruptible():
             report = ingest_documents(
                 paths, knowledge, tags=tag or (), extractor=chat or "rules", embedder=services.embedder,
                 size=settings.rag.ingest.passage_words, batch=settings.rag.ingest.batch, prune=prune, renew=renew,
@@ -57,6 +59,8 @@ def ingest(
             f"{done.stored} stored, {done.skipped} unchanged, {done.deleted} deleted, {done.failed} failed "
             f"in {done.seconds:.1f} s"
         )
+        if not done.documents and not done.failed:
+            print("nothing to read was found there: md, txt, html, pdf, docx, csv, json and jsonl are read")
         print(
             f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
             f"{stats.entities} entities, {stats.facts} facts, {stats.vectors} vectors"
@@ -69,6 +73,15 @@ def ingest(
         raise typer.Exit(1)
 
 
+@contextmanager
+def _interruptible() -> Generator[None, None, None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("loopwright: stopped; what was stored stays, and the same command goes on from here", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
 def sources(store: Store = None, tag: Tags = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
     """List the documents."""
     with opened(load_config(config, store)) as knowledge:
@@ -78,7 +91,8 @@ def sources(store: Store = None, tag: Tags = None, config: ConfigFile = None, as
         return
     for document in documents:
         date = document.date.date().isoformat() if document.date else "-"
-        print(f"{date}  {document.title}  {document.id}{'  #' + ' #'.join(document.tags) if document.tags else ''}")
+        labels = "".join(f"  #{tag}" for tag in document.tags)
+        print(printable(f"{date}  {document.title}  {document.id}{labels}"))
 
 
 def delete(
@@ -88,11 +102,14 @@ def delete(
 ) -> None:
     """Delete documents, with all that only they brought."""
     with opened(load_config(config, store)) as knowledge:
-        for named in documents:
-            found = knowledge.documents(filter_of([named]))
-            if not found:
-                raise InputError(f"there is no document {named!r}; `loopwright rag sources` lists them")
-            count = knowledge.delete([document.id for document in found])
+        found = {named: knowledge.documents(filter_of([named])) for named in documents}
+        for named, its in found.items():
+            if not its:
+                raise InputError(
+                    f"there is no document {named!r}, and nothing was deleted; see `loopwright rag sources`"
+                )
+        for named, its in found.items():
+            count = knowledge.delete([document.id for document in its])
             print(f"{named}: {count} document(s) deleted")
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli.rag.options import AsJson, ConfigFile, Store, load_config, opened
+from loopwright.cli.rag.options import AsJson, ConfigFile, Store, load_config, opened, printable
 from loopwright.errors import InputError
 
 
@@ -34,9 +34,10 @@ def facts(
         return
     for fact in found:
         passage = places.get(fact.passage_id)
-        print(f"{fact.subject} | {fact.relation} | {fact.object}  ({fact.confidence:.2f}, {fact.extractor})")
+        stated = printable(f"{fact.subject} | {fact.relation} | {fact.object}")
+        print(f"{stated}  ({fact.confidence:.2f}, {fact.extractor})")
         if passage:
-            print(f"    {passage.document_id}: {' '.join(passage.text[fact.start : fact.end].split())}")
+            print(f"    {passage.document_id}: {printable(' '.join(passage.text[fact.start : fact.end].split()))}")
     if not found:
         print("no facts" + (f" about {entity!r}" if entity else ""))
 
@@ -52,7 +53,7 @@ def graph(
     """Write an interactive page of the knowledge around an answer, or around an entity."""
     from loopwright.retrieval.mentions import entity_key
     from loopwright.workflows.rag import Services, ask
-    from loopwright.workflows.rag.export import neighbourhood, save_html
+    from loopwright.workflows.rag.export import neighbourhood, neighbourhood_of_answer, save_html
 
     with Services.of(load_config(config, store)) as services:
         knowledge = services.store
@@ -61,8 +62,7 @@ def graph(
         else:
             result = ask(question, services=services)
             print(result.answer.text)
-            cited = [citation.evidence_id for citation in result.answer.citations if citation.origin == "graph"]
-            shown = neighbourhood(knowledge, passages=cited, limit=limit)
+            shown = neighbourhood_of_answer(knowledge, result.answer, limit=limit)
         if not shown.nodes:
             raise InputError(f"the store has nothing around {question!r}")
         try:

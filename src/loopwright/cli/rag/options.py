@@ -85,10 +85,35 @@ def documents_named(source: str) -> tuple[str, ...]:
     Args:
         source: As a person gives it.
     """
+    if not source.strip():
+        raise InputError("a document's name is empty; `loopwright rag sources` lists them")
     if "://" in source or "#" in source:
         return (source,)
     path = Path(source).expanduser().resolve().as_posix()
     return (path, f"{path}#", f"{path}/")
+
+
+def check_filter(knowledge: KnowledgeStore, where: Filter | None) -> None:
+    """Say so where a filter lets nothing through: every answer would be that the documents do not know.
+
+    Args:
+        knowledge: The store.
+        where: The filter.
+
+    Raises:
+        InputError: If no document matches.
+    """
+    if where is not None and not knowledge.documents(where, limit=1):
+        raise InputError("no document matches the filter; `loopwright rag sources` lists what there is")
+
+
+def printable(text: str) -> str:
+    """A text of a document's for the terminal, without control characters.
+
+    Args:
+        text: The text.
+    """
+    return "".join(character for character in text if character.isprintable() or character in "\n\t")
 
 
 def _day(text: str | None, option: str) -> datetime | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from loopwright.engine.config import Section
 from loopwright.workflows.rag.constants import Defaults
@@ -29,6 +29,17 @@ class ByComplexity(Section):
             complexity: The kind.
         """
         return getattr(self, complexity.value)
+
+
+class PassagesByComplexity(ByComplexity):
+    """How many passages a search gives, for each kind of question."""
+
+    one_hop: PositiveInt
+    """Where one fact answers it."""
+    multi_hop: PositiveInt
+    """Where the answer to one part is needed to find the next."""
+    comparison: PositiveInt
+    """Where several things are looked up and compared."""
 
 
 class LimitsSection(Section):
@@ -64,7 +75,7 @@ class BackoffSection(Section):
 class RetrievalSection(Section):
     """How passages are found."""
 
-    k: ByComplexity = ByComplexity(one_hop=5, multi_hop=8, comparison=8)
+    k: PassagesByComplexity = PassagesByComplexity(one_hop=5, multi_hop=8, comparison=8)
     """Passages for one search."""
     embedding: str | None = None
     """An embedded embedding model by name, or a folder with one; None searches without vectors."""
@@ -89,6 +100,12 @@ class WebSection(Section):
     """Whether the pages themselves are fetched, and not only the engine's excerpts read."""
     allow_private: bool = False
     """Whether pages may lie at addresses that are not public."""
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> Self:
+        if self.engine == "searxng" and not self.url:
+            raise ValueError("searxng needs the url of a server, for example http://localhost:8080")
+        return self
 
 
 class IngestSection(Section):

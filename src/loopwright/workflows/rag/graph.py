@@ -17,7 +17,7 @@ from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.constants import Defaults, LogMessages, RouteDecision
 from loopwright.workflows.rag.nodes import NODES
 from loopwright.workflows.rag.policies import node_policies
-from loopwright.workflows.rag.reasons import why_another_hop, why_regenerated, why_transformed
+from loopwright.workflows.rag.reasons import retry_limit, why_another_hop, why_regenerated, why_transformed
 from loopwright.workflows.rag.routes import route_of_question, wish_after_answer, wish_after_grading
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState, QuestionInput
@@ -41,9 +41,7 @@ def loops_of(config: RAGConfig) -> list[Loop]:
         name="transform",
         target=TRANSFORMATION,
         sources=(GRADING, VERDICTS),
-        limit=StateLimit(
-            key="max_retry_count", default=Defaults.MAX_RETRY_COUNT, ceiling=config.langgraph.max_iterations
-        ),
+        limit=StateLimit(key=retry_limit, default=Defaults.MAX_RETRY_COUNT, ceiling=config.langgraph.max_iterations),
         source_limits={source: limit for source, limit in own.items() if limit is not None},
         exhausted={GRADING: WEB, VERDICTS: END},
         counter="retry_count",

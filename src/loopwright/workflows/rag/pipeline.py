@@ -16,6 +16,7 @@ from loopwright.engine.diagram import mermaid
 from loopwright.engine.events import RunFinished
 from loopwright.engine.fingerprint import FORCE
 from loopwright.engine.following import afollowing, closing
+from loopwright.engine.loops import is_count
 from loopwright.errors import CheckpointError, InputError, unknown_name_message
 from loopwright.models import UsageRecorder
 from loopwright.retrieval.records import Filter
@@ -120,7 +121,9 @@ class _Session:
         given = options.get("services")
         self._services = given or Services.of(options.get("config") or RAGConfig())
         self._owns_services = given is None
-        self._config = options.get("config") or self._services.config
+        self._config = self._services.config
+        if given and options.get("config") not in (None, given.config):
+            raise TypeError("config and services were given, and differ: make the services with Services.of(config)")
         self._given = _input(question, options)
         self._run_id = options.get("run_id") or _run_id(self._given)
         self._resume, self._force = options.get("resume", False), options.get("force", False)
@@ -155,11 +158,12 @@ class _Session:
         if last is None:
             raise CheckpointError(f"there is no checkpoint of run {self._run_id!r} to resume; ask without resume first")
         kept = self.graph.get_state({"configurable": {"thread_id": last}}).values
-        if kept.get("question") != self._given["question"]:
-            raise CheckpointError(
-                f"the checkpoint of run {self._run_id!r} belongs to the question {kept.get('question')!r}. "
-                "Give another run id, or ask without resume."
-            )
+        for key in ("question", "history", "where", "max_retry_count"):
+            if kept and _plain(kept.get(key)) != _plain(self._given.get(key)):
+                raise CheckpointError(
+                    f"the checkpoint of run {self._run_id!r} belongs to {key} {kept.get(key)!r}, not "
+                    f"{self._given.get(key)!r}. Give another run id, or ask without resume."
+                )
         self.input = None
         return last
 
@@ -169,12 +173,17 @@ def _input(question: str, options: AskOptions) -> QuestionInput:
         raise InputError(f"the question is {question!r}: give a text that asks something")
     if len(question) > LONGEST_QUESTION:
         raise InputError(f"the question has {len(question)} characters; at most {LONGEST_QUESTION} are read")
+    if any("\ud800" <= character <= "\udfff" for character in question):
+        raise InputError("the question holds half of a surrogate pair: give it as UTF-8")
     limit = options.get("max_retry_count")
-    if limit is not None and (isinstance(limit, bool) or limit < 0):
+    if limit is not None and not is_count(limit):
         raise InputError(f"max_retry_count is {limit!r}: give a whole number from 0, or None")
+    history: Any = options.get("history") or ()
+    if isinstance(history, str) or not all(isinstance(turn, str) for turn in history):
+        raise InputError("history must be a list of texts: questions and answers in turns")
     return QuestionInput(
         question=question.strip(),
-        history=list(options.get("history") or ()),
+        history=[*history],
         where=options.get("where"),
         retry_count=0,
         max_retry_count=limit,
@@ -182,6 +191,11 @@ def _input(question: str, options: AskOptions) -> QuestionInput:
 
 
 def _run_id(given: QuestionInput) -> str:
-    where = given.get("where")
-    asked = [given["question"], given.get("history"), asdict(where) if where else None, given.get("max_retry_count")]
-    return hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()[:16]
+    return hashlib.sha256(_plain(given).encode()).hexdigest()[:16]
+
+
+def _plain(value: Any) -> str:
+    """A value as text that is the same before and after it was kept, where tuples come back as lists."""
+    return json.dumps(
+        value, default=lambda part: asdict(part) if isinstance(part, Filter) else str(part), sort_keys=True
+    )

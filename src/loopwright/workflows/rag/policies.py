@@ -33,23 +33,24 @@ def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePol
     backend = Retry(on=_passes, retries=settings.limits.backend_error, name=BACKEND, **waits)
     k = settings.retrieval.k
     passages = max(k.one_hop, k.multi_hop, k.comparison)
+    # Node -> whose models it asks, and how often.
     asks = {
-        "route_question": 1,
-        "nodes_and_edges_grading": passages + 1,
-        "query_transformation": 1,
-        "web_grading": settings.web.max_results,
-        "answer_generation": 1,
-        "generation_grading": 1,
+        "route_question": {"route_question": 1},
+        "nodes_and_edges_grading": {"nodes_and_edges_grading": passages, "next_hop": 1},
+        "query_transformation": {"query_transformation": 1},
+        "web_grading": {"web_grading": settings.web.max_results},
+        "answer_generation": {"answer_generation": 1},
+        "generation_grading": {"generation_grading": 1},
     }
-    give_up = GiveUp(goto="__end__") if config.langgraph.graceful_errors else None
+    give_up = GiveUp(goto="__end__", update=_failed) if config.langgraph.graceful_errors else None
 
     def policy(node: str, timeout: float, rules: tuple[Retry, ...], instead: GiveUp | None = give_up) -> NodePolicy:
-        chain = len(models.models_of(node)) if node in asks else 0
+        calls = sum(times * len(models.models_of(whose)) for whose, times in asks.get(node, {}).items())
         return NodePolicy(
             timeout=timeout,
             retries=rules,
             give_up=instead,
-            max_model_calls=asks.get(node, 0) * chain * (settings.repairs + 1),
+            max_model_calls=calls * (settings.repairs + 1),
             debug=config.langgraph.debug_mode,
         )
 
@@ -73,6 +74,11 @@ def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePol
 
 def _passes(error: BaseException) -> bool:
     return isinstance(error, BackendError) and error.transient
+
+
+def _failed(_state: Mapping[str, Any], message: str) -> dict[str, Any]:
+    """An end that is none of the honest ones: what an earlier question or pass left behind is no answer to this."""
+    return {"error": message, "status": "failed"}
 
 
 def _without_web(_state: Mapping[str, Any], message: str) -> dict[str, Any]:

@@ -1,20 +1,53 @@
-"""What the state says of its loops: how often they went round, and why another pass is wanted."""
+"""What the state says: what is asked, what was found, how often its loops went round, and why again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from loopwright.workflows.rag.constants import Defaults
-from loopwright.workflows.rag.schemas import Answer
+from loopwright.workflows.rag.schemas import Answer, Evidence
 from loopwright.workflows.rag.state import GraphState
+
+
+def asked_of(state: GraphState) -> str:
+    """The question as it stands alone; what passages and answers are judged by.
+
+    Args:
+        state: Reads ``standalone``, else ``question``.
+    """
+    return state.get("standalone") or state["question"]
+
+
+def unique(found: Iterable[Evidence]) -> list[Evidence]:
+    """Evidence without what comes again, in the order of its first coming.
+
+    Args:
+        found: The evidence.
+    """
+    first: dict[str, Evidence] = {}
+    for evidence in found:
+        first.setdefault(evidence.id, evidence)
+    return [*first.values()]
 
 
 def retries(state: GraphState) -> tuple[int, int]:
     """Query transformations so far, and how many are allowed.
 
     Args:
-        state: Reads ``retry_count`` and ``max_retry_count``.
+        state: Reads ``retry_count`` and what `retry_limit` reads.
     """
-    limit: int | None = state.get("max_retry_count")
-    return state.get("retry_count", 0), Defaults.MAX_RETRY_COUNT if limit is None else limit
+    return state.get("retry_count", 0), retry_limit(state)
+
+
+def retry_limit(state: GraphState | Mapping[str, Any]) -> int:
+    """How many query transformations are allowed.
+
+    Args:
+        state: Reads ``retry_limit``, else ``max_retry_count``.
+    """
+    limit: int | None = state.get("retry_limit", state.get("max_retry_count"))
+    return Defaults.MAX_RETRY_COUNT if limit is None else limit
 
 
 def why_transformed(state: GraphState) -> str:

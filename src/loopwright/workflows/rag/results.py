@@ -24,7 +24,7 @@ class LoopMetrics(Frozen):
     refused: int = Field(default=0, ge=0)
     """Requests that were refused."""
     seconds: float = Field(default=0.0, ge=0)
-    """Wall time from each granted pass to the loop's next decision, or to the end."""
+    """Wall time from each granted pass to the next decision of any loop, or to the end."""
     gained: int = Field(default=0, ge=0)
     """Relevant passages that were found during its passes and had not been found before."""
 
@@ -45,7 +45,7 @@ class RetryMetrics(Frozen):
 
 
 class RagResult(BaseModel):
-    """The outcome of one question."""
+    """The outcome of one question; of a resumed run, what is counted begins with the resume."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -88,7 +88,7 @@ def result_of(question: str, run: RunResult, usage: Usage, cost: float | None) -
     return RagResult(
         question=question,
         answer=state.get("generation") or Answer(text="No answer was written.", abstained=True),
-        status=state.get("status") or "abstained",
+        status=state.get("status") or _status(state),
         stop_reason=state.get("stop_reason"),
         queries=tuple(state.get("queries") or ()),
         path=tuple(run.path),
@@ -99,6 +99,13 @@ def result_of(question: str, run: RunResult, usage: Usage, cost: float | None) -
         seconds=run.seconds,
         error=state.get("error"),
     )
+
+
+def _status(state: dict[str, Any]) -> Status:
+    """Where a budget or a step limit ended the run before the answer was judged."""
+    if state.get("error"):
+        return "failed"
+    return "best_effort" if state.get("generation") else "abstained"
 
 
 def retries_of(events: Sequence[RunEvent]) -> RetryMetrics:

@@ -2,7 +2,8 @@
 
 The routes that the graph is wired with state the wish alone; the gates ``loop.transform``, ``loop.regenerate`` and
 ``loop.hops`` bound it. `decide_to_generate` and `grade_generation_vs_context_and_question` have wish and bound in one,
-as the requirement names them, for callers without gates; they agree with wish and gate on every state.
+as the requirement names them, for callers without gates; with the default limits, on questions
+without another hop, they agree with wish and gate on every state.
 """
 
 from __future__ import annotations

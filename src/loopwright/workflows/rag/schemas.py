@@ -133,6 +133,6 @@ class AnswerGrade(Frozen):
     """Why it is not useful or not supported."""
 
 
-Status = Literal["answered", "best_effort", "abstained"]
+Status = Literal["answered", "best_effort", "abstained", "failed"]
 """``answered``: supported and useful; ``best_effort``: a bound was reached first; ``abstained``: the sources do not
-answer the question, and the answer says so."""
+answer the question, and the answer says so; ``failed``: the run ended at an error, which it was told to survive."""

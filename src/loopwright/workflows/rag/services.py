@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -142,13 +142,17 @@ class Services:
     @property
     def background(self) -> LoopThread:
         """Runs coroutines for callers without an event loop."""
-        return self._once("background", lambda: self._exits.enter_context(closing(LoopThread())))
+        return self._once("background", LoopThread)
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close what was opened here; questions that are still asked are cancelled."""
         with self._lock:
-            self._opened.clear()
-            self._exits.close()
+            opened, self._opened = self._opened, {}
+            exits = self._exits.pop_all()
+        # Outside of the lock, for which a question may be waiting; and the loop first, since questions use the store.
+        if background := opened.get("background"):
+            background.close()
+        exits.close()
 
     def __enter__(self) -> Self:
         return self

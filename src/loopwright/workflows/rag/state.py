@@ -13,7 +13,8 @@ class QuestionInput(TypedDict):
     question: str
     """The user's question; never overwritten."""
     history: NotRequired[list[str]]
-    """Earlier questions and answers of a chat, in turns, oldest first."""
+    """Earlier questions and answers of a chat, in turns, oldest first. With a checkpointer, a thread keeps what its
+    last input said, so give it each time; so with `where` and `max_retry_count`."""
     where: NotRequired[Filter | None]
     """Which documents count; None or missing takes all."""
     retry_count: NotRequired[int]
@@ -31,6 +32,8 @@ class GraphState(QuestionInput):
     """Where the question goes first."""
     complexity: NotRequired[Complexity]
     """How many steps the question needs."""
+    retry_limit: NotRequired[int]
+    """Query transformations that are allowed in this run: as asked for, or by the complexity, under the ceiling."""
     query: NotRequired[str]
     """What is searched now."""
     queries: NotRequired[list[str]]
@@ -47,6 +50,8 @@ class GraphState(QuestionInput):
     """What was found relevant before, and did not suffice."""
     next_query: NotRequired[str | None]
     """What to search next, where the question needs another hop; else None."""
+    web_searched: NotRequired[bool]
+    """Whether the web was searched in this run; the same question would find the same."""
     web_note: NotRequired[str | None]
     """What there is to say of the web search, for example that none is configured."""
     generation: NotRequired[Answer]

@@ -13,10 +13,12 @@ from pydantic import BaseModel
 from loopwright.engine.events import TextStreamed
 from loopwright.engine.listening import emit
 from loopwright.models.usage import model_name
+from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.rag.answering.citations import cite
 from loopwright.workflows.rag.answering.grading import grade_answer
 from loopwright.workflows.rag.answering.reader import extract_answer, without_sentences
-from loopwright.workflows.rag.nodes.prompting import ask_model, numbered, prompts
+from loopwright.workflows.rag.nodes.prompting import ask_model, listed, numbered, prompts
+from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Evidence, Status
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
@@ -44,7 +46,7 @@ async def answer_generation(state: GraphState, services: Services | None = None)
     unsupported = _unsupported(state)
     chat = services.chat(NODE)
     if chat is None or not evidence:
-        answer = extract_answer(_question(state), evidence, complexity=state.get("complexity") or Complexity.ONE_HOP)
+        answer = extract_answer(asked_of(state), evidence, complexity=state.get("complexity") or Complexity.ONE_HOP)
         answer = without_sentences(answer, unsupported)
         note = state.get("web_note")
         if answer.abstained and note:
@@ -52,7 +54,7 @@ async def answer_generation(state: GraphState, services: Services | None = None)
         _tell(answer.text)
     else:
         answer = cite(await _written(chat, state, evidence, unsupported, services), evidence)
-    return {"generation": answer}
+    return {"generation": answer, "answer_grade": None, "status": None}
 
 
 def evidence_for(state: GraphState) -> list[Evidence]:
@@ -62,11 +64,7 @@ def evidence_for(state: GraphState) -> list[Evidence]:
         state: Reads ``documents`` and ``earlier_documents``.
     """
     found = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
-    return list({evidence.id: evidence for evidence in reversed(found)}.values())[::-1]
-
-
-def _question(state: GraphState) -> str:
-    return state.get("standalone") or state["question"]
+    return unique(found)
 
 
 def _unsupported(state: GraphState) -> tuple[str, ...]:
@@ -82,9 +80,9 @@ async def _written(
         prompts()
         .get(NODE)
         .render(
-            question=_question(state),
+            question=untrusted_line(asked_of(state)),
             passages=numbered(evidence),
-            unsupported="\n".join(f"- {sentence}" for sentence in unsupported) or "none",
+            unsupported=listed(unsupported),
         )
     )
     name = model_name(chat)
@@ -133,7 +131,7 @@ async def generation_grading(state: GraphState, services: Services | None = None
         ``answer_grade``, and ``status`` as it would be if the run ended here.
     """
     services = services or Services()
-    question, evidence = _question(state), evidence_for(state)
+    question, evidence = asked_of(state), evidence_for(state)
     answer = state.get("generation") or Answer(text="", abstained=True)
     if answer.abstained:
         # It says nothing that needs support, and another attempt from the same passages would say the same.
@@ -150,9 +148,9 @@ async def _grade_by_model(
     question: str, answer: Answer, evidence: Sequence[Evidence], services: Services
 ) -> AnswerGrade:
     """A chat model judges what the sentences say; a sentence without a citation is unsupported whatever it judges."""
-    sentences = "\n".join(f"{number}. {sentence.text}" for number, sentence in enumerate(answer.sentences, 1))
+    sentences = listed((sentence.text for sentence in answer.sentences), numbers=True)
     reply = await ask_model(
-        services, "generation_grading", Verdicts, question=question, passages=numbered(evidence), sentences=sentences
+        services, "generation_grading", Verdicts, question, passages=numbered(evidence), sentences=sentences
     )
     unsupported = tuple(
         sentence.text

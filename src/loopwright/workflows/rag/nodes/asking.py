@@ -11,11 +11,11 @@ from loopwright.engine import normalised
 from loopwright.workflows.rag.asking.complexity import complexity_of
 from loopwright.workflows.rag.asking.rewriting import rewrite
 from loopwright.workflows.rag.asking.routing import direct_answer as answer_directly
-from loopwright.workflows.rag.asking.routing import route_of
+from loopwright.workflows.rag.asking.routing import route_of, web_query
 from loopwright.workflows.rag.asking.standalone import standalone_question
 from loopwright.workflows.rag.constants import LogMessages
-from loopwright.workflows.rag.nodes.prompting import ask_model
-from loopwright.workflows.rag.reasons import retries, why_transformed
+from loopwright.workflows.rag.nodes.prompting import ask_model, listed
+from loopwright.workflows.rag.reasons import asked_of, retries, unique, why_transformed
 from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
@@ -44,8 +44,7 @@ async def route_question(state: GraphState, services: Services | None = None) ->
         services: The configuration and the chat model; by default rules alone.
 
     Returns:
-        ``standalone``, ``route``, ``complexity``, ``query``, ``max_retry_count``, and everything that a run gathers,
-        empty.
+        ``standalone``, ``route``, ``complexity``, ``query``, ``retry_limit``, and everything that a run gathers, empty.
     """
     services = services or Services()
     question, history = state["question"], state.get("history") or []
@@ -53,11 +52,12 @@ async def route_question(state: GraphState, services: Services | None = None) ->
     route: Route = route_of(question, history)
     complexity = complexity_of(standalone)
     if services.chat("route_question") and route != "direct_answer":
-        reading = await ask_model(
-            services, "route_question", Reading, question=question, history="\n".join(history[-6:]) or "none"
-        )
+        reading = await ask_model(services, "route_question", Reading, question, history=listed(history[-6:]))
         standalone, route, complexity = reading.standalone, reading.route, reading.complexity
+    # "Search the web for" is no part of what the answer is judged by.
+    standalone = web_query(standalone) or standalone
     given = state.get("max_retry_count")
+    wanted = services.config.rag.limits.transformations.of(complexity) if given is None else given
     return {
         "standalone": standalone,
         "route": route,
@@ -65,9 +65,10 @@ async def route_question(state: GraphState, services: Services | None = None) ->
         "query": standalone,
         "queries": [standalone],
         "retry_count": 0,
-        "max_retry_count": services.config.rag.limits.transformations.of(complexity) if given is None else given,
+        "retry_limit": min(wanted, services.config.langgraph.max_iterations),
         **{key: [] for key in ("failures", "retrieved", "grades", "documents", "earlier_documents")},
         **{key: None for key in ("next_query", "web_note", "generation", "answer_grade", "status", "error")},
+        "web_searched": False,
     }
 
 
@@ -109,15 +110,15 @@ async def query_transformation(state: GraphState, services: Services | None = No
     services = services or Services()
     spent, limit = retries(state)
     logger.warning(LogMessages.RETRY_COUNT_INFO.format(spent + 1, limit))
-    question = state.get("standalone") or state["question"]
+    question = asked_of(state)
     tried = state.get("queries") or [question]
     failures = [*(state.get("failures") or []), why_transformed(state)]
     query = None
     if services.chat("query_transformation"):
-        shown = "\n".join(f"- {query!r}: {why}" for query, why in zip(tried[-len(failures) :], failures, strict=False))
-        reply = await ask_model(services, "query_transformation", Rewriting, question=question, failures=shown)
-        query = reply.query
-    if query is None or normalised(query) in map(normalised, tried):
+        shown = listed(f"{query!r}: {why}" for query, why in zip(tried[-len(failures) :], failures, strict=False))
+        reply = await ask_model(services, "query_transformation", Rewriting, question, failures=shown)
+        query = " ".join(reply.query.split())
+    if not query or normalised(query) in map(normalised, tried):
         query = rewrite(question, tried, failures)
     earlier = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
     return {
@@ -126,8 +127,10 @@ async def query_transformation(state: GraphState, services: Services | None = No
         "failures": failures,
         "retry_count": spent + 1,
         "documents": [],
-        "earlier_documents": list({found.id: found for found in earlier}.values()),
+        "earlier_documents": unique(earlier),
         "next_query": None,
+        "error": None,
+        "web_note": None,
     }
 
 

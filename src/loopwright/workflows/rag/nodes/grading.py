@@ -10,9 +10,11 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
+from loopwright.engine import normalised
 from loopwright.workflows.rag.answering.grading import grade_passage, relevance_from_logit
 from loopwright.workflows.rag.asking.hops import next_query
-from loopwright.workflows.rag.nodes.prompting import ask_model, numbered, shown
+from loopwright.workflows.rag.nodes.prompting import ask_model, listed, numbered, shown
+from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Complexity, Evidence, Grade
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
@@ -72,7 +74,7 @@ async def web_grading(state: GraphState, services: Services | None = None) -> di
 
 
 async def _graded(state: GraphState, services: Services, node: str) -> dict[str, Any]:
-    question, found = _question(state), state.get("retrieved") or []
+    question, found = asked_of(state), state.get("retrieved") or []
     hop = state.get("query") if state.get("complexity") is Complexity.MULTI_HOP else None
     if services.chat(node):
         grades = await _grades_by_model(question, found, services, node)
@@ -86,12 +88,7 @@ async def _graded(state: GraphState, services: Services, node: str) -> dict[str,
         if grade.verdict in verdicts
     ]
     logger.info("%d of %d passages are relevant", sum(grade.verdict == "relevant" for grade in grades), len(grades))
-    documents = {evidence.id: evidence for evidence in [*(state.get("documents") or []), *kept]}
-    return {"grades": grades, "documents": list(documents.values())}
-
-
-def _question(state: GraphState) -> str:
-    return state.get("standalone") or state["question"]
+    return {"grades": grades, "documents": unique([*(state.get("documents") or []), *kept])}
 
 
 def _grades_without_model(question: str, hop: str | None, found: Sequence[Evidence], services: Services) -> list[Grade]:
@@ -109,9 +106,7 @@ async def _grades_by_model(question: str, found: Sequence[Evidence], services: S
     async def grade(evidence: Evidence) -> Grade:
         async with turn:
             try:
-                reply = await ask_model(
-                    services, node, Relevance, "passage_grading", question=question, passage=shown(evidence)
-                )
+                reply = await ask_model(services, node, Relevance, question, "passage_grading", passage=shown(evidence))
             except GraphBubbleUp:
                 raise
             except Exception as error:
@@ -129,10 +124,9 @@ async def _grades_by_model(question: str, found: Sequence[Evidence], services: S
 async def _next_query(state: GraphState, documents: Sequence[Evidence], services: Services) -> str | None:
     if state.get("complexity") is not Complexity.MULTI_HOP or not documents:
         return None
-    question, tried = _question(state), state.get("queries") or []
+    question, tried = asked_of(state), state.get("queries") or []
     if not services.chat("next_hop"):
         return next_query(question, documents, tried)
-    hop = await ask_model(
-        services, "next_hop", Hop, question=question, passages=numbered(documents), tried="; ".join(tried)
-    )
-    return None if hop.complete or hop.query in tried else hop.query or None
+    hop = await ask_model(services, "next_hop", Hop, question, passages=numbered(documents), tried=listed(tried))
+    query = " ".join(hop.query.split())
+    return None if hop.complete or normalised(query) in {"", *map(normalised, tried)} else query

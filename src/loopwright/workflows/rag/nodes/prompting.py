@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from loopwright.errors import ModelError
 from loopwright.models import PromptLibrary, aask
-from loopwright.retrieval.web import quote_untrusted
+from loopwright.retrieval.web import quote_untrusted, untrusted_line
 from loopwright.workflows.rag.schemas import Evidence
 from loopwright.workflows.rag.services import Services
 
@@ -23,15 +23,18 @@ def prompts() -> PromptLibrary:
     return PromptLibrary.of_package("loopwright.workflows.rag")
 
 
-async def ask_model(services: Services, node: str, schema: type[T], prompt: str = "", **values: str) -> T:
+async def ask_model(
+    services: Services, node: str, schema: type[T], question: str, prompt: str = "", **values: str
+) -> T:
     """Ask the chat model of a node for a reply that fits a schema.
 
     Args:
         services: The models, and where their calls are counted.
         node: The node.
         schema: The reply's schema.
+        question: The question that all is about.
         prompt: The prompt's id; by default the node's name.
-        **values: What goes into the prompt.
+        **values: What else goes into the prompt, made safe by `numbered`, `shown` or `listed`.
 
     Raises:
         ModelError: If the node has no chat model.
@@ -40,7 +43,7 @@ async def ask_model(services: Services, node: str, schema: type[T], prompt: str 
     chat = services.chat(node)
     if chat is None:
         raise ModelError(f"node {node!r} has no chat model: name one under 'models' in the configuration")
-    text = prompts().get(prompt or node).render(**values)
+    text = prompts().get(prompt or node).render(question=untrusted_line(question), **values)
     return await aask(chat, text, schema, repairs=services.config.rag.repairs, node=node, usage=services.usage)
 
 
@@ -61,3 +64,14 @@ def shown(found: Evidence) -> str:
     """
     facts = f"\nFacts: {'; '.join(found.facts)}" if found.facts else ""
     return quote_untrusted(f"{found.text}{facts}", source=found.title)
+
+
+def listed(lines: Iterable[str], *, numbers: bool = False) -> str:
+    """Lines that came from documents, people or models for a prompt: each on one line, and no more than data.
+
+    Args:
+        lines: The lines.
+        numbers: Whether to number them from 1.
+    """
+    marked = (f"{f'{place}.' if numbers else '-'} {untrusted_line(line)}" for place, line in enumerate(lines, 1))
+    return "\n".join(marked) or "none"

@@ -8,7 +8,7 @@ from typing import Any
 
 from loopwright.retrieval.retriever import Retrieved
 from loopwright.retrieval.web import WebResult
-from loopwright.workflows.rag.asking.routing import web_query
+from loopwright.workflows.rag.reasons import asked_of
 from loopwright.workflows.rag.schemas import Complexity, Evidence
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
@@ -75,17 +75,19 @@ async def web_search(state: GraphState, services: Services | None = None) -> dic
         SearchError: If the engine cannot be had.
     """
     services = services or Services()
-    question = state.get("standalone") or state["question"]
-    query = web_query(question) or question
+    query = asked_of(state)
+    if state.get("web_searched"):
+        return {"retrieved": [], "grades": [], "web_note": "The web was searched for this before, without an answer."}
     async with services.web_search() as engine:
         if engine is None:
             logger.warning(NO_ENGINE)
-            return {"retrieved": [], "grades": [], "web_note": NO_ENGINE, "error": None}
+            return {"retrieved": [], "grades": [], "web_note": NO_ENGINE, "web_searched": True, "error": None}
         results = await engine.search(query, services.config.rag.web.max_results)
     logger.info("%d web results found for %r", len(results), query)
     return {
         "retrieved": [web_evidence(result, place) for place, result in enumerate(results)],
         "grades": [],
+        "web_searched": True,
         "web_note": None if results else f"The web search with {engine.name} found nothing.",
         "error": None,
     }

@@ -1,0 +1,37 @@
+"""The program, called here."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loopwright.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def loopwright(monkeypatch, capfd):
+    """Run the program's entry point here, which saves the two seconds that importing LangGraph takes."""
+
+    def run(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["loopwright", *map(str, words)])
+        monkeypatch.chdir(cwd)
+        root, ours = logging.getLogger(), logging.getLogger("loopwright")
+        handlers, level = root.handlers[:], ours.level
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        finally:
+            root.handlers[:] = handlers
+            ours.setLevel(level)
+        shown = capfd.readouterr()
+        return subprocess.CompletedProcess(words, code, shown.out, shown.err)
+
+    return run

@@ -1,0 +1,200 @@
+"""``loopwright rag`` on real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(sys.executable).with_name("loopwright")
+QUESTION = "Who designed Tower Bridge?"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three documents, and the place of the store."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "bridge.md").write_text(
+        "# Tower Bridge\n\nTower Bridge was designed by Horace Jones. It opened in 1894.\n"
+    )
+    (notes / "bread.txt").write_text("Bread is made of flour, water and salt. It is baked in an oven.\n")
+    (notes / "people.jsonl").write_text(
+        json.dumps({"id": "jones", "title": "Horace Jones", "text": "Horace Jones was born in London in 1819."}) + "\n"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def rag(loopwright, folder):
+    """The program in the folder, with its documents read."""
+
+    def run(*words: object):
+        return loopwright("rag", *words, cwd=folder)
+
+    done = run("ingest", "notes", "--tag", "test")
+    assert (done.returncode, done.stderr) == (0, "")
+    return run
+
+
+def test_ask_answers_with_the_quote_and_its_place(rag, folder):
+    done = rag("ask", QUESTION)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Tower Bridge was designed by Horace Jones. [1]")
+    assert "Tower Bridge" in lines[1] and str(folder / "notes/bridge.md") in lines[1]
+    assert lines[-1].strip().startswith("answered")
+
+
+def test_json_is_all_that_is_on_standard_output(rag):
+    done = rag("ask", "What is the price of Bitcoin today?", "--json")
+    result = json.loads(done.stdout)
+    assert (result["status"], result["retries"]["nothing_relevant"]) == ("abstained", 3)
+    assert "---RETRY COUNT: 1/3---" in done.stderr
+    assert json.loads(rag("sources", "--json").stdout)[0]["tags"] == ["test"]
+    assert json.loads(rag("facts", "Tower Bridge", "--json").stdout)[0]["subject"] == "Tower Bridge"
+    assert json.loads(rag("ingest", "notes", "--json").stdout)["progress"]["skipped"] == 3
+
+
+def test_an_answer_is_printed_once(rag):
+    done = rag("ask", "What is the price of Bitcoin today?")
+    assert done.stdout.count("The documents do not answer this question") == 1
+
+
+def test_a_chat_goes_on_until_it_is_told_to_end(folder):
+    subprocess.run([PROGRAM, "rag", "ingest", "notes"], cwd=folder, check=True, capture_output=True)
+    said = f"{QUESTION}\nAnd where was he born?\nexit\nWhat is bread?\n"
+    done = subprocess.run(
+        [PROGRAM, "rag", "chat"], cwd=folder, input=said, capture_output=True, text=True, check=True, timeout=100
+    )
+    assert "Horace Jones was born in London" in done.stdout
+    assert "flour" not in done.stdout
+
+
+def test_filters_and_their_mistakes(rag):
+    assert "answered" in rag("ask", QUESTION, "--source", "notes/bridge.md", "--tag", "test").stdout
+    assert "no answer" in rag("ask", QUESTION, "--source", "notes/bread.txt", "--max-retry", "0").stdout
+    for words in (["--tag", "nosuch"], ["--source", "nothing.md"], ["--before", "1900-01-01"]):
+        done = rag("ask", QUESTION, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "no document matches the filter" in done.stderr
+    assert "give a day as" in rag("ask", QUESTION, "--after", "yesterday").stderr
+
+
+def test_facts_and_sources(rag, folder):
+    facts = rag("facts", "Tower Bridge").stdout
+    assert "Tower Bridge | was designed by | Horace Jones" in facts
+    sources = rag("sources").stdout
+    assert str(folder / "notes/people.jsonl#jones") in sources
+    assert "\x1b" not in sources
+
+
+def test_control_characters_of_documents_stay_out_of_the_terminal(rag, folder):
+    (folder / "notes/odd.txt").write_text("The Odd Tower was designed by \x1b]0;owned\x07 Eve Adams in 1900.")
+    rag("ingest", "notes")
+    for words in (["ask", "Who designed the Odd Tower?"], ["facts", ""], ["sources"]):
+        assert not {"\x1b", "\x07"} & set(rag(*words).stdout)
+
+
+def test_delete_takes_all_or_nothing(rag):
+    done = rag("delete", "notes/bread.txt", "nosuch.md")
+    assert done.returncode == 2
+    assert "nothing was deleted" in done.stderr
+    assert "bread.txt" in rag("sources").stdout
+    assert rag("delete", "").returncode == 2
+    assert "1 document(s) deleted" in rag("delete", "notes/bread.txt").stdout
+    assert "bread.txt" not in rag("sources").stdout
+
+
+def test_prune_deletes_what_is_gone(rag, folder):
+    (folder / "notes/bread.txt").unlink()
+    assert "0 deleted" in rag("ingest", "notes").stdout
+    assert "1 deleted" in rag("ingest", "notes", "--prune").stdout
+
+
+def test_a_damaged_document_is_told_and_the_rest_is_kept(rag, folder):
+    (folder / "notes/broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    (folder / "notes/new.md").write_text("# Forth Bridge\n\nThe Forth Bridge opened in 1890.\n")
+    done = rag("ingest", "notes")
+    assert done.returncode == 1
+    assert "1 stored, 3 unchanged" in done.stdout
+    assert "broken.pdf" in done.stderr
+    assert "1890" in rag("ask", "When did the Forth Bridge open?").stdout
+
+
+def test_the_graph_of_an_answer_becomes_a_page(rag, folder):
+    done = rag("graph", QUESTION, "-o", "answer.html")
+    assert done.returncode == 0
+    assert "Horace Jones" in (folder / "answer.html").read_text()
+    assert rag("graph", "Horace Jones", "--entity", "-o", "jones.html").returncode == 0
+    assert "nothing around" in rag("graph", "Napoleon", "--entity").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ask", ""], "the question is ''"),
+        (["ask", "x", "-s", "nosuch.db"], "run `loopwright rag ingest FOLDER` first"),
+        (["ask", "x", "-s", "notes/bread.txt"], "unknown knowledge store"),
+        (["ask", "x", "-s", "sqlite:notes/bread.txt"], "bread.txt"),
+        (["ingest", "nosuch"], "nosuch"),
+        (["ingest", "notes", "--extractor", "model"], "models.extraction"),
+        (["evaluate", "nosuch.jsonl", "--corpus", "nosuch.jsonl"], "nosuch.jsonl"),
+    ],
+)
+def test_mistakes_are_one_line_and_no_traceback(rag, words, said):
+    done = rag(*words)
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_configuration_that_cannot_work_is_refused_at_once(rag, folder):
+    (folder / "config.yaml").write_text("rag: {web: {engine: searxng}}\n")
+    done = rag("ask", QUESTION, "-c", "config.yaml")
+    assert done.returncode == 2
+    assert "searxng needs the url" in done.stderr
+
+
+def test_an_interrupted_ingest_says_that_it_goes_on(folder):
+    lines = (json.dumps({"id": str(number), "title": f"T{number}", "text": "words " * 200}) for number in range(20_000))
+    (folder / "notes/large.jsonl").write_text("\n".join(lines))
+    process = subprocess.Popen(
+        [PROGRAM, "rag", "ingest", "notes"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not (folder / "knowledge.db").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from here" in said
+    assert "Traceback" not in said
+
+
+def test_a_terminal_sees_the_progress(folder):
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, "rag", "ingest", "notes"], cwd=folder, stdout=subprocess.PIPE, stderr=child, close_fds=True
+    )
+    os.close(child)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(parent, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    process.communicate(timeout=60)
+    os.close(parent)
+    assert process.returncode == 0
+    assert b"3 documents" in shown and b"passages" in shown
