@@ -41,9 +41,9 @@ WRITE = textwrap.dedent(
             for start in range(0, len(missing), {BATCH}):
                 batch = missing[start : start + {BATCH}]
                 store.put(batch)
-                store.put_vectors("m", {{item.passages[0].id: np.ones(8) for item in batch}})
+                store.put_vectors("m", [(item.passages[0], np.ones(8)) for item in batch])
         while passages := store.without_vector("m", {BATCH}):
-            store.put_vectors("m", {{passage.id: np.ones(8) for passage in passages}})
+            store.put_vectors("m", [(passage, np.ones(8)) for passage in passages])
     """
 )
 

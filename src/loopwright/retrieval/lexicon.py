@@ -63,8 +63,9 @@ class Lexicon:
         """The BM25 weight of each query term in each passage.
 
         ``idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length))`` with
-        ``idf = ln((N - n + 0.5) / (n + 0.5))``, as SQLite's FTS5 has it. Source: S. Robertson and H. Zaragoza, "The
-        Probabilistic Relevance Framework: BM25 and Beyond", 2009.
+        ``idf = ln((N - n + 0.5) / (n + 0.5))``, at least 1e-6. ``N`` and the mean length are the sample's; ``tf``
+        counts a term in the title or a heading several times, but the length counts it once. Source: S. Robertson and
+        H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
 
         Args:
             query: The query's terms, each once.

@@ -11,7 +11,7 @@ from loopwright.retrieval.text import fold
 
 __all__ = ["FoundMention", "aliases_in", "entity_key", "find_mentions", "mentions_in"]
 
-_IN_BRACKETS = re.compile(r"\s*[(（]([^()（）]{2,80})[)）]")
+_IN_BRACKETS = re.compile(r"(?<!\s)\s*+[(（]([^()（）]{2,80})[)）]")
 _NAME_BEFORE = re.compile(r"(?:[^\W\d_][\w'’\-]*(?: & | )){0,11}[^\W\d_][\w'’\-]*$")
 _ACRONYM = re.compile(r"[^\W\d_](?:[.&]?[^\W_]){1,8}\.?")
 _SMALL = frozenset("a an and at by de del der des di du for from in la of on or the to und van von & y".split())

@@ -15,6 +15,7 @@ from loopwright.retrieval.text import LETTER, STOP_WORDS, UNSPACED, fold
 
 MAX_NAME_WORDS = 10
 """A longer run of words is no name."""
+_MAX_NAME_LENGTH = 200
 
 _WORD = re.compile(rf"{LETTER}+(?:['’.\-&]{LETTER}+)*")
 _KEY_WORD = re.compile(rf"{LETTER}+")
@@ -85,9 +86,13 @@ def entity_key(name: str) -> str:
     if name.isalnum():
         return fold(name)
     plain = _POSSESSIVE.sub("", html.unescape(name))
-    words = _KEY_WORD.findall(fold(_QUALIFIER.sub("", plain))) or _KEY_WORD.findall(fold(plain))
-    has_article = len(words) > 1 and words[0] in _ARTICLES
-    return " ".join(words[has_article:])
+    words = _KEY_WORD.findall(fold(plain_title(plain))) or _KEY_WORD.findall(fold(plain))
+    return " ".join(words[len(words) > 1 and words[0] in _ARTICLES :])
+
+
+def plain_title(title: str) -> str:
+    """A title without the bracketed qualifier that tells it from others of the same name, as in "Darkon (film)"."""
+    return _QUALIFIER.sub("", title).strip()
 
 
 class NameIndex:
@@ -99,9 +104,10 @@ class NameIndex:
         """Note how many words the longest key has that begins with a word.
 
         Args:
-            keys: Entity keys; stop words and the empty key are left out.
+            keys: Entity keys; stop words, the empty key, and keys of more than 20 words are left out.
         """
-        self._keys = frozenset(key for key in keys if key and key not in STOP_WORDS)
+        bounded = (key for key in keys if key and key.count(" ") < 2 * MAX_NAME_WORDS)
+        self._keys = frozenset(bounded) - STOP_WORDS
         self._longest: dict[str, int] = {}
         for key in self._keys:
             first, count = key.partition(" ")[0], key.count(" ") + 1
@@ -136,7 +142,8 @@ def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) ->
     wanted = {*known, title_key} if title_key.partition(" ")[0] in fold(text) else known
     if wanted:
         found += _named(text, words, NameIndex(wanted))
-    unique = {(mention.start, mention.end): mention for mention in found if entity_key(mention.name)}
+    short = (mention for mention in found if len(mention.name) <= _MAX_NAME_LENGTH)
+    unique = {(mention.start, mention.end): mention for mention in short if entity_key(mention.name)}
     return sorted(unique.values(), key=lambda mention: (mention.start, -mention.end))
 
 
@@ -212,15 +219,11 @@ def _end_of_name(text: str, words: list[_Word], first: int) -> int:
 
 def _without_openers(run: list[_Word]) -> list[_Word]:
     """A run without the common words that only the sentence's beginning capitalises, and what they drag along."""
-    first = fold(run[0].text)
-    if first not in _ARTICLES and not (run[0].opens and first in _OPENERS):
-        return run
-    return _without_openers(rest) if (rest := _from_capital(run[1:])) else []
-
-
-def _from_capital(run: list[_Word]) -> list[_Word]:
-    """The run from its first capitalised word on."""
-    return next((run[n:] for n, word in enumerate(run) if word.text[0].isupper()), [])
+    for n, word in enumerate(run):
+        is_opener = (folded := fold(word.text)) in _ARTICLES or (word.opens and folded in _OPENERS)
+        if not is_opener and (n == 0 or word.text[0].isupper()):
+            return run[n:]
+    return []
 
 
 def _says_little(word: str) -> bool:
@@ -248,8 +251,7 @@ def _nested(text: str, run: list[_Word]) -> Iterable[FoundMention]:
 
 def _mention(text: str, start: int, end: int) -> FoundMention:
     """The name between two places, without the possessive ending that the last word may have."""
-    ending = re.search(r"['’]s$", text[start:end])
-    end = start + ending.start() if ending else end
+    end -= 2 * text[start:end].endswith(("'s", "’s"))
     return FoundMention(text[start:end], start, end)
 
 
@@ -282,10 +284,8 @@ def _longest_known(keys: list[str], first: int, names: NameIndex) -> int | None:
     """The index of the last word of the longest known name that begins at a word."""
     # A word such as "Frisch-Auf" has a key of two words, and then the name begins with the first of them.
     longest = names.longest_from(keys[first].partition(" ")[0])
-    for last in range(min(first + longest, len(keys)) - 1, first - 1, -1):
-        if " ".join(keys[first : last + 1]) in names:
-            return last
-    return None
+    lasts = range(min(first + longest, len(keys)) - 1, first - 1, -1)
+    return next((last for last in lasts if " ".join(keys[first : last + 1]) in names), None)
 
 
 def _named_inside(run: _Word, names: NameIndex, longest: int = 24) -> Iterable[FoundMention]:

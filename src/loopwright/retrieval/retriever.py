@@ -40,7 +40,7 @@ class RetrievalSettings:
     dense_weight: float = 8.0
     """What the most similar passage gains over the least similar one found, in the unit of BM25 weights."""
     rerank: int = 10
-    """How many candidates the reranker reads."""
+    """How many candidates the reranker reads; 0 for none."""
     rerank_weight: float = 2.0
     """What the passage that the reranker likes best gains over an irrelevant one, in the unit of BM25 weights."""
 
@@ -113,7 +113,7 @@ class Retriever:
         coverage = derived.lexicon.coverage(query_terms(query), [candidate.counts for candidate in pool])
         prior = _similarity([candidate.passage.id for candidate in pool], similar) * self._settings.dense_weight
         links_of = derived.graph.neighbourhood([derived.graph.position[each.passage.id] for each in pool]).links_of
-        if self._reranker is not None:
+        if self._reranker is not None and self._settings.rerank > 0:
             best = [place for place, _ in choose_evidence(coverage, prior, links_of, self._settings.rerank)]
             relevance, order = _relevance(self._reranker, query, pool, best)
             prior = prior + relevance * self._settings.rerank_weight
@@ -124,7 +124,8 @@ class Retriever:
     def _current(self) -> Derived:
         revision = self._store.revision()
         with self._lock:
-            if self._derived is None or self._derived.revision != revision:
+            # Another thread may have seen a later revision in between.
+            if self._derived is None or self._derived.revision < revision:
                 self._derived = Derived(self._store, revision)
             return self._derived
 
@@ -189,7 +190,10 @@ def _relevance(
     """How relevant each candidate is, from 0 (irrelevant or unread) to 1 (the best), and the ids read, best first."""
     passages = [pool[place].passage for place in places]
     texts = ["\n".join(filter(None, (passage.title, passage.heading, passage.text))) for passage in passages]
-    logits = np.asarray(reranker.score(query, texts), np.float32)
+    # A text that the model cannot score is the worst; infinite numbers have no differences.
+    lowest = float(np.finfo(np.float32).min)
+    scores = np.asarray(reranker.score(query, texts), np.float64)
+    logits = np.nan_to_num(scores, nan=lowest, posinf=-lowest, neginf=lowest)
     relevance = np.zeros(len(pool), np.float32)
     relevance[list(places)] = np.clip(1 + (logits - logits.max()) / _LOGIT_RANGE, 0, 1)
     return relevance, [passages[n].id for n in np.argsort(-logits, kind="stable")]

@@ -124,7 +124,7 @@ class StoreContract:
         """What only it brought goes; what another document brings too stays."""
         store.put([contribution("a", "old words", "more", names=["Ada", "Bob"], facts=[("Ada", "met", "Bob")])])
         store.put([contribution("b", "other", names=["Ada"])])
-        store.put_vectors("m", {"a::0": _vector(1, 0), "b::0": _vector(0, 1)})
+        _put_vectors(store, "m", {"a::0": _vector(1, 0), "b::0": _vector(0, 1)})
         store.put([contribution("a", "new", names=["Cy"], digest="2")])
         assert store.digests() == {"a": "2", "b": repr(("other",))}
         assert store.digests(["a", "none"]) == {"a": "2"}
@@ -189,7 +189,7 @@ class StoreContract:
                 *(contribution(f"~{number}", "word word word") for number in range(30)),
             ]
         )
-        store.put_vectors("m", {f"{id}::0": _vector(1, 0.01) for id in store.digests()})
+        _put_vectors(store, "m", {f"{id}::0": _vector(1, 0.01) for id in store.digests()})
         if where == Filter():
             assert len(store.search_text("word", 99, where)) == len(store.documents(where)) == 35
             return
@@ -288,7 +288,7 @@ class StoreContract:
         """Also where the best k end among them."""
         ids = [f"{number:03}" for number in np.random.default_rng(3).permutation(100)]
         store.put([contribution(id, "same words") for id in ids])
-        store.put_vectors("m", {f"{id}::0": _vector(3, 4) for id in ids})
+        _put_vectors(store, "m", {f"{id}::0": _vector(3, 4) for id in ids})
         expected = [f"{number:03}::0" for number in range(7)]
         assert [hit.passage_id for hit in store.search_text("same", 7)] == expected
         assert [hit.passage_id for hit in store.search_vector(_vector(1, 1), 7, model="m")] == expected
@@ -298,13 +298,13 @@ class StoreContract:
         """By cosine, for each model alone, whatever the length; replaced vectors count anew."""
         store.put([contribution("a", "1", "2", "3"), contribution("b", "4")])
         assert [passage.id for passage in store.without_vector("m", 3)] == ["a::0", "a::1", "a::2"]
-        store.put_vectors("m", {"a::0": _vector(5, 0), "a::1": _vector(1, 1), "gone::0": _vector(1, 2)})
-        store.put_vectors("n", {"a::2": _vector(1, 0, 0)})
+        _put_vectors(store, "m", {"a::0": _vector(5, 0), "a::1": _vector(1, 1), "gone::0": _vector(1, 2)})
+        _put_vectors(store, "n", {"a::2": _vector(1, 0, 0)})
         assert [passage.id for passage in store.without_vector("m", 9)] == ["a::2", "b::0"]
         found = store.search_vector(_vector(2, 0), 9, model="m")
         assert [hit.passage_id for hit in found] == ["a::0", "a::1"]
         assert [hit.score for hit in found] == pytest.approx([1, math.sqrt(0.5)], abs=1e-3)
-        store.put_vectors("m", {"a::0": _vector(0, 1), "b::0": _vector(-1, 0), "a::2": _vector(0, 0)})
+        _put_vectors(store, "m", {"a::0": _vector(0, 1), "b::0": _vector(-1, 0), "a::2": _vector(0, 0)})
         assert [hit.passage_id for hit in store.search_vector(_vector(2, 0), 9, model="m")][::3] == ["a::1", "b::0"]
         assert store.without_vector("m", 9) == []
         assert [hit.passage_id for hit in store.search_vector(_vector(1, 0, 0), 9, model="n")] == ["a::2"]
@@ -314,13 +314,23 @@ class StoreContract:
         assert [hit.passage_id for hit in store.search_vector(_vector(2, 0), 9, model="m")] == ["b::0"]
         assert [passage.id for passage in store.without_vector("m", 9)] == ["c::0"]
 
+    def test_a_vector_of_another_text_is_not_stored(self, store: KnowledgeStore) -> None:
+        """A document may be replaced while its old passages are embedded."""
+        store.put([contribution("a", "old", "same"), contribution("b", "gone")])
+        embedded = store.without_vector("m", 9)
+        store.put([contribution("a", "new", "same")])
+        store.delete(["b"])
+        store.put_vectors("m", [(passage, _vector(1, 0)) for passage in embedded])
+        assert [passage.text for passage in store.without_vector("m", 9)] == ["new"]
+        assert [hit.passage_id for hit in store.search_vector(_vector(1, 0), 9, model="m")] == ["a::1"]
+
     @pytest.mark.parametrize("wrong", [[1.0, 2.0, 3.0], [math.nan, 1.0], []])
     def test_wrong_vectors_are_refused(self, store: KnowledgeStore, wrong: list[float]) -> None:
         """Of another shape than the model's others, or not finite."""
         store.put([contribution("a", "1", "2")])
-        store.put_vectors("m", {"a::0": _vector(1, 0)})
+        _put_vectors(store, "m", {"a::0": _vector(1, 0)})
         with pytest.raises(StoreError):
-            store.put_vectors("m", {"a::1": _vector(*wrong)})
+            _put_vectors(store, "m", {"a::1": _vector(*wrong)})
         with pytest.raises(StoreError):
             store.search_vector(_vector(*wrong), 3, model="m")
         assert store.stats().vectors == 1
@@ -364,6 +374,85 @@ class StoreContract:
         assert stored is not None
         assert abs(datetime.now(UTC) - stored) < timedelta(hours=1)
 
+    @pytest.mark.parametrize("sign", ["\x00", "\ud800"])
+    def test_signs_that_no_store_keeps_are_replaced(self, store: KnowledgeStore, sign: str) -> None:
+        """NUL and lone surrogates become U+FFFD, in what is stored and in what is asked, and harm nothing after."""
+        bad, good = f"x{sign}y", "x\ufffdy"
+        store.put(
+            [
+                contribution(
+                    bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad],
+                    aliases=[(bad, "Ada")], facts=[(bad, bad, bad)],
+                ),
+                contribution("b", "word"),
+            ]
+        )  # fmt: skip
+        for text in (bad, good):
+            assert list(store.digests([text])) == [good]
+            assert [passage.text for passage in store.passages([f"{text}::0"])] == [f"word {good}"]
+            assert [passage.id for passage in store.passages_of(text)] == [f"{good}::0"]
+            assert [name for entity in store.entities(text) for name in entity.names] == [good]
+            assert [fact.subject for fact in store.facts(text=text)] == [good]
+            where = Filter(documents=(text,), tags=(text,), facets={text: (text,)})
+            assert [document.title for document in store.documents(where)] == [good]
+            assert [hit.passage_id for hit in store.search_text(f"word {text}", 1, where)] == [f"{good}::0"]
+            assert store.facets(text) == {good: 1}
+            assert store.search_vector(_vector(1, 0), 1, model=text) == []
+        assert store.delete([bad]) == 1
+        assert list(store.digests()) == ["b"]
+
+    def test_long_names_tags_and_facts(self, store: KnowledgeStore) -> None:
+        """Names, tags and values of any length are told apart, also where they begin alike; ids have a limit."""
+        longs = [f"{_noise(20_000)} {end}" for end in ("one", "two")]
+        store.put(
+            [
+                contribution(
+                    id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long],
+                    facts=[(long, long, long)],
+                )
+                for id, long in zip("ab", longs, strict=True)
+            ]
+        )  # fmt: skip
+        store.put([contribution("c", "word", aliases=[(longs[0], "Ada")])])
+        for id, long in zip("ab", longs, strict=True):
+            (document,) = store.documents(Filter(tags=(long,)))
+            assert (document.id, document.tags) == (id, (long,))
+            assert [each.id for each in store.documents(Filter(facets={long: (long,)}))] == [id]
+            assert list(store.facets(long).values()) == [1]
+            assert [fact.subject for fact in store.facts(entity=entity_key(long))] == [long]
+        assert store.facts(entity="ada") == store.facts(entity=entity_key(longs[0]))
+        assert store.stats().entities == len(store.links().entities) == 2
+        longest = "/" + _noise(1_999)
+        store.put([contribution(longest, "word")])
+        assert list(store.digests([longest])) == [longest]
+        with pytest.raises(StoreError, match="id of a document has 2001 bytes"):
+            store.put([contribution("d", "word"), contribution(f"{longest}x", "word")])
+        assert store.digests(["d"]) == {}
+
+    def test_endless_texts_to_look_for(self, store: KnowledgeStore) -> None:
+        """They are not found, and nothing fails."""
+        store.put([contribution("a", "x", names=["Ada"], facts=[("Ada", "met", "Bob")])])
+        for sign in ("x", "%", "ไ"):
+            assert store.entities(sign * 60_000) == store.facts(text=sign * 60_000) == []
+
+    def test_a_facet_of_the_name_tags_is_no_tag(self, store: KnowledgeStore) -> None:
+        """And the other way round."""
+        store.put([contribution("a", "x", tags=("red",)), contribution("b", "x", facets={"tags": ("red",)})])
+        store.put([contribution("c", "x", facets={"tags~": ("red",)})])
+        assert [document.id for document in store.documents(Filter(tags=("red",)))] == ["a"]
+        assert [document.id for document in store.documents(Filter(facets={"tags": ("red",)}))] == ["b"]
+        assert [document.id for document in store.documents(Filter(facets={"tags~": ("red",)}))] == ["c"]
+        assert store.facets("tags") == {"red": 1}
+
+    def test_dates_at_the_ends_of_time(self, store: KnowledgeStore) -> None:
+        """What a time zone moves out of the years 1 to 9999 is taken as their beginning or end."""
+        east, west = timezone(timedelta(hours=7)), timezone(timedelta(hours=-7))
+        first, last = datetime.min.replace(tzinfo=east), datetime.max.replace(tzinfo=west)
+        store.put([contribution("a", "x", date=first), contribution("b", "x", date=last)])
+        expected = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
+        assert [document.date for document in store.documents(Filter(after=first))] == expected
+        assert [document.id for document in store.documents(Filter(before=last))] == ["a"]
+
     def test_links(self, store: KnowledgeStore) -> None:
         """Edges name passages and resolved entities by index."""
         store.put([contribution("b", "x", "y", title="The Moon", names=["NASA", "Agency", "Moon"])])
@@ -376,12 +465,12 @@ class StoreContract:
         assert links.facts == ((0, 1, 0, 1.0),)
 
     def test_two_handles_see_each_others_changes(self, store: KnowledgeStore, other: KnowledgeStore) -> None:
-        """The revision grows with every change and stands still without one."""
+        """The revision grows with every change of documents, and stands still without one."""
         seen = [other.revision()]
         changes: list[Callable[[], Any]] = [
-            lambda: store.put([contribution("a", "word")]),
-            lambda: store.put_vectors("m", {"a::0": _vector(1, 0)}),
-            lambda: store.put([contribution("b", "word")]),
+            lambda: store.put([contribution("a", "word"), contribution("b", "word")]),
+            lambda: _put_vectors(store, "m", {"a::0": _vector(1, 0), "b::0": _vector(0, 1)}),
+            lambda: _put_vectors(store, "m", {"a::0": _vector(0, 1), "b::0": _vector(1, 0)}),
             lambda: store.delete(["a"]),
         ]
         for change in changes:
@@ -390,12 +479,11 @@ class StoreContract:
             assert other.revision() == seen[-1]
             passages = [hit.passage_id for hit in store.search_vector(_vector(1, 0), 9, model="m")]
             assert [hit.passage_id for hit in other.search_vector(_vector(1, 0), 9, model="m")] == passages
-        assert seen == sorted(set(seen))
+        assert seen[0] < seen[1] == seen[2] == seen[3] < seen[4]
         assert [hit.passage_id for hit in other.search_text("word", 3)] == ["b::0"]
         before = store.revision()
         store.put([])
         store.delete(["none"])
-        store.put_vectors("m", {"none": _vector(1, 0)})
         assert store.revision() == before
 
     def test_threads_read_while_one_writes(self, store: KnowledgeStore) -> None:
@@ -420,7 +508,7 @@ class StoreContract:
         try:
             for number in range(30):
                 store.put([contribution(f"d{number}", "word one", "word two")])
-                store.put_vectors("m", {f"d{number}::0": _vector(1, number)})
+                _put_vectors(store, "m", {f"d{number}::0": _vector(1, number)})
         finally:
             written.set()
             for reader in readers:
@@ -439,6 +527,15 @@ class StoreContract:
 
 def _vector(*values: float) -> Any:
     return np.array(values, np.float32)
+
+
+def _put_vectors(store: KnowledgeStore, model: str, vectors: Mapping[str, Any]) -> None:
+    store.put_vectors(model, [(passage, vectors[passage.id]) for passage in store.passages(list(vectors))])
+
+
+def _noise(length: int) -> str:
+    # PostgreSQL packs what repeats before it is indexed.
+    return "".join(np.random.default_rng(5).choice(list("abcdefghijklmnopqrstuvwxyz0123456789"), length))
 
 
 def _room(name: str) -> dict[str, tuple[str, ...]]:

@@ -112,7 +112,8 @@ def test_facts_come_with_their_passage(store: SqliteStore) -> None:
 )
 def test_filters_restrict_every_signal(store: SqliteStore, where: Filter, allowed: set[str]) -> None:
     embedder = HashingEmbedder()
-    store.put_vectors(embedder.model, {f"{title}::0": embedder.embed([text])[0] for title, text in TEXTS.items()})
+    passages = store.passages([f"{title}::0" for title in TEXTS])
+    store.put_vectors(embedder.model, [(passage, embedder.embed([passage.text])[0]) for passage in passages])
     retriever = Retriever(store, embedder=embedder)
     for query in ("Where was the director of Adrift born?", "hot oven bread film Christian Duguay"):
         assert set(titles(retriever, query, 5, where)) <= allowed
@@ -156,9 +157,8 @@ def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore)
     embedder = HashingEmbedder()
     retriever = Retriever(store, embedder=embedder)
     assert "dense" not in retriever.retrieve("hot oven", 1)[0].ranks
-    store.put_vectors(
-        embedder.model, {"Oven::0": embedder.embed(["hot oven"])[0], "Bread::0": embedder.embed(["xyz"])[0]}
-    )
+    oven, bread = store.passages(["Oven::0", "Bread::0"])
+    store.put_vectors(embedder.model, [(oven, embedder.embed(["hot oven"])[0]), (bread, embedder.embed(["xyz"])[0])])
     assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
 
 
@@ -170,6 +170,71 @@ def test_a_reranker_reads_a_bounded_pool_and_moves_what_it_likes(store: SqliteSt
     assert len(reranker.read[0]) <= 3
     assert found[0].passage.title == "Oven"
     assert found[0].ranks["reranker"] == 1
+
+
+def test_no_candidates_for_the_reranker(store: SqliteStore) -> None:
+    reranker = LengthReranker()
+    settings = RetrievalSettings(rerank=0)
+    found = titles(Retriever(store, reranker=reranker, settings=settings), "bread oven", 3)
+    assert found == titles(Retriever(store), "bread oven", 3)
+    assert reranker.read == []
+
+
+@pytest.mark.parametrize(
+    ("logits", "best"), [([np.nan, 1.0, 2.0], 2), ([1.0, np.nan, np.nan], 0), ([-np.inf, np.inf, np.nan], 1)]
+)
+def test_a_text_that_cannot_be_scored_is_the_worst(store: SqliteStore, logits: list[float], best: int) -> None:
+    class Broken(LengthReranker):
+        def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+            self.read.append(texts)
+            return np.array(logits, np.float32)
+
+    reranker = Broken()
+    settings = RetrievalSettings(rerank=3, rerank_weight=1000.0)
+    found = Retriever(store, reranker=reranker, settings=settings).retrieve("bread oven film", 5)
+    assert all(np.isfinite(each.score) for each in found)
+    assert found[0].ranks["reranker"] == 1
+    assert found[0].passage.text in reranker.read[0][best]
+
+
+def test_vectors_alone_make_nothing_anew(store: SqliteStore) -> None:
+    embedder = HashingEmbedder()
+    retriever = Retriever(store, embedder=embedder)
+    retriever.retrieve("hot oven")
+    derived = retriever._derived
+    (oven,) = store.passages(["Oven::0"])
+    store.put_vectors(embedder.model, [(oven, embedder.embed(["hot oven"])[0])])
+    assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
+    assert retriever._derived is derived
+
+
+def test_what_was_derived_later_is_not_replaced_by_something_older(tmp_path: Path) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(SqliteStore):
+        """Its first answer about the revision comes late."""
+
+        def revision(self) -> int:
+            found = super().revision()
+            if not asked.is_set():
+                asked.set()
+                assert go_on.wait(30)
+            return found
+
+    with Slow(tmp_path / "kb.sqlite") as store:
+        store.put([contribution("Bread", TEXTS["Bread"])])
+        retriever = Retriever(store)
+        late = threading.Thread(target=retriever.retrieve, args=("bread",))
+        late.start()
+        try:
+            assert asked.wait(30)
+            store.put([contribution("Oven", TEXTS["Oven"])])
+            assert titles(retriever, "hot oven")[0] == "Oven"
+            derived = retriever._derived
+        finally:
+            go_on.set()
+            late.join(30)
+        assert retriever._derived is derived
 
 
 def test_the_stand_ins_are_what_the_protocols_ask_for() -> None:

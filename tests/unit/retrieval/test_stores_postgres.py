@@ -8,7 +8,8 @@ from postgres import postgres_server, postgres_url  # noqa: F401
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.postgres_server import PostgresAddress
+from loopwright.retrieval.stores.postgres_server import PostgresAddress, PostgresServer
+from loopwright.retrieval.stores.tables import counted
 from loopwright.testing.store_contract import contribution
 
 
@@ -41,6 +42,41 @@ def test_a_lost_connection_is_transient_and_the_next_call_has_another(postgres_u
             store.search_text("word", 3)
         assert caught.value.transient
         assert len(store.search_text("word", 3)) == 1
+
+
+def test_a_lock_that_is_not_had_in_time_leaves_a_usable_connection(postgres_url: str) -> None:  # noqa: F811
+    open_store(postgres_url).close()
+    server = PostgresServer(PostgresAddress.parse(postgres_url))
+    lock = "LOCK TABLE counter IN EXCLUSIVE MODE"
+    with server.transaction(f"BEGIN; {lock}") as holder:
+        assert counted(holder, "revision") == 0
+        with (
+            pytest.raises(StoreError, match="lock timeout") as caught,
+            server.transaction(f"BEGIN; SET LOCAL lock_timeout = '20ms'; {lock}"),
+        ):
+            pass
+        assert caught.value.transient
+        with server.transaction("BEGIN") as session:
+            assert session.rows("SELECT 1") == ([1],)
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"), [(StoreError("a wrong record"), True), (KeyboardInterrupt(), False), (ValueError(), False)]
+)
+def test_a_connection_is_used_again_only_where_its_state_is_known(postgres_url: str, error, kept) -> None:  # noqa: F811
+    server = PostgresServer(PostgresAddress.parse(postgres_url))
+
+    def process() -> int:
+        with server.transaction("BEGIN") as session:
+            return session.rows("SELECT pg_backend_pid()")[0][0]
+
+    before = process()
+    with pytest.raises(type(error)), server.transaction("BEGIN") as session:
+        session.rows("SELECT 1")
+        raise error
+    assert (process() == before) is kept
+    server.close()
 
 
 def test_schemas_are_apart(postgres_url: str) -> None:  # noqa: F811
@@ -84,9 +120,6 @@ def test_nul_and_endless_words_are_stored(postgres_url: str) -> None:  # noqa: F
         (passage,) = store.passages_of("a")
         assert passage.text == f"word\ufffds {endless} end"
         assert [hit.passage_id for hit in store.search_text(endless, 3)] == ["a::0"]
-        with pytest.raises(StoreError):
-            store.put([contribution("b", "bad \ud800 text")])
-        assert list(store.digests()) == ["a"]
 
 
 def test_the_index_of_words_is_empty_again_when_everything_is_gone(postgres_url: str) -> None:  # noqa: F811

@@ -143,13 +143,6 @@ def test_permissions_are_named(tmp_path: Path) -> None:
     assert str(path) in done.stdout
 
 
-def test_half_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
-    with SqliteStore(tmp_path / "k.db") as store:
-        with pytest.raises(StoreError, match="surrogate"):
-            store.put([contribution("a", "bad \ud800 text")])
-        assert store.digests() == {}
-
-
 def test_a_filter_may_name_thousands_of_documents(tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "k.db") as store:
         store.put([contribution("a", "word"), contribution("b", "word")])
@@ -182,7 +175,7 @@ def test_vectors_are_found_whatever_was_done_in_between(tmp_path: Path) -> None:
                     vector = chance.normal(size=3).astype(np.float32)
                     if id in store.digests():
                         kept[f"{id}::0"] = vector
-                    store.put_vectors("m", {f"{id}::0": vector})
+                    store.put_vectors("m", [(passage, vector) for passage in store.passages([f"{id}::0"])])
             asked = chance.normal(size=3).astype(np.float32)
             found = other.search_vector(asked, 9, model="m")
             cosines = {

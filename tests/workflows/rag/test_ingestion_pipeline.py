@@ -157,6 +157,65 @@ def test_a_damaged_record_keeps_the_file_from_being_pruned(store, tmp_path):
     assert store.stats().documents == 3
 
 
+def test_a_broken_line_is_not_taken_for_the_record_of_that_id(store, tmp_path):
+    records = [{"id": id, "text": f"Record {id} of London."} for id in ("a", "b", "2")]
+    source = jsonl(tmp_path / "records.jsonl", records)
+    ingest([source], store)
+    lines = source.read_text().splitlines()
+    source.write_text("\n".join([lines[0], lines[1][:9], lines[2]]) + "\n")
+    report = ingest([source], store, prune=True)
+    assert (report.progress.failed, report.progress.deleted) == (1, 0)
+    assert store.stats().documents == 3
+
+
+def test_a_detail_that_is_ignored_is_no_failure(store, tmp_path):
+    source = jsonl(tmp_path / "records.jsonl", [{"id": "a", "text": "In London.", "date": "0001-01-01T00:00:00+07:00"}])
+    report = ingest([source], store)
+    assert (report.progress.failed, report.progress.stored, len(report.problems)) == (0, 1, 1)
+    assert store.documents()[0].date is not None
+
+
+def test_file_names_that_are_not_utf8(store, tmp_path):
+    folder = write(tmp_path / "docs")
+    paths = [os.fsencode(folder) + b"/a\xff.txt", os.fsencode(folder) + b"/a\xfe.txt"]
+    for number, path in enumerate(paths):
+        Path(os.fsdecode(path)).write_text(f"Note {number} from London.")
+    ids = [f"{folder}/a%FE.txt", f"{folder}/a%FF.txt"]
+    assert ingest([folder], store).progress.stored == 2
+    assert [document.id for document in store.documents()] == ids
+    assert ingest([folder], store, prune=True).progress.skipped == 2
+    assert list(store.digests()) == ids
+    os.unlink(paths[0])
+    assert ingest([folder], store, prune=True).progress.deleted == 1
+    assert list(store.digests()) == ids[:1]
+    Path(os.fsdecode(paths[1])).write_bytes(b"")
+    assert ingest([folder], store, prune=True).problems == [(ids[0], "is empty")]
+    os.rename(paths[1], paths[1] + b".unknown")
+    os.symlink(paths[1] + b".unknown", paths[1])
+    assert ingest([folder], store, prune=True).progress.deleted == 0
+
+
+def test_an_id_that_no_store_keeps_costs_its_record_alone(store, tmp_path):
+    records = [{"id": "x" * 3000, "text": "In London."}, {"id": "b", "text": "In Oslo."}]
+    report = ingest([jsonl(tmp_path / "records.jsonl", records)], store)
+    assert (report.progress.failed, report.progress.stored) == (1, 1)
+    assert "bytes" in report.problems[0][1]
+
+
+def test_a_folder_that_cannot_be_read_is_reported(store, folder):
+    deep = os.open(folder, os.O_RDONLY)
+    for _ in range(20):  # longer than a path may be
+        os.mkdir("x" * 250, dir_fd=deep)
+        inner = os.open("x" * 250, os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = inner
+    os.close(deep)
+    report = ingest([folder], store)
+    assert (report.progress.failed, report.progress.stored) == (1, 2)
+    ((_, message),) = report.problems
+    assert message.startswith("the folder cannot be read")
+
+
 def test_what_is_missing_is_reported_and_not_pruned(store, folder, tmp_path):
     ingest([folder], store)
     folder.rename(tmp_path / "moved")
@@ -253,7 +312,6 @@ def test_progress_only_grows_and_ends_at_the_report(store, folder):
     assert steps[0].total_bytes == steps[-1].bytes == report.progress.bytes
     assert 0 < len({step.stored for step in steps if 0 < step.stored < 32})
     assert report.progress.rate > 0
-    assert report.progress.seconds_left == 0
     assert all(0 <= step.bytes <= step.total_bytes for step in steps)
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import passages_of, read_source
+from loopwright.workflows.rag.reading import ReadingProblem, passages_of, read_source
 
 RECORDS = [{"id": f"r{n}", "title": "T", "text": THAI, "tags": ["a"], "date": "2024-01-01"} for n in range(4)]
 HTML = f"<html><head><title>T</title></head><body><h1>H</h1><p>{CHINESE}</p><table><tr><td>a<td>b</table></body></html>"
@@ -39,7 +39,7 @@ NAMES = ["a.pdf", "locked.pdf", "a.docx", "a.jsonl", "a.json", "a.csv", "t.csv",
 def survives(path: Path) -> None:
     problems: list[DocumentError] = []
     try:
-        for document in read_source(path, on_problem=problems.append):
+        for document in read_source(path, on_problem=lambda problem: problems.append(problem.error)):
             document.text.encode()
             for passage in passages_of(document, size=20):
                 assert document.text[passage.start : passage.end] == passage.text
@@ -50,7 +50,7 @@ def survives(path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_files_are_good(whole: Path, name: str):
-    problems: list[DocumentError] = []
+    problems: list[ReadingProblem] = []
     assert list(read_source(whole / name, on_problem=problems.append)) and not problems
 
 

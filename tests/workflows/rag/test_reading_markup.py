@@ -11,7 +11,7 @@ import pytest
 from documents import CHINESE, INJECTION, THAI
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, passages_of, read_source
+from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, ReadingProblem, passages_of, read_source
 
 
 def read(path: Path, content: str | bytes) -> ReadDocument:
@@ -53,16 +53,21 @@ def test_markdown_without_front_matter(tmp_path: Path):
 def test_broken_front_matter_is_text_and_told(tmp_path: Path, front: str):
     path = tmp_path / "f.md"
     path.write_text(f"---\n{front}\n---\n\nbody")
-    problems: list[DocumentError] = []
+    problems: list[ReadingProblem] = []
     (document,) = read_source(path, on_problem=problems.append)
     assert document.text == path.read_text()
-    assert len(problems) == 1 and "front matter" in str(problems[0])
+    assert len(problems) == 1 and "front matter" in str(problems[0].error)
+    assert not problems[0].left_out
 
 
 def test_yaml_that_multiplies_is_harmless(tmp_path: Path):
     levels = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
     document = read(tmp_path / "bomb.md", f"---\na0: &a0 lol\n{levels}\ntitle: *a29\n---\nbody")
     assert document.title == "bomb" and document.text == "body"
+    (tmp_path / "dated.md").write_text(f"---\na0: &a0 lol\n{levels}\ndate: *a29\n---\nbody")
+    problems: list[ReadingProblem] = []
+    (document,) = read_source(tmp_path / "dated.md", on_problem=problems.append)
+    assert document.text == "body" and "its date (a list) is not ISO 8601" in str(problems[0].error)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp874"])

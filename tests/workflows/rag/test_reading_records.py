@@ -11,14 +11,14 @@ import pytest
 from documents import CHINESE, INJECTION, THAI, make_jsonl
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, Section, read_source
+from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, ReadingProblem, Section, read_source
 
 
 def read(path: Path, limits: ReadingLimits | None = None) -> tuple[list[ReadDocument], list[str]]:
-    problems: list[DocumentError] = []
+    problems: list[ReadingProblem] = []
     found = list(read_source(path, limits=limits or ReadingLimits(), on_problem=problems.append))
-    assert all(str(problem).startswith(str(path)) for problem in problems)
-    return found, [str(problem) for problem in problems]
+    assert all(str(problem.error).startswith(str(path)) for problem in problems)
+    return found, [str(problem.error) for problem in problems]
 
 
 def written(path: Path, text: str | bytes) -> Path:
@@ -80,6 +80,31 @@ def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
     assert places == ["#2", "#3", "#a", "#c", "#d", "#7", "#f", "#10", "#11", "#12"]
     assert "an earlier record of the file has this id" in problems[2]
     assert "json_depth" in problems[-1] and "json_depth" in problems[-2]
+
+
+def test_a_problem_says_whether_something_was_left_out(tmp_path: Path):
+    lines = '{"id": "a", "text": "x", "date": "then"}\n[1]\n{"id": "a", "text": "y"}\n{"id": "b", "text": "z"}\n'
+    problems: list[ReadingProblem] = []
+    found = list(read_source(written(tmp_path / "r.jsonl", lines), on_problem=problems.append))
+    assert [document.key for document in found] == ["a", "b"]
+    assert [problem.left_out for problem in problems] == [False, True, True]
+
+
+def test_messages_stay_short(tmp_path: Path):
+    dates = ["x" * 100_000, ["x" * 100_000], {"a": "x" * 100_000}]
+    found, problems = read(make_jsonl(tmp_path / "d.jsonl", [{"text": "y", "date": date} for date in dates]))
+    assert len(found) == len(problems) == 3
+    assert all(len(problem) < len(str(tmp_path)) + 250 for problem in problems)
+    broken = {"subject": "a", "relation": "b", "object": "c", "confidence": "x" * 100_000}
+    _, problems = read(make_jsonl(tmp_path / "t.jsonl", [broken, {"text": "y"}]))
+    assert len(problems[0]) < len(str(tmp_path)) + 250
+
+
+@pytest.mark.parametrize("far", ["0001-01-01T00:00:00+07:00", "9999-12-31T23:59:59-07:00"])
+def test_a_date_outside_of_utc_is_told(tmp_path: Path, far: str):
+    (document,), problems = read(make_jsonl(tmp_path / "d.jsonl", [{"text": "y", "date": far}]))
+    assert document.date == datetime.fromtimestamp((tmp_path / "d.jsonl").stat().st_mtime, UTC)
+    assert len(problems) == 1 and far in problems[0]
 
 
 def test_records_come_one_by_one(tmp_path: Path):

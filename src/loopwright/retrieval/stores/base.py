@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.retrieval.records import Contribution, Document, Entity, Fact, Filter, Hit, Links, Passage, StoreStats
-from loopwright.retrieval.stores.filtering import documents_within, passages_within
+from loopwright.retrieval.stores.filtering import TAGS, documents_within, facet_label, passages_within
 from loopwright.retrieval.stores.graph import read_entities, read_facts, read_links, read_stats
 from loopwright.retrieval.stores.ranking import TEXT_DIGITS, VECTOR_DIGITS, Scored, best_hits
 from loopwright.retrieval.stores.sessions import Condition, Session
+from loopwright.retrieval.stores.storable import storable, storable_contribution
 from loopwright.retrieval.stores.tables import count_up, counted
 from loopwright.retrieval.stores.values import DOCUMENT_COLUMNS, PASSAGE_COLUMNS, document_of, passage_of
 from loopwright.retrieval.stores.vectors import check_dimensions, store_vectors, unit
@@ -74,10 +75,11 @@ class SqlStore(ABC):
             contributions: What the documents bring; of two with the same document, the later counts.
 
         Raises:
-            StoreError: If the database fails, or a passage, mention or fact belongs to another document; nothing of
-                it is stored then.
+            StoreError: If the database fails, or a passage, mention or fact belongs to another document, or an id has
+                more than about 2,000 bytes; nothing of it is stored then.
         """
-        latest = list({item.document.id: item for item in contributions}.values())
+        cleaned = map(storable_contribution, contributions)
+        latest = list({item.document.id: item for item in cleaned}.values())
         if not latest:
             return
         with self._writing() as session:
@@ -128,7 +130,7 @@ class SqlStore(ABC):
         """The passages with these ids, in the same order; those that are not there are left out."""
         with self._reading() as session:
             found = {passage.id: passage for passage in self._passages(session, session.among("passage.id", ids))}
-        return [found[id] for id in ids if id in found]
+        return [found[id] for id in map(storable, ids) if id in found]
 
     def passages_of(self, document_id: str) -> list[Passage]:
         """A document's passages, in order."""
@@ -199,22 +201,23 @@ class SqlStore(ABC):
             self._vectors_complete_below[model] = keys[0]
         return passages
 
-    def put_vectors(self, model: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Store vectors by passage id; of passages that are gone, none.
+    def put_vectors(self, model: str, vectors: Sequence[tuple[Passage, NDArray[np.float32]]]) -> None:
+        """Store the vectors of passages; of those that are gone, or have another text by now, none.
 
         Args:
             model: The embedding model that they come from.
-            vectors: Passage id -> vector, shape (dimensions,), of any length.
+            vectors: Passages as they were embedded, and their vectors, shape (dimensions,), of any length.
 
         Raises:
             StoreError: If a vector has another shape than the model's others, or a number that is not finite.
         """
         if not vectors:
             return
-        units = {id: unit(vector, f"passage {id!r}") for id, vector in vectors.items()}
+        units = {
+            storable(passage.id): (passage, unit(vector, f"passage {passage.id!r}")) for passage, vector in vectors
+        }
         with self._writing() as session:
-            if store_vectors(session, model, units, self._encoded):
-                count_up(session, "revision")
+            store_vectors(session, model, units, self._encoded)
 
     def entities(self, text: str = "", *, limit: int = 20) -> list[Entity]:
         """Entities whose name holds the text (any case, with or without accents), the most mentioned first.
@@ -255,7 +258,7 @@ class SqlStore(ABC):
             rows = session.rows(
                 "SELECT label.value, count(*) FROM label JOIN document ON document.key = label.document "
                 f"WHERE label.name = ? AND {within.sql} GROUP BY label.value ORDER BY count(*) DESC, label.value",
-                (name, *within.parameters),
+                (name if name == TAGS else facet_label(name), *within.parameters),
             )
         return {row[0]: row[1] for row in rows}
 
@@ -265,7 +268,7 @@ class SqlStore(ABC):
             return read_links(session)
 
     def revision(self) -> int:
-        """A number that grows with every change, by whichever process."""
+        """A number that grows with every change of documents, by whichever process; vectors do not count."""
         with self._reading() as session:
             return counted(session, "revision")
 

@@ -7,10 +7,18 @@ from typing import Any
 
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.sessions import Condition, Session
+from loopwright.retrieval.stores.storable import bounded
 from loopwright.retrieval.stores.values import microseconds
 
+_MOST_PATTERN = 10_000  # characters; SQLite takes no pattern of more than 50,000 bytes
+
 TAGS = "tags"
-"""The facet that tags are kept as."""
+"""The label that tags are kept as."""
+
+
+def facet_label(name: str) -> str:
+    """The label that a facet is kept as: its name, unless it could be taken for the tags."""
+    return bounded(f"{name}~" if name.rstrip("~") == TAGS else name)
 
 
 def documents_within(session: Session, where: Filter | None) -> Condition:
@@ -29,9 +37,11 @@ def documents_within(session: Session, where: Filter | None) -> Condition:
         conditions.append(Condition("document.dated >= ?", (microseconds(where.after),)))
     if where.before is not None:
         conditions.append(Condition("document.dated < ?", (microseconds(where.before),)))
-    for name, values in ((TAGS, where.tags), *where.facets.items()):
+    if where.tags:
+        conditions.append(_labelled(session, TAGS, where.tags))
+    for name, values in where.facets.items():
         if values:
-            conditions.append(_labelled(session, name, values))
+            conditions.append(_labelled(session, facet_label(name), values))
     return _joined(" AND ", conditions) if conditions else Condition("TRUE")
 
 
@@ -53,7 +63,7 @@ def passages_within(session: Session, where: Filter | None) -> Condition | None:
 
 def containing(column: str, text: str) -> Condition:
     r"""The column holds the text as it stands: ``%``, ``_`` and ``\`` in it are ordinary characters."""
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    escaped = text[:_MOST_PATTERN].replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return Condition(f"{column} LIKE ? ESCAPE '\\'", (f"%{escaped}%",))
 
 
@@ -66,7 +76,7 @@ def _named(session: Session, names: Sequence[str]) -> Condition:
 
 
 def _labelled(session: Session, name: str, values: Sequence[str]) -> Condition:
-    among = session.among("label.value", values)
+    among = session.among("label.value", [bounded(value) for value in values])
     return Condition(
         f"document.key IN (SELECT label.document FROM label WHERE label.name = ? AND {among.sql})",
         (name, *among.parameters),

@@ -12,6 +12,7 @@ from loopwright.retrieval.records import Entity, Fact, Links, StoreStats
 from loopwright.retrieval.stores.filtering import containing
 from loopwright.retrieval.stores.resolution import Resolution
 from loopwright.retrieval.stores.sessions import Condition, Session
+from loopwright.retrieval.stores.storable import bounded
 from loopwright.retrieval.stores.values import FACT_COLUMNS, fact_of
 from loopwright.retrieval.text import fold
 
@@ -84,7 +85,7 @@ def read_facts(
     """Facts that meet all that is asked, the surest first, then by id."""
     conditions: list[Condition] = []
     if entity is not None:
-        keys = resolution(session).members(entity)
+        keys = resolution(session).members(bounded(entity))
         subject, object = session.among("fact.subject_key", keys), session.among("fact.object_key", keys)
         conditions.append(Condition(f"({subject.sql} OR {object.sql})", (*subject.parameters, *object.parameters)))
     if passage_ids is not None:

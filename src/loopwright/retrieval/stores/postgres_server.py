@@ -18,6 +18,7 @@ from pg8000.exceptions import DatabaseError, InterfaceError
 
 from loopwright.errors import ConfigError, StoreError, unknown_name_message
 from loopwright.retrieval.stores.sessions import Broken, Condition, Pool, Row
+from loopwright.retrieval.stores.storable import storable_value
 
 _CONNECTIONS = 8
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -116,7 +117,7 @@ class PostgresSession:
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]:
         """Run a statement and give all its rows."""
-        self._cursor.execute(sql.replace("?", "%s"), [_storable(value) for value in parameters])
+        self._cursor.execute(sql.replace("?", "%s"), [storable_value(value) for value in parameters])
         return cast("Sequence[Row]", self._cursor.fetchall()) if self._cursor.description else ()
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
@@ -128,7 +129,7 @@ class PostgresSession:
             lines = "".join("\t".join(map(_field, row)) + "\n" for row in rows)
             self._cursor.execute(f"COPY {table} ({names}) FROM STDIN", stream=io.BytesIO(lines.encode()))
             return
-        records = json.dumps([dict(zip(columns, map(_storable, row), strict=True)) for row in rows])
+        records = json.dumps([dict(zip(columns, map(storable_value, row), strict=True)) for row in rows])
         self.rows(
             f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, ?::json) "
             + conflict,
@@ -140,7 +141,7 @@ class PostgresSession:
         if not values:
             return Condition("FALSE")
         kind = "bigint" if isinstance(values[0], int) else "text"
-        return Condition(f"{column} = ANY(CAST(? AS {kind}[]))", ([_storable(value) for value in values],))
+        return Condition(f"{column} = ANY(CAST(? AS {kind}[]))", ([storable_value(value) for value in values],))
 
 
 class PostgresServer:
@@ -153,7 +154,7 @@ class PostgresServer:
             address: The database and its schema.
         """
         self.address = address
-        self._pool = Pool(self._connect, _close, limit=_CONNECTIONS, name=str(address))
+        self._pool = Pool(self._connect, _close, _reset, limit=_CONNECTIONS, name=str(address))
 
     @contextmanager
     def transaction(self, begin: str) -> Generator[PostgresSession]:
@@ -168,13 +169,8 @@ class PostgresServer:
         with self._pool.connection() as connection, self._explained():
             session = PostgresSession(connection)
             session.rows(begin)
-            try:
-                yield session
-                session.rows("COMMIT")
-            except BaseException:
-                with contextlib.suppress(DatabaseError, InterfaceError, OSError):
-                    session.rows("ROLLBACK")
-                raise
+            yield session
+            session.rows("COMMIT")
 
     def close(self) -> None:
         """Close all connections; again does nothing."""
@@ -205,11 +201,6 @@ class PostgresServer:
             yield
         except (DatabaseError, InterfaceError, OSError) as error:
             raise self._explanation(error) from error
-        except UnicodeEncodeError as error:
-            raise StoreError(
-                f"{self.address}: a text holds half of a surrogate pair, which is no character; decode the document "
-                f"with errors='replace' ({error})"
-            ) from error
 
     def _explanation(self, error: Exception) -> StoreError:
         told = _told(error)
@@ -237,11 +228,17 @@ def _close(connection: pg.Connection) -> None:
         connection.close()
 
 
-def _storable(value: Any) -> Any:
-    # PostgreSQL has no NUL in text; another sign in its place keeps all spans right.
-    return value.replace("\x00", "\ufffd") if isinstance(value, str) else value
+def _reset(connection: pg.Connection, error: BaseException) -> bool:
+    # After anything else, half of a message may have been sent, and the next answer would be that of another question.
+    if not isinstance(error, StoreError):
+        return False
+    try:
+        connection.cursor().execute("ROLLBACK")
+    except (DatabaseError, InterfaceError, OSError):
+        return False
+    return True
 
 
 def _field(value: Any) -> str:
     # https://www.postgresql.org/docs/current/sql-copy.html, text format
-    return "\\N" if value is None else str(_storable(value)).translate(_ESCAPES)
+    return "\\N" if value is None else str(storable_value(value)).translate(_ESCAPES)

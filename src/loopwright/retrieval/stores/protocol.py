@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -66,8 +66,8 @@ class KnowledgeStore(Protocol):
         """Passages that have no vector of this model yet."""
         ...
 
-    def put_vectors(self, model: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Store vectors by passage id; of passages that are gone, none."""
+    def put_vectors(self, model: str, vectors: Sequence[tuple[Passage, NDArray[np.float32]]]) -> None:
+        """Store the vectors of passages as they were embedded; of those that are gone or changed by now, none."""
         ...
 
     def entities(self, text: str = "", *, limit: int = 20) -> list[Entity]:
@@ -89,7 +89,10 @@ class KnowledgeStore(Protocol):
         ...
 
     def revision(self) -> int:
-        """A number that grows with every change, by whichever process, so that what was derived can be made anew."""
+        """A number that grows with every change of documents, by whichever process; vectors do not count.
+
+        What was derived from the documents is made anew when it has grown.
+        """
         ...
 
     def stats(self) -> StoreStats:

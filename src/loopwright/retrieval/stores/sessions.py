@@ -44,18 +44,27 @@ class Pool(Generic[Connection]):
     """Connections that wait for their next use, by any thread; at most so many at once."""
 
     def __init__(
-        self, open: Callable[[], Connection], close: Callable[[Connection], None], *, limit: int, name: str
+        self,
+        open: Callable[[], Connection],
+        close: Callable[[Connection], None],
+        reset: Callable[[Connection, BaseException], bool],
+        *,
+        limit: int,
+        name: str,
     ) -> None:
         """Open nothing yet.
 
         Args:
             open: Opens a connection.
             close: Closes one.
+            reset: Takes back what a use that raised this left open, and says whether the connection is surely as good
+                as a new one.
             limit: The most connections at once; who wants another waits.
             name: What they lead to, for messages.
         """
         self._open = open
         self._close = close
+        self._reset = reset
         self._name = name
         self._free = threading.BoundedSemaphore(limit)
         self._lock = threading.Lock()
@@ -64,7 +73,7 @@ class Pool(Generic[Connection]):
 
     @contextmanager
     def connection(self) -> Generator[Connection]:
-        """Lend a connection; one whose use failed with `Broken` is not used again.
+        """Lend a connection; one whose use failed is used again only if it could be reset, and was not `Broken`.
 
         Raises:
             StoreError: If the pool is closed, or no connection can be opened.
@@ -81,8 +90,11 @@ class Pool(Generic[Connection]):
                 self._close(connection)
                 self._close_idle()  # they lead to the same place
                 raise
-            except BaseException:
-                self._give_back(connection)
+            except BaseException as error:
+                if self._reset(connection, error):
+                    self._give_back(connection)
+                else:
+                    self._close(connection)
                 raise
             self._give_back(connection)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores.sessions import Condition, Pool, Row
+from loopwright.retrieval.stores.storable import storable_value
 from loopwright.retrieval.stores.tables import SCHEMA_VERSION, table_statements
 
 WORDS = "passage_words"
@@ -43,16 +44,20 @@ class SqliteSession:
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Sequence[Row]:
         """Run a statement and give all its rows."""
-        return self._connection.execute(sql, parameters).fetchall()
+        return self._connection.execute(sql, [storable_value(value) for value in parameters]).fetchall()
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row], conflict: str = "") -> None:
         """Insert many rows."""
         places = ", ".join("?" * len(columns))
-        self._connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}) {conflict}", rows)
+        self._connection.executemany(
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places}) {conflict}",
+            ([storable_value(value) for value in row] for row in rows),
+        )
 
     def among(self, column: str, values: Sequence[Any]) -> Condition:
         """The column has one of the values, however many there are."""
-        return Condition(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(values)),))
+        listed = json.dumps([storable_value(value) for value in values])
+        return Condition(f"{column} IN (SELECT value FROM json_each(?))", (listed,))
 
 
 class SqliteFile:
@@ -74,7 +79,11 @@ class SqliteFile:
             self._find(Path(self._path), create)
         # Each connection to a database in memory would have one of its own.
         self._pool = Pool(
-            self._connect, sqlite3.Connection.close, limit=1 if self._in_memory else _CONNECTIONS, name=self._name
+            self._connect,
+            sqlite3.Connection.close,
+            _reset,
+            limit=1 if self._in_memory else _CONNECTIONS,
+            name=self._name,
         )
         try:
             self._prepare()
@@ -94,15 +103,8 @@ class SqliteFile:
         """
         with self._pool.connection() as connection, self._explained():
             connection.execute(begin)
-            try:
-                yield SqliteSession(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                # After some failures, a full disk for one, SQLite has taken it back already.
-                if connection.in_transaction:
-                    with contextlib.suppress(sqlite3.Error):
-                        connection.execute("ROLLBACK")
-                raise
+            yield SqliteSession(connection)
+            connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close all connections; again does nothing."""
@@ -179,8 +181,11 @@ class SqliteFile:
                 ) from error
             fix = _FIXES.get(primary) if primary is not None else None
             raise StoreError(f"{self._name}: {fix} ({error})" if fix else f"{self._name}: {error}") from error
-        except UnicodeEncodeError as error:
-            raise StoreError(
-                f"{self._name}: a text holds half of a surrogate pair, which is no character; decode the document with "
-                f"errors='replace' ({error})"
-            ) from error
+
+
+def _reset(connection: sqlite3.Connection, error: BaseException) -> bool:
+    # After some failures, a full disk for one, SQLite has taken the transaction back already.
+    if connection.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+    return not connection.in_transaction

@@ -23,11 +23,17 @@ FACT_COLUMNS = (
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970 in UTC; a time without time zone is taken as UTC."""
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+    """Microseconds since 1970 in UTC; a time without time zone is taken as UTC.
+
+    What its zone puts outside the years 1 to 9999 of UTC is moved to their beginning or end.
+    """
+    since = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+    return min(max(since, _EARLIEST), _LATEST)
 
 
 def moment_of(value: int) -> datetime:

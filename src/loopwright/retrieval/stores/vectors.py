@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from loopwright.errors import StoreError
+from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.sessions import Session
+from loopwright.retrieval.stores.storable import storable
 from loopwright.retrieval.stores.tables import count_up, counted
 
 _PAGE = 10_000
@@ -61,25 +63,26 @@ def check_dimensions(session: Session, model: str, found: int, *, register: bool
 def store_vectors(
     session: Session,
     model: str,
-    units: Mapping[str, NDArray[np.float32]],
+    vectors: Mapping[str, tuple[Passage, NDArray[np.float32]]],
     encoded: Callable[[NDArray[np.float32]], Any],
-) -> int:
-    """Insert or replace vectors.
+) -> None:
+    """Insert or replace the vectors of passages that are there with the text that was embedded.
 
     Args:
         session: A transaction that writes.
         model: The embedding model that they come from.
-        units: Passage id -> vector of length one.
+        vectors: Passage id -> the passage that was embedded, and its vector of length one.
         encoded: Gives a vector as it is stored.
-
-    Returns:
-        How many were stored: those of passages that are there.
     """
-    named = session.among("id", list(units))
-    rows = session.rows(f"SELECT key, id FROM passage WHERE {named.sql} ORDER BY key", named.parameters)
+    named = session.among("id", list(vectors))
+    found = session.rows(
+        f"SELECT key, id, title, heading, text FROM passage WHERE {named.sql} ORDER BY key", named.parameters
+    )
+    # A document that was replaced meanwhile may have another text under the same id.
+    rows = [row for row in found if tuple(row[2:]) == _embedded(vectors[row[1]][0])]
     if not rows:
-        return 0
-    for vector in units.values():
+        return
+    for _, vector in vectors.values():
         check_dimensions(session, model, len(vector), register=True)
     replaced = session.among("passage", [row[0] for row in rows])
     session.rows(f"DELETE FROM embedding WHERE model = ? AND {replaced.sql}", (model, *replaced.parameters))
@@ -87,14 +90,17 @@ def store_vectors(
     session.insert(
         "embedding",
         ("key", "passage", "model", "value"),
-        [(number, row[0], model, encoded(units[row[1]])) for number, row in enumerate(rows, first)],
+        [(number, row[0], model, encoded(vectors[row[1]][1])) for number, row in enumerate(rows, first)],
     )
-    return len(rows)
+
+
+def _embedded(passage: Passage) -> tuple[str, str, str]:
+    return storable(passage.title), storable(passage.heading), storable(passage.text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    revision: int
+    changes: int
     last: int
     passages: NDArray[np.int64]
     values: NDArray[np.float32]
@@ -133,23 +139,24 @@ class VectorMatrices:
 
     def _current(self, session: Session, model: str) -> _Matrix:
         known = self._matrices.get(model)
-        revision = counted(session, "revision")
-        if known is not None and known.revision == revision:
+        # The revision does not count vectors, but each that is stored takes a number; neither counter ever falls.
+        changes = counted(session, "revision") + counted(session, "key")
+        if known is not None and known.changes == changes:
             return known
         stored = int(session.rows("SELECT count(*) FROM embedding WHERE model = ?", (model,))[0][0])
-        if known is not None and known.revision > revision:
+        if known is not None and known.changes > changes:
             known = None  # another thread has read a state that this transaction does not see
         if known is not None:
             later = session.rows("SELECT count(*) FROM embedding WHERE key > ? AND model = ?", (known.last, model))
             if stored != len(known.passages) + int(later[0][0]):
                 known = None
-        return self._read(session, model, revision, stored, known)
+        return self._read(session, model, changes, stored, known)
 
-    def _read(self, session: Session, model: str, revision: int, stored: int, known: _Matrix | None) -> _Matrix:
+    def _read(self, session: Session, model: str, changes: int, stored: int, known: _Matrix | None) -> _Matrix:
         filled = 0 if known is None else len(known.passages)
         last = 0 if known is None else known.last
         if known is not None and filled == stored:
-            return _Matrix(revision, last, known.passages, known.values)
+            return _Matrix(changes, last, known.passages, known.values)
         dimensions = session.rows("SELECT dimensions FROM embedding_model WHERE name = ?", (model,))
         passages = np.empty(stored, np.int64)
         values = np.empty((stored, dimensions[0][0] if dimensions else 0), np.float32)
@@ -163,4 +170,4 @@ class VectorMatrices:
             passages[filled : filled + len(rows)] = [row[1] for row in rows]
             values[filled : filled + len(rows)] = self._decode([row[2] for row in rows])
             filled, last = filled + len(rows), rows[-1][0]
-        return _Matrix(revision, last, passages, values)
+        return _Matrix(changes, last, passages, values)

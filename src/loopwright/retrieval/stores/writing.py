@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from loopwright.errors import StoreError
 from loopwright.retrieval.mentions import entity_key
 from loopwright.retrieval.records import Contribution, Document, Passage
-from loopwright.retrieval.stores.filtering import TAGS
+from loopwright.retrieval.stores.filtering import TAGS, facet_label
 from loopwright.retrieval.stores.sessions import Session
+from loopwright.retrieval.stores.storable import bounded
 from loopwright.retrieval.stores.tables import count_up
 from loopwright.retrieval.stores.values import document_row, microseconds
 from loopwright.retrieval.text import fold
@@ -67,7 +68,7 @@ def add(session: Session, contributions: Sequence[Contribution]) -> list[tuple[i
         ("key", "id", "title", "digest", "own_key", "media_type", "dated", "tags", "facets"),
         [(key, *document_row(document)) for key, document in documents],
     )
-    labels = [(key, name, value) for key, document in documents for name, value in _labels(document)]
+    labels = [(key, *label) for key, document in documents for label in _labels(document)]
     session.insert("label", ("document", "name", "value"), labels)
     numbered = _add_passages(session, [(key, item) for (key, _), item in zip(documents, contributions, strict=True)])
     place = {passage.id: key for key, passage in numbered}
@@ -75,7 +76,7 @@ def add(session: Session, contributions: Sequence[Contribution]) -> list[tuple[i
         _check(item, place)
     _add_mentions(session, contributions, place)
     aliases = {
-        (key, alias.alias, alias.entity): None
+        (key, bounded(alias.alias), bounded(alias.entity)): None
         for (key, _), item in zip(documents, contributions, strict=True)
         for alias in item.aliases
     }
@@ -85,8 +86,8 @@ def add(session: Session, contributions: Sequence[Contribution]) -> list[tuple[i
 
 
 def _labels(document: Document) -> Iterable[tuple[str, str]]:
-    pairs = [(name, value) for name, values in document.facets.items() for value in values]
-    return dict.fromkeys([*((TAGS, tag) for tag in document.tags), *pairs])
+    pairs = [(facet_label(name), bounded(value)) for name, values in document.facets.items() for value in values]
+    return dict.fromkeys([*((TAGS, bounded(tag)) for tag in document.tags), *pairs])
 
 
 def _add_passages(session: Session, contributions: Sequence[tuple[int, Contribution]]) -> list[tuple[int, Passage]]:
@@ -97,7 +98,7 @@ def _add_passages(session: Session, contributions: Sequence[tuple[int, Contribut
         (*("key", "id", "document", "place", "text", "title", "title_key", "heading", "page", "starts", "ends"),),
         [
             (
-                *(key, passage.id, document, number, passage.text, passage.title, entity_key(passage.title)),
+                *(key, passage.id, document, number, passage.text, passage.title, _key(passage.title)),
                 *(passage.heading, passage.page, passage.start, passage.end),
             )
             for key, (document, number, passage) in enumerate(placed, first)
@@ -127,8 +128,12 @@ def _check(item: Contribution, place: dict[str, int]) -> None:
 
 
 def _add_mentions(session: Session, contributions: Sequence[Contribution], place: dict[str, int]) -> None:
-    mentions = [mention for item in contributions for mention in item.mentions]
-    names = Counter((mention.entity, mention.name) for mention in mentions)
+    mentions = [
+        (place[mention.passage_id], (bounded(mention.entity), bounded(mention.name)), mention.start, mention.end)
+        for item in contributions
+        for mention in item.mentions
+    ]
+    names = Counter(name for _, name, _, _ in mentions)
     first = count_up(session, "key", len(names)) + 1
     session.insert(
         "entity_name",
@@ -149,7 +154,7 @@ def _add_mentions(session: Session, contributions: Sequence[Contribution], place
     session.insert(
         "mention",
         ("passage", "name", "starts", "ends"),
-        [(place[item.passage_id], keys[item.entity, item.name], item.start, item.end) for item in mentions],
+        [(passage, keys[name], start, end) for passage, name, start, end in mentions],
     )
 
 
@@ -163,8 +168,8 @@ def _add_facts(session: Session, contributions: Sequence[Contribution], place: d
         ),
         [
             (
-                *(place[fact.passage_id], fact.id, fact.subject, fact.relation, fact.object),
-                *(entity_key(fact.subject), entity_key(fact.object)),
+                *(place[fact.passage_id], bounded(fact.id), fact.subject, fact.relation, fact.object),
+                *(_key(fact.subject), _key(fact.object)),
                 fold(f"{fact.subject} {fact.relation} {fact.object}"),
                 *(fact.start, fact.end, fact.confidence, fact.extractor, now),
             )
@@ -173,3 +178,7 @@ def _add_facts(session: Session, contributions: Sequence[Contribution], place: d
         ],
         "ON CONFLICT (passage, id) DO NOTHING",
     )
+
+
+def _key(name: str) -> str:
+    return bounded(entity_key(name))

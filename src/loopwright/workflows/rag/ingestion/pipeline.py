@@ -21,8 +21,9 @@ from loopwright.workflows.rag.ingestion.extracting import Extract, Extractor, ex
 from loopwright.workflows.rag.ingestion.progress import IngestProgress, IngestReport, Tally
 from loopwright.workflows.rag.ingestion.pruning import Seen, gone_documents
 from loopwright.workflows.rag.ingestion.vectors import fill_vectors
-from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, find_sources, read_source
+from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, ReadingProblem, find_sources, read_source
 from loopwright.workflows.rag.reading.chunking import SIZE
+from loopwright.workflows.rag.reading.ids import document_id
 
 logger = logging.getLogger("loopwright.rag")
 
@@ -176,7 +177,7 @@ class _Ingest:
             self._tally.skipped += 1
             self._tell()
             return
-        problems: list[DocumentError] = []
+        problems: list[ReadingProblem] = []
         try:
             for document in read_source(path, limits=self._limits, on_problem=problems.append):
                 self._document(document)
@@ -188,21 +189,21 @@ class _Ingest:
             self._failed(error)
             self._seen.doubtful(path)
         for problem in problems:
-            self._tally.problem(problem)
-            # A problem with a detail of a document that was read all the same leaves nothing out.
-            if not self._seen.has(problem.source):
+            self._tally.problem(problem.error)
+            if problem.left_out:
                 self._tally.failed += 1
                 self._seen.doubtful(path)
         self._seen.whole(path)
 
     def _is_unchanged(self, path: Path) -> bool:
         """Whether the file is one document and has the digest that the store knows; saves reading a PDF again."""
-        known = self._store.digests([path.as_posix()])
+        id = document_id(path)
+        known = self._store.digests([id])
         if not known:
             return False
         try:
             with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest() == known[path.as_posix()]
+                return hashlib.file_digest(file, "sha256").hexdigest() == known[id]
         except OSError:
             return False
 
@@ -256,13 +257,14 @@ class _Ingest:
 
 
 def _find(paths: Sequence[Path]) -> tuple[list[tuple[Path, int]], list[Path], list[DocumentError]]:
-    """The files with their sizes in bytes, each once; the paths that are there; and what is missing."""
+    """The files with their sizes in bytes, each once; the paths that are there; and what is missing or unreadable."""
     found: dict[Path, int] = {}
     roots: list[Path] = []
     missing: list[DocumentError] = []
     for root in paths:
         try:
-            found.update((path, _size(path)) for path in find_sources(root) if path not in found)
+            sources = find_sources(root, on_problem=lambda problem: missing.append(problem.error))
+            found.update((path, _size(path)) for path in sources if path not in found)
             roots.append(root.resolve())
         except DocumentError as error:
             missing.append(error)

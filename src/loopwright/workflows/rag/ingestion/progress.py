@@ -45,11 +45,6 @@ class IngestProgress:
         """Passages that were stored per second."""
         return self.passages / self.seconds if self.seconds else 0.0
 
-    @property
-    def seconds_left(self) -> float | None:
-        """The time that reading will take from here, by bytes; None while nobody knows."""
-        return self.seconds * (self.total_bytes - self.bytes) / self.bytes if self.bytes else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestReport:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.workflows.rag.reading.ids import document_id, possible_paths
 
 _PAGE = 1_000
 """Documents that are asked for at once."""
@@ -27,15 +28,11 @@ class Seen:
 
     def whole(self, path: Path) -> None:
         """A file was read to its end: what it does not hold is gone, unless it is doubtful."""
-        self._whole.add(path.as_posix())
+        self._whole.add(document_id(path))
 
     def doubtful(self, path: Path) -> None:
         """A file was not read, or not wholly, or need not be: everything of it stays."""
-        self._doubtful.add(path.as_posix())
-
-    def has(self, id: str) -> bool:
-        """Whether a document was read."""
-        return id in self._documents
+        self._doubtful.add(document_id(path))
 
     def is_gone(self, id: str) -> bool:
         """Whether a stored document has surely no source any more.
@@ -48,7 +45,9 @@ class Seen:
         files = list(_possible_files(id))
         if id in self._documents or any(file in self._doubtful for file in files):
             return False
-        return any(file in self._whole for file in files) or not any(_may_exist(file) for file in files)
+        return any(file in self._whole for file in files) or not any(
+            _may_exist(path) for file in files for path in possible_paths(file)
+        )
 
 
 def gone_documents(store: KnowledgeStore, roots: Sequence[Path], seen: Seen) -> list[str]:
@@ -76,7 +75,7 @@ def gone_documents(store: KnowledgeStore, roots: Sequence[Path], seen: Seen) -> 
 
 
 def _names_of(root: Path) -> tuple[str, ...]:
-    name = root.as_posix()
+    name = document_id(root)
     return (f"{name.rstrip('/')}/",) if root.is_dir() else (name, f"{name}#")
 
 

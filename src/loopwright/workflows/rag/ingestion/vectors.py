@@ -48,9 +48,7 @@ def fill_vectors(
         if not passages:
             break
         vectors = embedder.embed([embedded_text(passage) for passage in passages])
-        store.put_vectors(
-            embedder.model, {passage.id: vector for passage, vector in zip(passages, vectors, strict=True)}
-        )
+        store.put_vectors(embedder.model, list(zip(passages, vectors, strict=True)))
         done += len(passages)
         total = max(total, done)
         if on_progress is not None:

@@ -7,5 +7,15 @@ from loopwright.workflows.rag.reading.documents import ReadDocument, Section, Tr
 from loopwright.workflows.rag.reading.finding import find_sources
 from loopwright.workflows.rag.reading.formats import read_source
 from loopwright.workflows.rag.reading.limits import ReadingLimits
+from loopwright.workflows.rag.reading.problems import ReadingProblem
 
-__all__ = ["ReadDocument", "ReadingLimits", "Section", "Triple", "find_sources", "passages_of", "read_source"]
+__all__ = [
+    "ReadDocument",
+    "ReadingLimits",
+    "ReadingProblem",
+    "Section",
+    "Triple",
+    "find_sources",
+    "passages_of",
+    "read_source",
+]

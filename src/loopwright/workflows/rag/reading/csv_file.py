@@ -51,7 +51,7 @@ def _rows(source: Source) -> Iterator[tuple[int, object]]:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            source.on_problem(source.error(f"is no valid CSV row: {error}", key=str(begun)))
+            source.left_out(source.error(f"is no valid CSV row: {error}", key=str(begun)))
             continue
         if row is None:
             return
@@ -59,7 +59,7 @@ def _rows(source: Source) -> Iterator[tuple[int, object]]:
             header = _column_names(row)
         elif len(row) > len(header):
             problem = f"the row has {len(row)} cells, the header {len(header)}; quote cells that hold {delimiter!r}"
-            source.on_problem(source.error(problem, key=str(begun)))
+            source.left_out(source.error(problem, key=str(begun)))
         elif any(cell.strip() for cell in row):
             yield begun, dict(zip(header, row, strict=False))
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from loopwright.errors import DocumentError
 from loopwright.workflows.rag.reading.documents import ReadDocument
 from loopwright.workflows.rag.reading.limits import ReadingLimits
+from loopwright.workflows.rag.reading.problems import ReadingProblem, log_problem
 from loopwright.workflows.rag.reading.source import Source
-
-logger = logging.getLogger(__name__)
 
 FORMATS = {
     ".csv": "csv_file",
@@ -36,7 +33,7 @@ def read_source(
     path: Path,
     *,
     limits: ReadingLimits = ReadingLimits(),  # noqa: B008 - frozen
-    on_problem: Callable[[DocumentError], None] | None = None,
+    on_problem: Callable[[ReadingProblem], None] = log_problem,
 ) -> Iterator[ReadDocument]:
     """Read the documents of a file, one after the other.
 
@@ -47,7 +44,7 @@ def read_source(
         path: The file; its extension says what it is, and its content must agree.
         limits: The bounds.
         on_problem: Told of each record that is left out, and of each detail (an unreadable date, a broken front matter)
-            that had to be ignored; without it they are logged as warnings.
+            that had to be ignored; by default they are logged as warnings.
 
     Returns:
         The documents, in the file's order; documents of triples come last.
@@ -56,7 +53,7 @@ def read_source(
         DocumentError: When the first document is taken, if the file is missing, damaged, encrypted, too large, without
             text, or of no known kind.
     """
-    source = Source(path=path.resolve(), limits=limits, on_problem=on_problem or _log_problem)
+    source = Source(path=path.resolve(), limits=limits, on_problem=on_problem)
     name = FORMATS.get(path.suffix.lower())
     if name is None:
         raise source.error(f"{path.suffix or 'no extension'!r} is no known kind; known: {', '.join(sorted(FORMATS))}")
@@ -65,7 +62,3 @@ def read_source(
         yield from read(source)
     except OSError as error:
         raise source.error(f"cannot be read: {error}") from error
-
-
-def _log_problem(problem: DocumentError) -> None:
-    logger.warning("%s", problem)

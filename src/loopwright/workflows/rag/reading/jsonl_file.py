@@ -28,6 +28,6 @@ def _objects(source: Source) -> Iterator[tuple[int, object]]:
         try:
             value = parse_json(source, line, key=str(number))
         except DocumentError as problem:
-            source.on_problem(problem)
+            source.left_out(problem)
         else:
             yield number, value

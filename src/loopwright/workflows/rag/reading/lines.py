@@ -34,7 +34,7 @@ def text_lines(source: Source, *, guess: bool) -> Iterator[tuple[int, str]]:
             try:
                 yield number, line if isinstance(line, str) else line.decode(encoding)
             except UnicodeDecodeError as error:
-                source.on_problem(source.error(f"is not valid {encoding}: {error.reason}", key=str(number)))
+                source.left_out(source.error(f"is not valid {encoding}: {error.reason}", key=str(number)))
 
 
 def _encoding(source: Source, guess: bool) -> str:
@@ -59,7 +59,7 @@ def _bounded(file: BufferedReader | TextIOWrapper, source: Source) -> Iterator[t
         if len(line) < most or _is_whole(line):
             yield number, line
             continue
-        source.on_problem(
+        source.left_out(
             source.error(f"the line has more than {most} bytes, the limit record_bytes; split it", key=str(number))
         )
         while (rest := file.readline(most)) and not _is_whole(rest):

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from loopwright.workflows.rag.reading.documents import ReadDocument
 from loopwright.workflows.rag.reading.encodings import decode
 from loopwright.workflows.rag.reading.layout import Headings, Mark, sections
-from loopwright.workflows.rag.reading.source import Source, parse_date
+from loopwright.workflows.rag.reading.source import Source, parse_date, unusable_date
 from loopwright.workflows.rag.reading.values import as_text, as_texts
 
 # Bounded, because YAML is slow to parse.
@@ -37,7 +37,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
     marks, first_title = _marks(body)
     date = parse_date(fields.get("date"))
     if fields.get("date") and not date:
-        source.on_problem(source.error(f"its date {fields['date']!r} is not ISO 8601; the file's own counts instead"))
+        source.ignored(source.error(unusable_date(fields["date"])))
     tags = fields.get("tags")
     yield source.document(
         body,
@@ -59,7 +59,7 @@ def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
         fields = yaml.safe_load(match[1])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         problem = f"its front matter is no valid YAML and counts as text: {' '.join(str(error).split())}"
-        source.on_problem(source.error(problem))
+        source.ignored(source.error(problem))
         return {}, text
     # Without names it is no front matter but a text that begins with a rule.
     return (cast(dict[str, Any], fields), text[match.end() :]) if isinstance(fields, dict) else ({}, text)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.rag.reading.documents import ReadDocument, Section
-from loopwright.workflows.rag.reading.source import Source, parse_date
+from loopwright.workflows.rag.reading.source import Source, parse_date, unusable_date
 from loopwright.workflows.rag.reading.triples import TripleGroups, is_triple
 from loopwright.workflows.rag.reading.values import as_text, as_texts, lines_of
 
@@ -43,7 +43,7 @@ def read_records(source: Source, media_type: str, values: Iterable[tuple[int, ob
             document = _document(source, media_type, number, value, fields)
             _claim(source, document.key, seen)
         except DocumentError as problem:
-            source.on_problem(problem)
+            source.left_out(problem)
             continue
         yield document
     if empty:
@@ -52,7 +52,7 @@ def read_records(source: Source, media_type: str, values: Iterable[tuple[int, ob
         try:
             _claim(source, document.key, seen)
         except DocumentError as problem:
-            source.on_problem(problem)
+            source.left_out(problem)
         else:
             yield document
 
@@ -80,8 +80,7 @@ def _document(source: Source, media_type: str, number: int, value: object, field
     date = parse_date(fields.get("date"))
     # Without a text field the date stands in the lines, whatever its form, so nothing is lost.
     if "text" in fields and fields.get("date") and not date:
-        problem = f"its date {fields['date']!r} is not ISO 8601; the file's own counts instead"
-        source.on_problem(source.error(problem, key=key))
+        source.ignored(source.error(unusable_date(fields["date"]), key=key))
     facets = cast(dict[str, Any], fields["facets"]) if isinstance(fields.get("facets"), dict) else {}
     shown = {name: texts for name, inner in facets.items() if (texts := as_texts(inner))}
     if url := as_text(fields.get("url")):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from loopwright.errors import DocumentError
+from loopwright.retrieval.stores.storable import MOST_ID_BYTES, storable
 from loopwright.workflows.rag.reading.documents import ReadDocument, Section, Triple
+from loopwright.workflows.rag.reading.ids import document_id, escaped
 from loopwright.workflows.rag.reading.limits import MEGABYTE, ReadingLimits
+from loopwright.workflows.rag.reading.problems import ReadingProblem
+from loopwright.workflows.rag.reading.values import shown
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SHOWN_KEY = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +27,8 @@ class Source:
     """The file, absolute, without links."""
     limits: ReadingLimits
     """The bounds."""
-    on_problem: Callable[[DocumentError], None]
-    """Told of what had to be left out."""
+    on_problem: Callable[[ReadingProblem], None]
+    """Told of what had to be left out or ignored."""
     modified: datetime = field(init=False)
     """When the file was changed last, in UTC."""
 
@@ -37,11 +40,20 @@ class Source:
     @property
     def id(self) -> str:
         """The file's document id."""
-        return self.path.as_posix()
+        return document_id(self.path)
+
+    def left_out(self, error: DocumentError) -> None:
+        """Tell of a record that is left out."""
+        self.on_problem(ReadingProblem(error, left_out=True))
+
+    def ignored(self, error: DocumentError) -> None:
+        """Tell of a detail that is ignored; the document itself is read."""
+        self.on_problem(ReadingProblem(error, left_out=False))
 
     def error(self, problem: str, *, key: str = "") -> DocumentError:
         """An error that names the file, and the record in it."""
-        return DocumentError(f"{self.path}#{key}" if key else str(self.path), problem)
+        path = escaped(str(self.path))
+        return DocumentError(f"{path}#{key}" if key else path, problem)
 
     def check_size(self, most: int) -> None:
         """Refuse the file if it has more bytes than this.
@@ -98,12 +110,18 @@ class Source:
             triples: What it states outright.
 
         Raises:
-            DocumentError: If the text has no words.
+            DocumentError: If the text has no words, or the id is too long.
         """
         if not text.strip():
             raise self.error("has no text", key=key)
+        id = storable(f"{self.id}#{key}" if key else self.id)
+        if (length := len(id.encode())) > MOST_ID_BYTES:
+            raise self.error(
+                f"its path and id have {length} bytes together, at most {MOST_ID_BYTES} are kept; shorten them",
+                key=key[:_SHOWN_KEY],
+            )
         return ReadDocument(
-            id=storable(f"{self.id}#{key}" if key else self.id),
+            id=id,
             key=storable(key),
             title=storable(" ".join(title.split())),
             digest=hashlib.sha256(raw).hexdigest(),
@@ -117,13 +135,8 @@ class Source:
         )
 
 
-def storable(text: str) -> str:
-    """A text of the same length that every store takes: U+FFFD instead of NUL and lone surrogates."""
-    return _UNSTORABLE.sub("\ufffd", text)
-
-
 def parse_date(value: object) -> datetime | None:
-    """A date with its time zone (UTC where it gives none), or None if the value is no ISO 8601 date.
+    """A date with its time zone (UTC where it gives none); None if it is not ISO 8601, or in no year of UTC.
 
     Args:
         value: A date, a time, or text such as ``2024-05-01`` or ``2024-05-01T12:00:00+07:00``.
@@ -137,4 +150,14 @@ def parse_date(value: object) -> datetime | None:
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
         return None
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
+    value = value if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        return None
+    return value
+
+
+def unusable_date(value: object) -> str:
+    """What is told of a date that `parse_date` does not take."""
+    return f"its date {shown(value)} is not ISO 8601, or too far away; the file's own counts instead"

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from loopwright.retrieval.stores.storable import storable
 from loopwright.workflows.rag.reading.documents import ReadDocument, Section, Triple
-from loopwright.workflows.rag.reading.source import Source, storable
-from loopwright.workflows.rag.reading.values import as_text
+from loopwright.workflows.rag.reading.source import Source
+from loopwright.workflows.rag.reading.values import as_text, shown
 
 _PARTS = ("subject", "relation", "object")
 
@@ -77,7 +78,7 @@ class TripleGroups:
         except ValueError:
             confidence = -1.0
         if not 0 <= confidence <= 1:
-            raise self._source.error(f"its confidence {value!r} is no number from 0 to 1", key=str(number))
+            raise self._source.error(f"its confidence {shown(value)} is no number from 0 to 1", key=str(number))
         return confidence
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Any, cast
+
+_SHOWN = 100
 
 
 def as_text(value: object) -> str:
@@ -17,6 +20,15 @@ def as_texts(value: object) -> tuple[str, ...]:
     """A value, or a list of values, as texts; what is empty is left out."""
     values = cast(list[Any], value) if isinstance(value, list) else [value]
     return tuple(text for inner in values if (text := as_text(inner)))
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: its beginning; of a list or an object only its kind, for it may be endless."""
+    if isinstance(value, str):
+        return repr(value[:_SHOWN]) + ("..." if len(value) > _SHOWN else "")
+    if isinstance(value, float | date) or (isinstance(value, int) and value.bit_length() < _SHOWN):
+        return str(value)
+    return f"(a {type(value).__name__})"
 
 
 def lines_of(value: object, name: str = "") -> Iterator[str]:
