@@ -43,6 +43,16 @@ COMPARED = [
     passage("Jingdezhen", "Jingdezhen is a city in Jiangxi province, China."),
 ]
 
+PAINTERS = [
+    passage("Anna Berg", "Anna Berg is a Swedish painter. Anna Berg was a member of the Guild."),
+    passage("Bo Lind", "Bo Lind is a Danish painter. Bo Lind was never a member of the Guild."),
+]
+BRIDGES = [
+    passage("Alpha Bridge", "The Alpha Bridge is 2.1 kilometres long."),
+    passage("Beta Bridge", "The Beta Bridge is 900 metres long."),
+]
+BELL = passage("Gamma Bell", "The Gamma Bell is a big bell of 3 tonnes.")
+
 
 @pytest.mark.parametrize(
     ("question", "evidence", "short"),
@@ -58,6 +68,11 @@ COMPARED = [
         ("Which magazine was published first, Guitar World or Science News?", COMPARED, "Science News"),
         ("Are Guitar World and Science News both magazines?", COMPARED, "yes"),
         ("Are Nantong and Jingdezhen in the same province?", COMPARED, "no"),
+        ("Which is longer, the Alpha Bridge or the Beta Bridge?", BRIDGES, "Alpha Bridge"),
+        ("Which is shorter, the Alpha Bridge or the Beta Bridge?", BRIDGES, "Beta Bridge"),
+        ("Were Anna Berg and Bo Lind both Swedish?", PAINTERS, "no"),
+        ("Are Anna Berg and Bo Lind of the same nationality?", PAINTERS, "no"),
+        ("Were Anna Berg and Bo Lind both members of the Guild?", PAINTERS, "no"),
         ("เมืองหลวงของประเทศไทยคืออะไร", THAI, "กรุงเทพมหานคร"),
         ("กรุงเทพมหานครก่อตั้งเมื่อใด", THAI, "พ.ศ. 2325"),
         ("กรุงเทพมหานครมีประชากรเท่าไร", THAI, "10 ล้าน"),
@@ -89,6 +104,9 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
         ("ราคาบิตคอยน์วันนี้เท่าไหร่", THAI),
         ("今天比特币的价格是多少？", CHINESE),
         ("Did Marie Curie write a symphony for Belgrade?", ENGLISH),
+        ("Were Anna Berg and Bo Lind both members of the Communist Party?", PAINTERS),
+        ("Were Anna Berg and Bo Lind born in the same city?", PAINTERS),
+        ("Which is bigger, the Alpha Bridge or the Gamma Bell?", [*BRIDGES, BELL]),
     ],
 )
 def test_it_abstains_where_nothing_answers(question: str, evidence: list[Evidence]) -> None:
@@ -191,6 +209,22 @@ def test_an_answer_must_be_borne_out_by_its_quotes() -> None:
     assert not grade_answer(question, answer_of("Employees get 30 vacation days.", quote, HANDBOOK), [CURIE]).supported
     uncited = Answer(text="Employees get 30 days.", sentences=(Sentence(text="Employees get 30 days."),))
     assert not grade_answer(question, uncited, ENGLISH).supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [
+        ("Marie Curie was born in Warsaw in 1867.", True),
+        ("Marie Curie was not born in Warsaw in 1867.", False),
+        ("Marie Curie never lived in Paris.", True),
+        ("Marie Curie lived in Paris.", False),
+        ("Marie Curie was born in Warsaw in 1867, and never lived in Paris.", True),
+    ],
+)
+def test_an_answer_must_affirm_or_deny_as_its_quotes_do(sentence: str, supported: bool) -> None:
+    source = passage("Marie Curie", "She was born in Warsaw in 1867, but she never lived in Paris.")
+    answer = answer_of(sentence, source.text, source)
+    assert grade_answer("Where was Marie Curie born?", answer, [source]).supported is supported
 
 
 def test_an_answer_must_say_what_is_asked() -> None:

@@ -81,6 +81,14 @@ def test_a_quote_may_differ_only_in_white_space_and_typography() -> None:
     assert verify_quote("is a writer", SCOTT.text) is None
     assert verify_quote(" … ", SCOTT.text) is None
     assert verify_quote("是首都", "北京是首都。") == (2, 5)
+    assert verify_quote("a b", "x a\n b y") == (2, 6)
+    assert verify_quote("a.c", "abc a.c") == (4, 7)
+
+
+def test_a_quote_of_whole_words_neither_begins_nor_ends_inside_one() -> None:
+    assert verify_quote("art of war", "part of war, art of war", whole_words=True) == (13, 23)
+    assert verify_quote("art of war", "art  of warfare", whole_words=True) is None
+    assert verify_quote("的首都", "北京是中国的首都。", whole_words=True) == (5, 8)
 
 
 @given(st.text(max_size=60), st.integers(0, 60), st.integers(0, 60))
@@ -130,6 +138,53 @@ def test_a_given_quote_decides() -> None:
     assert false.removed_citations == 1
     inside = cite('The text says "it was directed by James Cameron" about Alien the 1979 film [1].', [ALIEN])
     assert inside.citations == ()
+
+
+@pytest.mark.parametrize(
+    ("draft", "quote"),
+    [
+        ("Alien was directed by Ridley Scott [1].", "a"),
+        ("Alien was directed by Ridley Scott [1].", "ted by Ridley"),
+        ("Bananas are yellow [1].", "directed by Ridley Scott"),
+        ("Ridley Scott directed it in 1986 [1].", "directed by Ridley Scott"),
+        ('The text says of bananas "it was directed by Ridley Scott" in 1986 [1].', None),
+    ],
+)
+def test_a_quote_excuses_no_other_check(draft: str, quote: str | None) -> None:
+    answer = cite(draft, [ALIEN], quotes=None if quote is None else {1: quote})
+    assert answer.citations == ()
+    assert answer.removed_citations == 1
+
+
+@pytest.mark.parametrize(
+    ("short", "kept"),
+    [("Ridley Scott", "Ridley Scott"), ("Napoleon", ""), ("1986", ""), ("yes", "yes"), ("a person", "a person")],
+)
+def test_a_short_answer_needs_its_names_and_numbers_in_the_quotes(short: str, kept: str) -> None:
+    draft = "Alien was directed by Ridley Scott [1]."
+    assert cite(draft, [ALIEN], short=short).short == kept
+    assert cite("Alien was directed by Ridley Scott.", [ALIEN], short=short).short == ""
+
+
+def test_a_short_answer_goes_with_the_sentence_that_shows_it() -> None:
+    draft = "Alien was directed by Ridley Scott [1]. He was born on 30 November 1937 in South Shields [2]."
+    first, second = (sentence.text for sentence in cite(draft, [ALIEN, SCOTT]).sentences)
+    year = cite(draft, [ALIEN, SCOTT], short="1937")
+    assert without_sentences(year, [first]).short == "1937"
+    assert without_sentences(year, [second]).short == ""
+    assert without_sentences(cite(draft, [ALIEN, SCOTT], short="yes"), [first]).short == ""
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "The documents do not mention a delay; Alien was directed by Ridley Scott [1].",
+        "No answers were given by Alien, a film [1].",
+        "No answers were given by Alien.",
+    ],
+)
+def test_a_draft_that_answers_does_not_abstain(draft: str) -> None:
+    assert not cite(draft, [ALIEN]).abstained
 
 
 @pytest.mark.parametrize("draft", ["", "I don't know.", "I don't know", "ไม่ทราบ", "我不知道。", "[1]"])

@@ -17,14 +17,19 @@ def test_answers_are_compared_without_case_punctuation_articles_and_white_space(
     assert normalised_answer("another theme") == "another theme"
     assert exact_match("the U.S.", ["US", "America"]) == 1
     assert exact_match("USA", ["US"]) == 0
+    assert exact_match("", ["The The"]) == 0
+    assert exact_match("the the", ["The The"]) == 1
 
 
 @pytest.mark.parametrize(
     ("predicted", "accepted", "f1"),
     [
         ("Brooklyn Dodgers", ["Los Angeles Dodgers", "Robins"], 0.4),
-        ("yes yes", ["yes"], 2 / 3),
-        ("the", ["a"], 1.0),  # Nothing is left of either.
+        ("one one", ["one"], 2 / 3),
+        ("the", ["a"], 0.0),  # Nothing else is left of either.
+        ("yes it is", ["yes"], 0.0),
+        ("no", ["no way"], 0.0),
+        ("yes", ["Yes"], 1.0),
         ("", ["Dodgers"], 0.0),
         ("Dodgers", [], 0.0),
         ("", [], 1.0),

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
+from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answering.spans import Span, SpanKind, spans_in
-from loopwright.workflows.rag.answering.support import Supported, plain_title
+from loopwright.workflows.rag.answering.support import Supported
 from loopwright.workflows.rag.asking.asked import AnswerType, Asked
 from loopwright.workflows.rag.asking.clauses import main_terms
 from loopwright.workflows.rag.asking.words import ASKING_WORDS, keywords, names
@@ -17,6 +18,7 @@ from loopwright.workflows.rag.schemas import Evidence
 _NEAR = 60
 _BESIDE = 25
 _SENTENCES = 40
+_READ = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def ranked_candidates(
 ) -> list[Candidate]:
     """Rank the spans that could be the short answer.
 
-    What the question names itself is no answer to it.
+    What the question names itself is no answer to it. Only the first 4,000 characters of a sentence are read: what is
+    longer is a table or noise.
 
     Args:
         question: The question.
@@ -93,13 +96,14 @@ def ranked_candidates(
     best: dict[str, Candidate] = {}
     for sentence in sorted(found, key=lambda each: -each.support)[:_SENTENCES]:
         title = plain_title(evidence[sentence.passage].title)
+        said = _share(main, set(terms(sentence.text)) | set(terms(title)))
         whole = Span(text=title, start=0, end=0, kind="title")
-        for span in [whole, *spans_in(sentence.text)]:
+        for span in [whole, *spans_in(sentence.text[:_READ])]:
             own = {term for term in terms(span.text) if term not in ASKING_WORDS}
             text = _fitted(span, asked, asked_terms)
             if not own or set(terms(text)) <= asked_terms or any(name <= own for name in asked_names):
                 continue
-            features = _features(span, sentence, asked, main, title)
+            features = _features(span, sentence, asked, main, title, said)
             if span is whole and asked.type is AnswerType.PERSON and _IS_A_WORK.search(sentence.text):
                 features = replace(features, kind=-1.0)
             score = sum(a * b for a, b in zip(astuple(features), astuple(WEIGHTS), strict=True))
@@ -114,13 +118,13 @@ def _features(
     asked: Asked,
     main: set[str],
     title: str,
+    said: float,
 ) -> Features:
     before = sentence.text[max(0, span.start - _NEAR) : span.start]
     after = sentence.text[span.end : span.end + _NEAR]
     around = set(terms(before)) | set(terms(after))
     if span.end == 0:
         around |= set(terms(sentence.text[: 2 * _NEAR]))
-    titled = set(terms(title))
     lead = {term for word in keywords(asked.before) for term in terms(word)}
     close = set(terms(before[-40:]))
     is_title = fold(span.text) in fold(title) or fold(title) in fold(span.text)
@@ -129,7 +133,7 @@ def _features(
         kind=_kind_fit(span, asked, before, sentence.place == 0 and is_title),
         main=_share(main, around),
         beside=_share(main, set(terms(f"{before[-_BESIDE:]} {after[:_BESIDE]}"))),
-        said=_share(main, set(terms(sentence.text)) | titled),
+        said=said,
         focus=_focus_fit(span, asked, before, after),
         aligned=_share(lead, close),
         phrase=float(span.kind == "phrase"),

@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.text import fold, terms
+from loopwright.workflows.rag.answering.polarity import denies
 from loopwright.workflows.rag.answering.spans import date_key, number_of, spans_in
-from loopwright.workflows.rag.answering.support import Supported, plain_title
+from loopwright.workflows.rag.answering.support import Supported
+from loopwright.workflows.rag.answering.units import Quantity, measures_in
 from loopwright.workflows.rag.asking.asked import AnswerType, Asked
 from loopwright.workflows.rag.asking.words import ASKING_WORDS, informative_terms, name_spans
 from loopwright.workflows.rag.schemas import Evidence
@@ -32,9 +35,13 @@ _LESS = re.compile(
     re.IGNORECASE,
 )
 _SAME = re.compile(r"\bsame ([\w-]+(?: [\w-]+)?)", re.IGNORECASE)
-_NEGATION = re.compile(
-    r"\b(?:not|never|no longer|neither|nor|without|\w+n['’]t)\b|不是|没有|并非|不在|ไม่ใช่|ไม่ได้|ไม่มี", re.IGNORECASE
+# What comes right after "both", to the end: a kind of thing or a quality, and nothing that was done, or where.
+_BOTH_ARE = re.compile(
+    r"^(?:is|are|was|were)\b.*\bboth (?:an? )?(?:(?!(?:of|in|by|from|to|on|at|for|with)\b)[\w-]++[ ?]*+){1,4}$", re.I
 )
+_DEFINED = re.compile(r"\b(?:is|are|was|were) (?:an?|the|one of) ")
+_NATIONALITIES = frozenset({"nationality", "nationalities", "country", "nation"})
+_NATIONALITY = re.compile(r"\b(?:is|was) an? (?:[a-z-]+ ){0,2}([A-Z][\w-]+(?: [A-Z][\w-]+)*)")
 _COVERS = 0.6
 _COVERS_ALONE = 0.7
 _OWN_SHARE = 0.15
@@ -48,6 +55,24 @@ class Compared:
     """The thing that was chosen, or "yes" or "no"."""
     sentences: tuple[Supported, ...]
     """The sentences that show it, one for each thing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Value:
+    """A date or a number."""
+
+    key: tuple[float, ...]
+    """What it is ordered by."""
+    quantity: Quantity = ""
+    """What it measures, where it has a unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """Two values were found."""
+
+    outcome: Compared | None
+    """Which thing has the value that is asked for; None if they measure different things."""
 
 
 def compare(asked: Asked, question: str, evidence: Sequence[Evidence], found: Sequence[Supported]) -> Compared | None:
@@ -69,7 +94,8 @@ def compare(asked: Asked, question: str, evidence: Sequence[Evidence], found: Se
         return None
     if asked.type is AnswerType.YES_NO:
         return _alike(asked, question, left, right)
-    return _by_value(asked, question, left, right) or _by_predicate(asked, question, left, right)
+    measured = _by_value(asked, question, left, right)
+    return _by_predicate(asked, question, left, right) if measured is None else measured.outcome
 
 
 def yes_or_no(question: str, found: Sequence[Supported]) -> Compared | None:
@@ -85,8 +111,7 @@ def yes_or_no(question: str, found: Sequence[Supported]) -> Compared | None:
     best = max(found, key=lambda each: (each.support, each.own), default=None)
     if best is None or best.support < _COVERS_ALONE or best.own < _OWN_SHARE:
         return None
-    denies = bool(_NEGATION.search(best.text)) != bool(_NEGATION.search(question))
-    return Compared(short="no" if denies else "yes", sentences=(best,))
+    return Compared(short="no" if denies(question, [best.text]) else "yes", sentences=(best,))
 
 
 def _about(option: str, evidence: Sequence[Evidence], found: Sequence[Supported]) -> list[Supported]:
@@ -104,8 +129,8 @@ def _about(option: str, evidence: Sequence[Evidence], found: Sequence[Supported]
     return [sentence for sentence in found if fold(option) in fold(sentence.text)]
 
 
-def _by_value(asked: Asked, question: str, left: list[Supported], right: list[Supported]) -> Compared | None:
-    """Choose by date or number, where the question says which end it wants."""
+def _by_value(asked: Asked, question: str, left: list[Supported], right: list[Supported]) -> _Measured | None:
+    """Choose by date or number, where the question says which end it wants; None where there are no two values."""
     rest = _without(question, asked.options)
     for low, high, value in ((_EARLIER, _LATER, _date_in), (_LESS, _MORE, _number_in)):
         if not (low.search(rest) or high.search(rest)):
@@ -114,27 +139,36 @@ def _by_value(asked: Asked, question: str, left: list[Supported], right: list[Su
         first, second = _value_of(left, wanted, value), _value_of(right, wanted, value)
         if first is None or second is None or first[0] == second[0]:
             continue
-        left_wins = (first[0] < second[0]) == bool(low.search(rest))
-        return Compared(short=asked.options[0 if left_wins else 1], sentences=(first[1], second[1]))
+        if first[0].quantity != second[0].quantity:
+            return _Measured(outcome=None)
+        left_wins = (first[0].key < second[0].key) == bool(low.search(rest))
+        chosen = asked.options[0 if left_wins else 1]
+        return _Measured(outcome=Compared(short=chosen, sentences=(first[1], second[1])))
     return None
 
 
 def _value_of(
-    sentences: list[Supported], wanted: set[str], value: Callable[[str], Iterable[tuple[float, ...]]]
-) -> tuple[tuple[float, ...], Supported] | None:
+    sentences: list[Supported], wanted: set[str], value: Callable[[str], Iterable[_Value]]
+) -> tuple[_Value, Supported] | None:
     """The first value of the sentence that has most of the wanted words."""
     ordered = sorted(sentences, key=lambda each: (-len(wanted & set(terms(each.text))), each.place))
     return next(((found, each) for each in ordered for found in value(each.text)), None)
 
 
-def _date_in(text: str) -> Iterable[tuple[float, ...]]:
+def _date_in(text: str) -> Iterable[_Value]:
     dates = sorted((span.start, span.text) for span in spans_in(text) if span.kind in ("date", "year"))
-    return (key for _, date in dates if (key := date_key(date)) is not None)
+    return (_Value(key=key) for _, date in dates if (key := date_key(date)) is not None)
 
 
-def _number_in(text: str) -> Iterable[tuple[float, ...]]:
-    numbers = sorted((span.start, span.text) for span in spans_in(text) if span.kind == "number")
-    return ((number,) for _, text in numbers if (number := number_of(text)) is not None)
+def _number_in(text: str) -> Iterable[_Value]:
+    measures = list(measures_in(text))
+    inside = {place for measure in measures for place in range(measure.start, measure.end)}
+    found = [(measure.start, _Value(key=(measure.value,), quantity=measure.quantity)) for measure in measures]
+    for span in spans_in(text):
+        number = number_of(span.text) if span.kind == "number" and span.start not in inside else None
+        if number is not None:
+            found.append((span.start, _Value(key=(number,))))
+    return (value for _, value in sorted(found, key=lambda each: each[0]))
 
 
 def _by_predicate(asked: Asked, question: str, left: list[Supported], right: list[Supported]) -> Compared | None:
@@ -148,33 +182,41 @@ def _by_predicate(asked: Asked, question: str, left: list[Supported], right: lis
     return Compared(short=asked.options[winner], sentences=shown)
 
 
-def _alike(asked: Asked, question: str, left: list[Supported], right: list[Supported]) -> Compared:
-    """Whether both things are what is asked, or share what is asked."""
+def _alike(asked: Asked, question: str, left: list[Supported], right: list[Supported]) -> Compared | None:
+    """Whether both things are what is asked, or share what is asked; None where the sources do not say."""
     rest = _without(question, asked.options)
     same = _SAME.search(rest)
     wanted = set(informative_terms(rest)) - ASKING_WORDS - set(terms("both same"))
     shown = tuple(_best(wanted, sentences) for sentences in (left, right))
     if same is not None or re.search("相同|同一|เดียวกัน", rest):
         noun = same[1] if same is not None else ""
-        shared = _names_for(noun, left) & _names_for(noun, right) - set(terms(" ".join(asked.options)))
-        return Compared(short="yes" if shared else "no", sentences=shown)
-    fits = all(_share(wanted, sentences) >= _COVERS for sentences in (left, right))
-    return Compared(short="yes" if fits else "no", sentences=shown)
+        named = [_names_for(noun, side) - set(terms(" ".join(asked.options))) for side in (left, right)]
+        return Compared(short="yes" if named[0] & named[1] else "no", sentences=shown) if all(named) else None
+    fits = [_share(wanted, side) >= _COVERS for side in (left, right)]
+    denied = [_share(wanted, [each]) >= _COVERS and denies(rest, [each.text]) for each in shown]
+    # What one thing is said to be, and the other is said to be something else instead.
+    differ = (
+        any(fits) and bool(_BOTH_ARE.match(question)) and all(_DEFINED.search(side[0].text) for side in (left, right))
+    )
+    if any(denied) or (differ and not all(fits)):
+        return Compared(short="no", sentences=shown)
+    return Compared(short="yes", sentences=shown) if all(fits) else None
 
 
 def _names_for(noun: str, sentences: list[Supported]) -> set[str]:
-    """The terms of the names next to a noun ("province"), or of all names where it does not occur."""
-    wanted = set(terms(noun))
+    """The terms of the names next to a noun ("province"), or of the nationality that a definition gives."""
+    if fold(noun) in _NATIONALITIES:
+        given = (_NATIONALITY.search(sentence.text) for sentence in sentences)
+        return set(terms(next((match[1] for match in given if match), "")))
+    wanted = set(terms(noun)) | set(terms("group" if fold(noun) == "band" else ""))
     near: set[str] = set()
-    every: set[str] = set()
     for sentence in sentences[:3]:
         for start, end in name_spans(sentence.text):
-            own = set(terms(sentence.text[start:end]))
-            every |= own
-            before = terms(sentence.text[:start])[-2:]
-            if wanted & {*terms(sentence.text[end:])[:1], *(before if before[-1:] == ["of"] else ())}:
-                near |= own
-    return (near or every) - wanted
+            joined = sentence.text[:start].rstrip()[-1:].isalnum()
+            before = terms(sentence.text[max(0, start - 60) : start])[-2:] if joined else []
+            if wanted & {*terms(sentence.text[end:])[:1], *(before if before[-1:] == ["of"] else before[-1:])}:
+                near |= set(terms(sentence.text[start:end]))
+    return near - wanted
 
 
 def _best(wanted: set[str], sentences: list[Supported]) -> Supported:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.answering.citations import numbers_in
-from loopwright.workflows.rag.answering.support import plain_title
+from loopwright.workflows.rag.answering.polarity import denies
 from loopwright.workflows.rag.asking.asked import AnswerType, read_asked
 from loopwright.workflows.rag.asking.weights import coverage, term_weights
 from loopwright.workflows.rag.asking.words import ASKING_WORDS, has_unspaced, informative_terms, keywords, names
@@ -67,8 +68,8 @@ def grade_answer(question: str, answer: Answer, evidence: Sequence[Evidence]) ->
     """Judge an answer by rules.
 
     A sentence is borne out if its citations' quotes stand in their passages, hold all its numbers and names (or their
-    titles do), and most of its other words. An answer is useful if it says something that the question does not, of the
-    kind that is asked for.
+    titles do), and most of its other words, and do not deny what it says. An answer is useful if it says something that
+    the question does not, of the kind that is asked for.
 
     Args:
         question: The user's question.
@@ -128,6 +129,7 @@ def _is_borne_out(sentence: Sentence, answer: Answer, by_id: dict[str, Evidence]
         numbers_in(sentence.text) <= numbers_in(said)
         and named <= found
         and coverage(term_weights(sentence.text), found) >= _BORNE_OUT
+        and not denies(sentence.text, [citation.quote for citation in cited])
     )
 
 

@@ -7,12 +7,13 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.answering.candidates import Candidate, ranked_candidates
 from loopwright.workflows.rag.answering.citations import CitationList, marks_of, with_sentences
 from loopwright.workflows.rag.answering.comparison import compare, yes_or_no
 from loopwright.workflows.rag.answering.residue import residue
-from loopwright.workflows.rag.answering.support import Supported, names_title, plain_title, supported_sentences
+from loopwright.workflows.rag.answering.support import Supported, names_title, supported_sentences
 from loopwright.workflows.rag.asking.asked import AnswerType, read_asked
 from loopwright.workflows.rag.asking.complexity import complexity_of
 from loopwright.workflows.rag.asking.weights import term_weights
@@ -78,10 +79,11 @@ def without_sentences(answer: Answer, unsupported: Collection[str]) -> Answer:
 
     Args:
         answer: The answer.
-        unsupported: The sentences to leave out, by their text.
+        unsupported: The sentences to leave out, by their text; of two with the same text, both go.
 
     Returns:
-        The rest; unchanged if nothing is to be left out; one that abstains if nothing is left.
+        The rest, with the short answer only if what is left bears it out; unchanged if nothing is to be left out; one
+        that abstains if nothing is left.
     """
     kept = [sentence for sentence in answer.sentences if sentence.text not in unsupported]
     if len(kept) == len(answer.sentences):
@@ -100,7 +102,7 @@ def _read(question: str, evidence: Sequence[Evidence], found: Sequence[Supported
         if compared is None:
             return None
         best = max(sentence.support for sentence in compared.sentences)
-        return _Reading(short=compared.short, sentences=compared.sentences, confidence=max(0.5, _sure(0.0, best)))
+        return _Reading(short=compared.short, sentences=compared.sentences, confidence=_sure(_SCORE_MIDDLE, best))
     if has_unspaced(question) and has_unspaced(evidence[0].text):
         return _unspaced(question, evidence, found)
     ranked = ranked_candidates(question, asked, evidence, found)

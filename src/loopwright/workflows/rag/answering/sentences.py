@@ -8,7 +8,7 @@ from collections.abc import Iterator
 _THAI = re.compile("[\u0e00-\u0e7f]")
 _THAI_LENGTH = 60
 _BREAK = re.compile(
-    r"[.!?…]+[\"”’')\]»]*(?=\s|$)|[。！？!?]+[」』”’）)]*|[。！？]|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)]) )|\n"
+    r"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[。！？!?]+[」』”’）)]*|[。！？]|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)]) )|\n"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"

@@ -35,8 +35,8 @@ _NUMBER_WORD = (
     r"|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred)"
 )
 _NUMBER = re.compile(
-    r"\d+(?:[.,]\d+)*\s?(?:ล้าน|แสน|หมื่น|พัน|万|亿|億)+"
-    r"|(?:[$£€¥฿]\s?)?(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:st|nd|rd|th)?"
+    r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+\s?(?:ล้าน|แสน|หมื่น|พัน|万|亿|億)+"
+    r"|(?:[$£€¥฿]\s?)?(?<![\w.])\d++(?:,\d{3})*(?:\.\d++)?(?:st|nd|rd|th)?"
     r"(?:\s?%| percent| (?:hundred|thousand|million|billion|trillion))?"
     r"(?![\w]*[A-Za-z])"
     rf"|\b{_NUMBER_WORD}(?:-{_NUMBER_WORD})?(?: hundred| thousand| million| billion)?\b",
@@ -72,16 +72,13 @@ def spans_in(text: str) -> list[Span]:
     """
     dates = [_span(match, "date") for match in _DATE.finditer(text)]
     years = [_span(match, "year") for match in _YEAR_ONLY.finditer(text)]
-    taken = [(span.start, span.end) for span in dates]
-    numbers = [
-        _span(match, "number")
-        for match in _NUMBER.finditer(text)
-        if not any(start <= match.start() < end for start, end in [*taken, *((span.start, span.end) for span in years)])
-    ]
+    dated = {place for span in dates for place in range(span.start, span.end)}
+    taken = dated | {place for span in years for place in range(span.start, span.end)}
+    numbers = [_span(match, "number") for match in _NUMBER.finditer(text) if match.start() not in taken]
     named = [
         Span(text=text[start:end], start=start, end=end, kind="name")
         for start, end in name_spans(text)
-        if not any(left < end and start < right for left, right in taken)
+        if dated.isdisjoint(range(start, end))
     ]
     return [*named, *dates, *years, *numbers, *_phrases(text)]
 

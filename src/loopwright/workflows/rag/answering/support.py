@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answering.sentences import sentence_spans
 from loopwright.workflows.rag.asking.weights import coverage
@@ -80,11 +80,6 @@ def supported_sentences(
                 )
             )
     return found
-
-
-def plain_title(title: str) -> str:
-    """A title without what tells it from others of the same name, as in "Darkon (film)"."""
-    return re.sub(r"\s*\([^)]*\)\s*$", "", title).strip()
 
 
 def names_title(text: str, title: str) -> bool:

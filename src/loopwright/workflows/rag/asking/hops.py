@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.asking.asked import AnswerType, kind_of_noun, read_asked
 from loopwright.workflows.rag.asking.complexity import complexity_of
@@ -85,14 +86,14 @@ def _bridges(question: str, evidence: Sequence[Evidence]) -> list[str]:
     for rank, passage in enumerate(evidence):
         titled = set(terms(passage.title)) & weights.keys()
         for start, end in [(0, 0), *name_spans(passage.text)]:
-            name = passage.text[start:end] if end else _plain_title(passage.title)
+            name = passage.text[start:end] if end else _title_words(passage.title)
             around = passage.text[max(0, start - _WINDOW) : end + _WINDOW]
             known = (set(terms(around)) | titled) & weights.keys()
             left_open = [word for word in keywords(question) if not set(terms(word)) & known]
             if not left_open or not _leads_on(name, asked):
                 continue
             score = coverage(weights, known) / (1 + 0.1 * rank)
-            score += _ANCHOR_BONUS * (set(terms(_plain_title(passage.title))) <= asked)
+            score += _ANCHOR_BONUS * (set(terms(_title_words(passage.title))) <= asked)
             score += _KIND_BONUS * (_kind_of_name(name, passage.text[:start]) in kinds)
             if score > max(_WORTH_A_HOP, scored.get(fold(name), (0.0, ""))[0]):
                 scored[fold(name)] = (score, " ".join([name, *left_open]))
@@ -122,6 +123,6 @@ def _kind_of_name(name: str, before: str) -> AnswerType:
     return AnswerType.THING
 
 
-def _plain_title(title: str) -> str:
-    """A title without what tells it from others of the same name, as in "Darkon (film)"."""
-    return " ".join(words(re.sub(r"\s*\([^)]*\)", "", title)))
+def _title_words(title: str) -> str:
+    """The words of a title, without punctuation: it becomes part of a query."""
+    return " ".join(words(plain_title(title)))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_CLOSED = frozenset({"yes", "no", "noanswer"})
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -15,12 +16,14 @@ def normalised_answer(text: str) -> str:
     """An answer without differences of case, punctuation, English articles and white space.
 
     Source: the official evaluation of SQuAD, P. Rajpurkar et al., "SQuAD: 100,000+ questions for machine comprehension
-    of text", EMNLP 2016; HotpotQA and MuSiQue use the same.
+    of text", EMNLP 2016; HotpotQA and MuSiQue use the same. Unlike there, an answer of articles alone keeps them, so
+    that "The The" is not the same as no answer.
 
     Args:
         text: The answer.
     """
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    plain = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", plain).split() or plain.split())
 
 
 def exact_match(predicted: str, accepted: Sequence[str]) -> float:
@@ -37,6 +40,9 @@ def exact_match(predicted: str, accepted: Sequence[str]) -> float:
 def f1_score(predicted: str, accepted: Sequence[str]) -> float:
     """The harmonic mean of precision and recall of an answer's words, from 0 to 1: of the accepted ones, the nearest.
 
+    As in the official evaluation of HotpotQA, it is 0 where one of the two is "yes", "no" or "noanswer" and the other
+    is something else.
+
     Args:
         predicted: The answer; empty if there is none.
         accepted: What is accepted; see `exact_match`.
@@ -47,7 +53,7 @@ def f1_score(predicted: str, accepted: Sequence[str]) -> float:
 
 
 def _f1(predicted: Sequence[str], accepted: Sequence[str]) -> float:
-    if not predicted or not accepted:
+    if not predicted or not accepted or any(" ".join(words) in _CLOSED for words in (predicted, accepted)):
         return float(predicted == accepted)
     shared = (Counter(predicted) & Counter(accepted)).total()
     return 2 * shared / (len(predicted) + len(accepted))

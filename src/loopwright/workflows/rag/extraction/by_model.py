@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from functools import cache
 
@@ -14,6 +13,7 @@ from pydantic import Field
 from loopwright.models import PromptLibrary, UsageRecorder, aask, model_name
 from loopwright.retrieval.records import Fact, Passage
 from loopwright.retrieval.web.quoting import quote_untrusted
+from loopwright.workflows.rag.answering.quotes import verify_quote
 from loopwright.workflows.rag.extraction.rules import fact_id
 from loopwright.workflows.rag.schemas import Frozen
 
@@ -79,7 +79,7 @@ async def facts_by_model(
     name = model_name(chat)
     facts: dict[str, Fact] = {}
     for found in reply.facts:
-        place = find_quote(found.quote, passage.text)
+        place = verify_quote(found.quote, passage.text)
         if place is None:
             logger.info("passage %s: fact dropped, its quote is not in the passage: %r", passage.id, found.quote[:200])
             if dropped is not None:
@@ -88,21 +88,6 @@ async def facts_by_model(
         fact = _fact(found, passage.id, place, name)
         facts.setdefault(fact.id, fact)
     return list(facts.values())
-
-
-def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quote stands in a text, whatever the white space between its words; None if it does not.
-
-    Args:
-        quote: The quote.
-        text: The text.
-
-    Returns:
-        Where it begins and ends, in characters.
-    """
-    words = quote.split()
-    place = re.search(r"\s+".join(re.escape(word) for word in words), text) if words else None
-    return place.span() if place else None
 
 
 def _fact(found: ExtractedFact, passage_id: str, place: tuple[int, int], extractor: str) -> Fact:

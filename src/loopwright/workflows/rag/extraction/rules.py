@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
+from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.records import Fact, Mention, Passage
 from loopwright.workflows.rag.extraction.clauses import statements_in
 from loopwright.workflows.rag.extraction.lifetimes import lifetimes_in
@@ -19,7 +20,6 @@ NAME = "rules"
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _THAI = re.compile("[\u0e00-\u0e7f]")
-_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 
 
 def facts_in(passage: Passage, mentions: Sequence[Mention]) -> list[Fact]:
@@ -37,7 +37,7 @@ def facts_in(passage: Passage, mentions: Sequence[Mention]) -> list[Fact]:
     Returns:
         The facts in the order of the text, none twice.
     """
-    title = _QUALIFIER.sub("", passage.title)
+    title = plain_title(passage.title)
     places = sorted(mentions, key=lambda mention: mention.start)
     facts: dict[str, Fact] = {}
     for start, end in sentences(passage.text, 0, len(passage.text)):
