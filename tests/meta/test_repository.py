@@ -23,7 +23,9 @@ def scenarios_tested() -> dict[str, set[str]]:
     for path in (ROOT / "tests/acceptance").glob("test_*.py"):
         tree = ast.parse(path.read_text())
         (document,) = (
-            node.value.value for node in tree.body if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "DOCUMENT"
+            node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "DOCUMENT"
         )
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
         found[document] = {ast.get_docstring(node).splitlines()[0] for node in functions}

@@ -122,3 +122,11 @@ def test_results_are_shown_as_people_write_them() -> None:
     assert shown(evaluate("2**100")) == str(2**100)
     with pytest.raises(OverflowError):
         evaluate("10.0**1000")
+
+
+def test_a_person_who_was_asked_for_is_not_the_thing_that_the_question_names():
+    from loopwright.workflows.rag.asking.standalone import standalone_question
+
+    history = ["Who designed the Hollowmere Lighthouse?", "The Hollowmere Lighthouse was designed by Ada Quillon. [1]"]
+    assert standalone_question("When was she born?", history) == "When was Ada Quillon born?"
+    assert standalone_question("And when was it built?", history) == "When was Hollowmere Lighthouse built?"

@@ -190,3 +190,12 @@ def test_triples_are_passages_one_by_one(tmp_path: Path):
 def test_impossible_sizes_are_refused(size: int, overlap: int):
     with pytest.raises(ConfigError, match="at most half may overlap"):
         passages_of(document("text"), size=size, overlap=overlap)
+
+
+def test_a_short_document_of_several_pages_keeps_them_apart(tmp_path: Path):
+    path = make_pdf(tmp_path / "short.pdf", ["The first page says one thing.", "The second page says another."])
+    (document,) = read_source(path)
+    assert [(passage.page, passage.text.split()[1]) for passage in passages_of(document)] == [
+        (1, "first"),
+        (2, "second"),
+    ]

@@ -83,11 +83,13 @@ def _referent(turns: list[str], kind: Literal["person", "thing", "place"]) -> st
     A question counts before its answer, but for a person who was asked for. A name after "in" or "at" is a place, and
     no person.
     """
+    known = {fold(name) for turn in turns if _is_question(turn) and _WHO.match(turn) for name in names(turn)}
     for turn in _latest_first(turns, answer_first=_WHO if kind == "person" else None):
         spans = [(turn[start:end], _is_place(turn, start)) for start, end in name_spans(turn)]
         found = [name for name, place in spans if kind == "thing" or place == (kind == "place")]
         quoted = [name for name in names(turn) if kind == "thing" and f'"{name}"' in turn]
-        several = [name for name in found if kind == "person" and " " in name]
+        # Who was asked for is not who the question names.
+        several = [name for name in found if kind == "person" and " " in name and fold(name) not in known]
         if best := [*quoted, *several, *found]:
             return best[0]
     return ""

@@ -21,11 +21,11 @@ _REST = 3
 def passages_of(document: ReadDocument, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Passage, ...]:
     """Cut a document into passages.
 
-    A document of at most ``size`` words is one passage, unchanged. Else no passage crosses a heading or a page;
-    paragraphs are kept whole where they fit, longer ones cut between sentences, longer sentences between words. Small
-    neighbours under the same heading are put together; a short beginning or rest joins its neighbour, so that a passage
-    has at most five thirds of ``size``. Each triple's sentence is a passage, in the same order. For every passage
-    ``document.text[passage.start:passage.end] == passage.text`` holds.
+    A document of at most ``size`` words on one page is one passage, unchanged. Else no passage crosses a heading or a
+    page; paragraphs are kept whole where they fit, longer ones cut between sentences, longer sentences between words.
+    Small neighbours under the same heading are put together; a short beginning or rest joins its neighbour, so that a
+    passage has at most five thirds of ``size``. Each triple's sentence is a passage, in the same order. For every
+    passage ``document.text[passage.start:passage.end] == passage.text`` holds.
 
     Args:
         document: The document.
@@ -60,9 +60,8 @@ def _parts(document: ReadDocument, size: int, overlap: int) -> Iterator[tuple[tu
     if document.triples:
         for triple in document.triples:
             yield (), None, triple.start, triple.end
-    elif words_in(document.text) <= size:
-        page = next((section.page for section in document.sections), None)
-        yield _shared_headings(document.sections), page, 0, len(document.text)
+    elif words_in(document.text) <= size and len(pages := {section.page for section in document.sections}) <= 1:
+        yield _shared_headings(document.sections), next(iter(pages), None), 0, len(document.text)
     else:
         for section in document.sections:
             for start, end in _packed(document.text, section, size, overlap):
