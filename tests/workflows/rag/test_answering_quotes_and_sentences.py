@@ -238,3 +238,16 @@ def test_spans_have_kinds_and_values() -> None:
     assert date_key("5 May 1999") == (1999, 5, 5)
     assert date_key("พ.ศ. 2325") == (1782, 0, 0)
     assert date_key("soon") is None
+
+
+def test_code_and_rows_of_tables_are_no_sentences_to_quote():
+    from loopwright.workflows.rag.answering.sentences import prose_spans
+
+    text = (
+        "Checkpoints are kept in a folder.\n\n```python\nfrom here import there\nA sentence in code.\n```\n\n"
+        "| name | height |\n|---|---|\n| Ada | 1.80 m |\n\nfrom loopwright import bounded\n\nThey can be read."
+    )
+    assert [text[start:end] for start, end in prose_spans(text)] == [
+        "Checkpoints are kept in a folder.",
+        "They can be read.",
+    ]

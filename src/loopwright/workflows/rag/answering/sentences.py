@@ -92,3 +92,29 @@ def _thai_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield left, position
             left = start + match.end()
     yield left, end
+
+
+_FENCED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+# A passage may begin within a block of code, whose fence it then does not show.
+_CODE = re.compile(
+    r"\$ |from [\w.]+ import |import [\w.]+$|(?:def|class|async def) \w+.*:$|@\w+|[\w.]+ = \S|[\]\[(){}]"
+)
+
+
+def prose_spans(text: str) -> list[tuple[int, int]]:
+    """The sentences that a person would quote: without code, and without rows of tables, which need their headings.
+
+    Args:
+        text: A passage's text, Markdown or not.
+
+    Returns:
+        Start and end of each, in characters, in order.
+    """
+    fenced = [match.span() for match in _FENCED.finditer(text)]
+    return [
+        (start, end)
+        for start, end in sentence_spans(text)
+        if text[start] != "|"
+        and not _CODE.match(text, start, end)
+        and not any(begin < end and start < stop for begin, stop in fenced)
+    ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from loopwright.retrieval.names import plain_title
 from loopwright.retrieval.text import fold, terms
-from loopwright.workflows.rag.answering.sentences import sentence_spans
+from loopwright.workflows.rag.answering.sentences import prose_spans
 from loopwright.workflows.rag.asking.weights import coverage
 from loopwright.workflows.rag.schemas import Evidence
 
@@ -51,7 +51,7 @@ def supported_sentences(
     """
     titled = [set(terms(f"{passage.title} {passage.heading}")) for passage in evidence]
     whole = [set(terms(passage.text)) for passage in evidence]
-    spans = [sentence_spans(passage.text) for passage in evidence]
+    spans = [prose_spans(passage.text) for passage in evidence]
     leads = _leads(evidence, spans) if chain else [set[str]() for _ in evidence]
     found: list[Supported] = []
     for index, passage in enumerate(evidence):
