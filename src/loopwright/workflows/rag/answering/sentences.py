@@ -97,7 +97,7 @@ def _thai_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 _FENCED = re.compile(r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 # A passage may begin within a block of code, whose fence it then does not show.
 _CODE = re.compile(
-    r"\$ |from [\w.]+ import |import [\w.]+$|(?:def|class|async def) \w+.*:$|@\w+|[\w.]+ = \S|[\]\[(){}]"
+    r"\$ |from [\w.]+ import |import [\w.]+$|(?:def|class|async def) \w+.*:$|@\w+|[\w.]+ = \S|[\w.]+\(.*\)$|[\]){}]"
 )
 
 
