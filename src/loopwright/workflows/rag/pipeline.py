@@ -20,10 +20,11 @@ from loopwright.engine.loops import is_count
 from loopwright.errors import CheckpointError, InputError, unknown_name_message
 from loopwright.models import UsageRecorder
 from loopwright.retrieval.records import Filter
+from loopwright.workflows.opened import prices, usage_of_the_run
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.graph import build_graph
 from loopwright.workflows.rag.results import RagResult, result_of
-from loopwright.workflows.rag.services import Services, usage_of_the_run
+from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState, QuestionInput
 from loopwright.workflows.threads import free_thread
 
@@ -128,7 +129,7 @@ class _Session:
         self._run_id = options.get("run_id") or _run_id(self._given)
         self._resume, self._force = options.get("resume", False), options.get("force", False)
         self._exits = ExitStack()
-        self.usage = UsageRecorder(self._services.price)
+        self.usage = UsageRecorder(prices())
         self.graph: BoundedGraph
         self.input: QuestionInput | None = self._given
         self.options: dict[str, Any] = {}

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
-import threading
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, asynccontextmanager
-from contextvars import ContextVar
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from langchain_core.language_models import BaseChatModel
 
-from loopwright.models import ModelRegistry, PriceTable, UsageRecorder
-from loopwright.models.prices import kept_prices
+from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.retrieval.protocols import Embedder, Reranker
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.web import SearchSettings, WebSearch, open_search
-from loopwright.workflows.rag.background import LoopThread
+from loopwright.workflows.background import LoopThread
+from loopwright.workflows.opened import Opened
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.sections import MODEL_NODES
-
-usage_of_the_run: ContextVar[UsageRecorder | None] = ContextVar("loopwright_rag_usage", default=None)
-"""Where the model calls of this run are counted, apart from those of runs at the same time."""
 
 
 @dataclass
@@ -42,9 +36,8 @@ class Services:
     """The knowledge store, left open by `close`; None opens the configured one."""
     given_search: WebSearch | None = None
     """The web search, left open by `close`; None opens the configured one, if any."""
-    _exits: ExitStack = field(default_factory=ExitStack, repr=False)
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
-    _opened: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    opened: Opened = field(default_factory=Opened, repr=False)
+    """What was opened so far."""
 
     @classmethod
     def of(cls, config: RAGConfig, store: KnowledgeStore | None = None, search: WebSearch | None = None) -> Self:
@@ -68,12 +61,7 @@ class Services:
     @property
     def usage(self) -> UsageRecorder:
         """Where model calls are counted: in the run that asks, outside of any together."""
-        return usage_of_the_run.get() or self._once("usage", lambda: UsageRecorder(self.price))
-
-    @property
-    def price(self) -> PriceTable | None:
-        """What models cost; None where the package with the prices is not installed."""
-        return kept_prices() if importlib.util.find_spec("genai_prices") else None
+        return self.opened.usage
 
     @property
     def store(self) -> KnowledgeStore:
@@ -84,7 +72,7 @@ class Services:
         """
         if self.given_store is not None:
             return self.given_store
-        return self._once("store", lambda: self._exits.enter_context(open_store(self.config.rag.store, create=False)))
+        return self.opened.entered("store", lambda: open_store(self.config.rag.store, create=False))
 
     @property
     def embedder(self) -> Embedder | None:
@@ -96,7 +84,7 @@ class Services:
         from loopwright.models.embedded.encoder import open_embedder
 
         name = self.config.rag.retrieval.embedding
-        return self._once("embedder", lambda: open_embedder(name)) if name else None
+        return self.opened.once("embedder", lambda: open_embedder(name)) if name else None
 
     @property
     def reranker(self) -> Reranker | None:
@@ -108,7 +96,7 @@ class Services:
         from loopwright.models.embedded.reranker import open_reranker
 
         name = self.config.rag.retrieval.reranker
-        return self._once("reranker", lambda: open_reranker(name)) if name else None
+        return self.opened.once("reranker", lambda: open_reranker(name)) if name else None
 
     @property
     def retriever(self) -> Retriever:
@@ -118,7 +106,9 @@ class Services:
             StoreError: If the store cannot be opened.
             WeightsError: If a model's files are not there.
         """
-        return self._once("retriever", lambda: Retriever(self.store, embedder=self.embedder, reranker=self.reranker))
+        return self.opened.once(
+            "retriever", lambda: Retriever(self.store, embedder=self.embedder, reranker=self.reranker)
+        )
 
     @asynccontextmanager
     async def web_search(self) -> AsyncGenerator[WebSearch | None]:
@@ -142,26 +132,14 @@ class Services:
     @property
     def background(self) -> LoopThread:
         """Runs coroutines for callers without an event loop."""
-        return self._once("background", LoopThread)
+        return self.opened.background
 
     def close(self) -> None:
-        """Close what was opened here; questions that are still asked are cancelled."""
-        with self._lock:
-            opened, self._opened = self._opened, {}
-            exits = self._exits.pop_all()
-        # Outside of the lock, for which a question may be waiting; and the loop first, since questions use the store.
-        if background := opened.get("background"):
-            background.close()
-        exits.close()
+        """Close what was opened here; what is used again afterwards is opened again."""
+        self.opened.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    def _once(self, name: str, make: Any) -> Any:
-        with self._lock:
-            if name not in self._opened:
-                self._opened[name] = make()
-            return self._opened[name]

@@ -18,7 +18,8 @@ _MARKS = re.compile(rf"(?<!\s)\s*+{_MARK}(?:\s*{_MARK})*")
 _MARKS_AFTER = re.compile(rf"(?P<stop>(?<![.!?。！？])[.!?。！？]++[\"”’」』]*+)(?P<marks>\s*+{_MARK}(?:\s*{_MARK})*)")
 _INNER_QUOTE = re.compile(r"[\"“「]([^\"“”「」]{12,400})[\"”」]")
 _NO_ANSWER = re.compile(
-    r"(?:sorry[, ]*)?(?:(?:i (?:do not|don['’]t) know|i can(?:not|['’]t) (?:answer|find|say)"
+    r"(?:(?:sorry|therefore|thus|so|hence)[, ]*)*"
+    r"(?:(?:i (?:do not|don['’]t) know|i can(?:not|['’]t) (?:answer|find|say)"
     r"|(?:the|these) (?:passages|documents|sources) (?:do not|don['’]t)"
     r" (?:answer|say|mention|contain)|no answer"
     r"|ich wei(?:ß|ss) es nicht|je ne sais pas|no lo s[eé])\b|ไม่ทราบ|ฉันไม่รู้|我不知道|不知道|无法回答)"
@@ -80,7 +81,7 @@ def cite(
 
     Returns:
         The answer, its citations numbered anew from 1; it abstains if the draft is empty, or if it cites nothing and
-        only says "I don't know".
+        ends with "I don't know".
     """
     draft = _MARKS_AFTER.sub(r"\g<marks>\g<stop>", text_with_marks.strip())
     listed = CitationList()
@@ -98,7 +99,10 @@ def cite(
             pieces += [draft[position:start], text, marks_of(cited)]
         position = end
     said = fold(" ".join(sentence.text for sentence in written))
-    abstains = not written or (not listed.citations and bool(_NO_ANSWER.fullmatch(said)))
+    # What ends with "I don't know" and cites nothing says no more than that.
+    last = fold(written[-1].text) if written else ""
+    silent = _NO_ANSWER.fullmatch(said) or _NO_ANSWER.fullmatch(last)
+    abstains = not written or (not listed.citations and bool(silent))
     return Answer(
         text="".join(pieces).strip(),
         short="" if abstains else _borne_out(short, listed.citations),

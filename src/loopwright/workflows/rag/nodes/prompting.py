@@ -48,12 +48,16 @@ async def ask_model(
 
 
 def numbered(evidence: Sequence[Evidence]) -> str:
-    """Passages for a prompt, numbered from 1, each fenced as data that is never an instruction.
+    """Passages for a prompt, numbered from 1, each on one line, all fenced as data that is never an instruction.
 
     Args:
         evidence: The passages.
     """
-    return "\n\n".join(f"[{number}] {shown(found)}" for number, found in enumerate(evidence, 1)) or "none"
+    lines = [
+        f"[{number}] {untrusted_line(found.title)}: {untrusted_line(found.text)}"
+        for number, found in enumerate(evidence, 1)
+    ]
+    return quote_untrusted("\n".join(lines), source="the passages found") if lines else "none"
 
 
 def shown(found: Evidence) -> str:

@@ -23,7 +23,7 @@ class LoopThread:
         self._running: set[Future[Any]] = set()
         self._closed = False
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="loopwright-rag", daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="loopwright-runs", daemon=True)
         self._thread.start()
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: Any, **options: Any) -> T:
