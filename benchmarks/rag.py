@@ -35,10 +35,10 @@ from loopwright.models.embedded.reranker import OnnxReranker, open_reranker
 from loopwright.retrieval.records import Hit
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import KnowledgeStore, open_store
+from loopwright.workflows.figures import mean_figure
 from loopwright.workflows.rag.answering.sentences import sentences
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.evaluation import Evaluation, Figure, aevaluate
-from loopwright.workflows.rag.evaluation.intervals import mean_figure
 from loopwright.workflows.rag.ingestion import fill_vectors, ingest
 
 TITLE = "Question answering"

@@ -9,7 +9,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 "$uv" venv --quiet env
-"$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[iqa] @ file://$wheel"
+"$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[assistant,iqa] @ file://$wheel"
 env/bin/loopwright --help >/dev/null
 env/bin/loopwright iqa tools >/dev/null
 env/bin/loopwright graph show iqa >/dev/null
@@ -35,4 +35,6 @@ env/bin/loopwright checkpoints diff sqlite:runs.db one 1 2 >/dev/null
 env/bin/loopwright checkpoints prune sqlite:runs.db --keep 1 --yes >/dev/null
 env/bin/loopwright iqa assess "$image" --json >answer.json
 env/bin/python -c 'import json; assert json.load(open("answer.json"))["summarizer_result"]["final_answer"]'
+env/bin/loopwright assistant ask "Which keynotes are there?" --json >chat.json
+env/bin/python -c 'import json; assert json.load(open("chat.json"))["referenced_ids"]'
 echo "the wheel works outside the repository"

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHIPPED_CONFIG = ROOT / "src/loopwright/workflows/data/pipeline.yaml"
 COMMANDS = (
     (),
+    *(("assistant", command) for command in ("ingest", "ask", "chat", "compare", "evaluate", "serve")),
     ("check",),
     ("checkpoints", "list"),
     ("checkpoints", "show"),

@@ -78,11 +78,12 @@ class NodeFailed(LoopwrightError):
         node: The name of the node.
         attempt: The attempt that failed, from 1.
         snapshot: The node's input, redacted and truncated.
+        told: The message without the input, for those who were never shown the state.
     """
 
     def __init__(self, node: str, message: str, *, attempt: int = 1, snapshot: str = "") -> None:
-        shown = f"; its input was {snapshot}" if snapshot else ""
-        super().__init__(f"node {node!r} failed on attempt {attempt}: {message.rstrip('.')}{shown}")
+        self.told = f"node {node!r} failed on attempt {attempt}: {message.rstrip('.')}"
+        super().__init__(f"{self.told}; its input was {snapshot}" if snapshot else self.told)
         self.node = node
         self.attempt = attempt
         self.snapshot = snapshot

@@ -141,7 +141,7 @@ def test_the_graph_of_an_answer_becomes_a_page(rag, folder):
     ("words", "said"),
     [
         (["ask", ""], "the question is ''"),
-        (["ask", "x", "-s", "nosuch.db"], "run `loopwright rag ingest FOLDER` first"),
+        (["ask", "x", "-s", "nosuch.db"], "run `loopwright rag ingest`"),
         (["ask", "x", "-s", "notes/bread.txt"], "unknown knowledge store"),
         (["ask", "x", "-s", "sqlite:notes/bread.txt"], "bread.txt"),
         (["ingest", "nosuch"], "nosuch"),

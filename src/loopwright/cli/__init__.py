@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli import check, checkpoints, graph, iqa, models, rag
+from loopwright.cli import assistant, check, checkpoints, graph, iqa, models, rag
 from loopwright.cli.words import one_line
 from loopwright.errors import LoopwrightError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(assistant.app, name="assistant")
 app.command("check")(check.check)
 app.add_typer(checkpoints.app, name="checkpoints")
 app.add_typer(graph.app, name="graph")
@@ -32,8 +33,11 @@ _EXTRAS = {
     "cv2": "iqa", "PIL": "iqa", "jinja2": "rag", "numpy": "rag", "scipy": "rag", "Stemmer": "rag", "bs4": "rag",
     "lxml": "rag", "docx": "rag", "pypdf": "rag", "markdown_it": "rag", "httpx": "rag", "ddgs": "web",
     "onnxruntime": "onnx", "tokenizers": "onnx", "huggingface_hub": "onnx", "pg8000": "postgres",
+    "icalendar": "assistant", "fastapi": "server", "uvicorn": "server", "starlette": "server",
 }  # fmt: skip
 """Package -> the extra of this one that installs it."""
+_WORKFLOWS = ("iqa", "rag", "assistant")
+"""The extras that bear the name of a command."""
 
 
 class Terse(logging.Formatter):
@@ -68,9 +72,9 @@ def main() -> None:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        # What both workflows have is missing for the one that was called.
-        called = next((word for word in sys.argv[1:] if word in ("iqa", "rag")), extra)
-        extra = called if extra in ("iqa", "rag") else extra
+        # What several workflows have is missing for the one that was called.
+        called = next((word for word in sys.argv[1:] if word in _WORKFLOWS), extra)
+        extra = called if extra in _WORKFLOWS else extra
         print(f"loopwright: {error.name} is not installed: pip install 'loopwright[{extra}]'", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from loopwright.errors import InputError, UnknownNameError
 
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
 
-WORKFLOWS = {"iqa": "loopwright.workflows.iqa:build_graph", "rag": "loopwright.workflows.rag:build_graph"}
+WORKFLOWS = {name: f"loopwright.workflows.{name}:build_graph" for name in ("assistant", "iqa", "rag")}
 """The workflows that ship, by the name that the command line takes."""
 
 
@@ -35,7 +35,7 @@ def group() -> None:
 @app.command()
 def show(
     graph: Annotated[
-        str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="iqa, rag, or any LangGraph graph.")
+        str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="assistant, iqa, rag, or any LangGraph graph.")
     ],
     format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TEXT,
     out: Annotated[

@@ -18,6 +18,10 @@ MODEL_NODES: dict[str, tuple[str, ...]] = {
         "route_question", "nodes_and_edges_grading", "next_hop", "query_transformation", "web_grading",
         "answer_generation", "generation_grading", "extraction",
     ),
+    "assistant": (
+        "update_profile", "generate_acknowledgment", "plan_queries", "reflect_and_replan", "generate_response",
+        "evaluate",
+    ),
 }  # fmt: skip
 """Workflow, and so section -> its nodes that can have a chat model."""
 

@@ -19,7 +19,7 @@ from loopwright.testing.store_contract import contribution
 
 
 def test_a_missing_file_is_not_made_for_reading(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"no knowledge store at .*k\.db: run `loopwright rag ingest FOLDER` first"):
+    with pytest.raises(StoreError, match=r"no knowledge store at .*k\.db: run `loopwright rag ingest`"):
         SqliteStore(tmp_path / "k.db", create=False)
     assert [*tmp_path.iterdir()] == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopwright.workflows.rag.evaluation.intervals import mean_figure
+from loopwright.workflows.figures import mean_figure
 from loopwright.workflows.rag.evaluation.observing import faithfulness
 from loopwright.workflows.rag.evaluation.schemas import QuestionOutcome
 from loopwright.workflows.rag.evaluation.scoring import exact_match, f1_score, normalised_answer

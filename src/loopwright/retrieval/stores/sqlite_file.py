@@ -116,7 +116,8 @@ class SqliteFile:
         if path.exists():
             return
         if not create:
-            raise StoreError(f"no knowledge store at {path}: run `loopwright rag ingest FOLDER` first")
+            ways = "`loopwright rag ingest` or `loopwright assistant ingest`"
+            raise StoreError(f"no knowledge store at {path}: run {ways} first")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

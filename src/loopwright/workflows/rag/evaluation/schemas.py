@@ -5,22 +5,8 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from pydantic import Field
-
+from loopwright.workflows.figures import Figure
 from loopwright.workflows.rag.schemas import Frozen, Status
-
-
-class Figure(Frozen):
-    """A mean over questions."""
-
-    value: float | None = None
-    """The mean; None if no question counts."""
-    low: float | None = None
-    """The lower end of its 95 % bootstrap interval."""
-    high: float | None = None
-    """The upper end."""
-    n: int = Field(ge=0)
-    """The questions that count."""
 
 
 class QuestionOutcome(Frozen):

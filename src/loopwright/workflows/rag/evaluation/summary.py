@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
-from loopwright.workflows.rag.evaluation.intervals import mean_figure
+from loopwright.workflows.figures import Figure, mean_figure
 from loopwright.workflows.rag.evaluation.observing import CUTOFFS
-from loopwright.workflows.rag.evaluation.schemas import Abstention, Figure, LoopGain, QuestionOutcome
+from loopwright.workflows.rag.evaluation.schemas import Abstention, LoopGain, QuestionOutcome
 
 _GOLD_AT = 5
 

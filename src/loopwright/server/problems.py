@@ -1,0 +1,145 @@
+"""What clients are told when something goes wrong: always JSON, never a traceback."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from loopwright import errors
+from loopwright.engine.policies import cause_of, is_transient
+from loopwright.errors import BackendError, InputError, LoopwrightError, NodeFailed
+
+logger = logging.getLogger(__name__)
+
+INTERNAL = "InternalError"
+"""The error type of what nobody foresaw; what it was stands in the server's log."""
+
+
+class ProblemBody(BaseModel):
+    """Every reply with a status from 400 on."""
+
+    error: str
+    """What is wrong and what would mend it, for people."""
+    error_type: str
+    """Its kind, for programs."""
+    can_retry: bool
+    """Whether the same request could succeed later."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What went wrong, as clients may know it."""
+
+    error: str
+    """What is wrong and what would mend it, for people."""
+    error_type: str
+    """Its kind, for programs."""
+    can_retry: bool = False
+    """Whether the same request could succeed later."""
+    status: int = 500
+    """The HTTP status, where it is a reply of its own."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Headers that belong to it."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is sent, as `ProblemBody` describes."""
+        return {"error": self.error, "error_type": self.error_type, "can_retry": self.can_retry}
+
+    @property
+    def response(self) -> JSONResponse:
+        """It as a reply."""
+        return JSONResponse(self.content, self.status, self.headers)
+
+    @property
+    def exception(self) -> HTTPException:
+        """It as an exception that the application turns into the reply."""
+        return _Refusal(self)
+
+
+class _Refusal(HTTPException):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.status, problem.error, problem.headers)
+        self.problem = problem
+
+
+def problem_of(error: BaseException) -> Problem:
+    """What clients are told of an exception.
+
+    The message of what Loopwright raises on purpose is for people; anything else may hold what is nobody's business.
+
+    Args:
+        error: The exception.
+    """
+    if not isinstance(error, LoopwrightError):
+        return Problem("something went wrong inside the server: its log says what", INTERNAL)
+    cause = cause_of(error)
+    # The class as errors.py has it, not a module's own kind of it.
+    names = [each.__name__ for each in type(cause).__mro__]
+    kind = next((name for name in names if hasattr(errors, name)), names[0])
+    can_retry = is_transient(cause)
+    return Problem(_message(error), kind, can_retry, status_of(kind, can_retry=can_retry))
+
+
+def status_of(error_type: str, *, can_retry: bool) -> int:
+    """The HTTP status for something that went wrong.
+
+    Args:
+        error_type: Its kind.
+        can_retry: Whether the same request could succeed later.
+    """
+    kind = getattr(errors, error_type, Exception)
+    if issubclass(kind, InputError):
+        return 400
+    return 503 if can_retry or issubclass(kind, BackendError) else 500
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Make an application answer every problem in JSON.
+
+    Args:
+        app: The application.
+    """
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(LoopwrightError, _foreseen)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+def _message(error: LoopwrightError) -> str:
+    # A node's input is for the log: it is state that no client was ever sent.
+    return error.told if isinstance(error, NodeFailed) else str(error)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    refused = cast("HTTPException", error)
+    if isinstance(refused, _Refusal):
+        return refused.problem.response
+    kind = HTTPStatus(refused.status_code).phrase.replace(" ", "")
+    return Problem(refused.detail, kind, status=refused.status_code, headers=refused.headers or {}).response
+
+
+async def _invalid(_request: Request, error: Exception) -> JSONResponse:
+    found: Sequence[Any] = cast("RequestValidationError", error).errors()
+    # The offending value itself is not repeated: it may be long, or half of a character.
+    told = "; ".join(f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in found)
+    return Problem(told, "InvalidRequest", status=422).response
+
+
+async def _foreseen(request: Request, error: Exception) -> JSONResponse:
+    logger.warning("%s %s: %s", request.method, request.url.path, error)
+    return problem_of(error).response
+
+
+async def _unforeseen(_request: Request, error: Exception) -> JSONResponse:
+    # Starlette raises it anew for the log, and uvicorn then closes the connection.
+    return replace(problem_of(error), headers={"Connection": "close"}).response

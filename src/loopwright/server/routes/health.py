@@ -1,0 +1,91 @@
+"""Whether the server is up, and whether it can answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+
+from loopwright.errors import StoreError
+from loopwright.server.context import Here
+from loopwright.server.problems import Problem, ProblemBody
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 5.0
+"""Seconds that the store has to answer."""
+
+router = APIRouter(prefix="/health", tags=["health"])
+
+
+class Live(BaseModel):
+    """The server takes requests."""
+
+    status: Literal["live"] = "live"
+    """That it does."""
+
+
+class Ready(BaseModel):
+    """The server can answer questions."""
+
+    status: Literal["ready"] = "ready"
+    """That it can."""
+    documents: int
+    """How many documents the store holds."""
+
+
+class StoreProbe:
+    """Looks at the store, one look at a time: a store that hangs must not tie up a thread with each probe."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        """Look at nothing yet.
+
+        Args:
+            patience: Seconds that the store has to answer.
+        """
+        self._patience = patience
+        self._look: asyncio.Task[int] | None = None
+
+    async def documents(self, context: Here) -> int:
+        """How many documents the store holds now.
+
+        Args:
+            context: Knows the store.
+
+        Raises:
+            StoreError: If the store cannot be opened or read, or does not answer in time.
+        """
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(asyncio.to_thread(lambda: context.services.store.stats().documents))
+            # What a look brings after its probe has given up is asked for here, so that asyncio does not complain.
+            self._look.add_done_callback(lambda look: look.cancelled() or look.exception())
+        _done, slow = await asyncio.wait({self._look}, timeout=self._patience)
+        if slow:
+            raise StoreError(f"it does not answer within {self._patience:g} s", transient=True)
+        return self._look.result()
+
+
+@router.get("/live")
+async def live() -> Live:
+    """Say that the server takes requests; looks at nothing else."""
+    return Live()
+
+
+@router.get("/ready", responses={503: {"model": ProblemBody}})
+async def ready(context: Here, request: Request) -> Ready:
+    """Look at the store, and say whether questions can be answered."""
+    probe: StoreProbe = request.app.state.probe
+    try:
+        documents = await probe.documents(context)
+    except StoreError as error:
+        # No token is asked for here, and where the store lies is not for everyone.
+        logger.warning("not ready: the store cannot be used: %s", error)
+        told = "the store cannot be used: the server's log says why"
+        raise Problem(told, "StoreError", can_retry=True, status=503).exception from error
+    if not documents:
+        told = "the store holds nothing: ingest a conference first"
+        raise Problem(told, "NothingIngested", can_retry=True, status=503).exception
+    return Ready(documents=documents)

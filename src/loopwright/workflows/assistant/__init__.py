@@ -1,0 +1,41 @@
+"""A conference assistant that reflects: it visibly rethinks a failed search, and every loop of it is bounded.
+
+The question is read, the conference's sessions, speakers, exhibitors and attendees are searched, and what was found is
+checked; where that is poor, the search is thought over and planned anew, a bounded number of times::
+
+    START -> fetch_data -> update_profile (or not) -> generate_acknowledgment -> plan_queries
+    plan_queries -> execute_queries -> check_results
+        -> generate_response | reflect_and_replan (loop `reflect`) | relax_and_retry (loop `relax`)
+    reflect_and_replan -> execute_queries        relax_and_retry -> check_results
+    generate_response -> evaluate -> END | generate_response (loop `regenerate`)
+
+Of the loops ``reflect`` (``reflection_enabled``, the default) and ``relax`` one is wired; it goes round
+``max_retry_count`` times (2). The loop ``regenerate`` writes a poor answer once more, where
+``regeneration_enabled`` says so.
+
+Without a chat model, everything runs on rules: what is found is listed and explained, each record by its id.
+"""
+
+from __future__ import annotations
+
+from loopwright.workflows.assistant.config import AssistantConfig
+from loopwright.workflows.assistant.graph import build_graph, should_retry
+from loopwright.workflows.assistant.pipeline import achat, astream_chat, chat, visualize_graph
+from loopwright.workflows.assistant.results import ChatResult
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.state import AssistantState
+from loopwright.workflows.assistant.streaming import ChatEvent
+
+__all__ = [
+    "AssistantConfig",
+    "AssistantState",
+    "ChatEvent",
+    "ChatResult",
+    "Services",
+    "achat",
+    "astream_chat",
+    "build_graph",
+    "chat",
+    "should_retry",
+    "visualize_graph",
+]

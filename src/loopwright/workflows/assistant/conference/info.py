@@ -1,0 +1,80 @@
+"""What is known of the conference itself."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, field_validator, model_validator
+
+from loopwright.workflows.assistant.schemas import Frozen
+
+MOST_DAYS = 366
+"""The longest conference in days."""
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """A time zone by its name.
+
+    Args:
+        name: The name in the IANA database, for example ``Europe/Brussels``.
+
+    Raises:
+        ValueError: If there is none of this name.
+    """
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"unknown time zone {name!r}; use a name like 'Europe/Brussels' or 'UTC'") from None
+
+
+class ConferenceInfo(Frozen):
+    """The conference: what it is called, where and when it is."""
+
+    title: str
+    """Its name."""
+    acronym: str = ""
+    """Its short name."""
+    venue: str = ""
+    """The place."""
+    city: str = ""
+    """The city."""
+    start: date
+    """Its first day."""
+    end: date
+    """Its last day."""
+    time_zone: str = "UTC"
+    """The time zone that its times are in, by its name in the IANA database."""
+    day_change: time = Field(default=time(0))
+    """When a day of the conference begins: what happens earlier in the morning belongs to the day before."""
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_is_known(cls, name: str) -> str:
+        return zone_of(name).key
+
+    @model_validator(mode="after")
+    def _days_are_in_order(self) -> ConferenceInfo:
+        if not 0 <= (self.end - self.start).days < MOST_DAYS:
+            raise ValueError(f"it begins on {self.start} and ends on {self.end}; at most {MOST_DAYS} days, in order")
+        return self
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The time zone."""
+        return ZoneInfo(self.time_zone)
+
+    @cached_property
+    def days(self) -> tuple[date, ...]:
+        """All days from the first to the last."""
+        return tuple(self.start + timedelta(days=n) for n in range((self.end - self.start).days + 1))
+
+    def day_of(self, moment: datetime) -> date:
+        """The day of the conference that a moment belongs to, which need not be one of its days.
+
+        Args:
+            moment: The moment, with its time zone.
+        """
+        local = moment.astimezone(self.zone)
+        return local.date() - timedelta(days=1) if local.time() < self.day_change else local.date()

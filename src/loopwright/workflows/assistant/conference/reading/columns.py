@@ -1,0 +1,73 @@
+"""Which column of a table holds what, by the names that organisers give them; see ``data/columns.yaml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter
+
+from loopwright.retrieval.text import fold
+from loopwright.workflows.assistant.schemas import Table
+
+_SIGNS = re.compile(r"[\W_]+")
+
+
+def column_name(name: str) -> str:
+    """A column's name as it is compared: folded, with single spaces for signs.
+
+    Args:
+        name: The name as it stands in the file.
+    """
+    return _SIGNS.sub(" ", fold(name)).strip()
+
+
+def column_names(table: Table) -> frozenset[str]:
+    """All names that a table's columns can have, as they are compared.
+
+    Args:
+        table: The table; not `Table.SPEAKERS`, who are derived from the sessions.
+    """
+    return frozenset(name for names in _columns()[table].values() for name in names)
+
+
+def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says, by what it is about.
+
+    Args:
+        table: The table that it belongs to.
+        row: Its values by column.
+
+    Returns:
+        Field -> value, for the fields that the row fills.
+    """
+    by_name = {column_name(name): value for name, value in row.items() if value not in (None, "", [])}
+    found: dict[str, Any] = {}
+    taken: set[str] = set()
+    for field, names in _columns()[table].items():
+        chosen = next((name for name in names if name in by_name and name not in taken), None)
+        if chosen is not None:
+            found[field] = by_name[chosen]
+            taken.add(chosen)
+    return found
+
+
+def unknown_columns(table: Table, row: Mapping[str, Any]) -> list[str]:
+    """The columns of a row that no field takes, as they stand in the file.
+
+    Args:
+        table: The table that it belongs to.
+        row: Its values by column.
+    """
+    known = column_names(table)
+    return [name for name in row if name and column_name(name) not in known]
+
+
+@cache
+def _columns() -> dict[Table, dict[str, tuple[str, ...]]]:
+    text = (resources.files("loopwright.workflows.assistant") / "data" / "columns.yaml").read_text(encoding="utf-8")
+    return TypeAdapter(dict[Table, dict[str, tuple[str, ...]]]).validate_python(yaml.safe_load(text))

@@ -1,0 +1,103 @@
+"""From the HTML or Markdown of an abstract to plain text."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from loopwright.retrieval.web.cleaning import INVISIBLE
+
+# Only what is an element of HTML: "List<String>" and "a < b" are text.
+_TAG = re.compile(
+    r"</?(?:a|abbr|article|b|blockquote|br|code|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|s|script|section|small|span|"
+    r"strong|style|sub|sup|table|tbody|td|th|thead|tr|tt|u|ul)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_BLOCKS = frozenset("article blockquote div h1 h2 h3 h4 h5 h6 hr ol p pre section table tr ul".split())
+_PARAGRAPHS = frozenset("blockquote h1 h2 h3 h4 h5 h6 ol p pre table ul".split())
+_UNSEEN = frozenset("script style template iframe object noscript head".split())
+_MARKDOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:https?://|mailto:|/)[^()\s]{0,2000}\)")
+_SPACES = re.compile(r"[^\S\n]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+_NOTHING_TO_DO = re.compile(r"[\w .,:;'\"()/+!?-]*", re.ASCII)
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,1900}", re.IGNORECASE)
+
+
+def plain_text(raw: str) -> str:
+    """A text as a reader sees it: without tags, entities, addresses behind links, and invisible characters.
+
+    Args:
+        raw: Plain text, HTML or Markdown.
+
+    Returns:
+        Its text; a blank line between paragraphs.
+    """
+    if _TAG.search(raw):
+        text = _text_of_html(raw)
+    else:
+        text = _MARKDOWN_LINK.sub(r"\1", html.unescape(raw) if "&" in raw else raw)
+    lines = "\n".join(_SPACES.sub(" ", line).strip() for line in INVISIBLE.sub("", text).splitlines())
+    return _BLANK_LINES.sub("\n\n", lines).strip()
+
+
+def plain_line(raw: str) -> str:
+    """The same on one line.
+
+    Args:
+        raw: Plain text, HTML or Markdown.
+    """
+    return " ".join((raw if _NOTHING_TO_DO.fullmatch(raw) else plain_text(raw)).split())
+
+
+def plain_value(raw: str) -> tuple[str, ...]:
+    """The same as a field's only value, or no value if nothing is left.
+
+    Args:
+        raw: Plain text, HTML or Markdown.
+    """
+    line = plain_line(raw)
+    return (line,) if line else ()
+
+
+def web_address(raw: str) -> str:
+    """The address of a web page, or an empty text if it is none: no script, and nothing that ends a link.
+
+    Args:
+        raw: The address as it was given; one that begins with ``www.`` may lack its scheme.
+    """
+    address = INVISIBLE.sub("", raw).strip()
+    address = f"https://{address}" if address.lower().startswith("www.") else address
+    return address if _ADDRESS.fullmatch(address) else ""
+
+
+def _text_of_html(raw: str) -> str:
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a module in C; slow to import
+
+    parser = etree.HTMLParser(no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
+    root: Any = etree.HTML(f"<div>{INVISIBLE.sub('', raw)}</div>", parser)
+    pieces: list[str] = []
+    unseen = 0
+    for event, node in etree.iterwalk(root, events=("start", "end")):
+        tag = str(node.tag)
+        unseen += (tag in _UNSEEN) * (1 if event == "start" else -1)
+        pieces.append(_edge(tag, event))
+        piece = node.text if event == "start" else node.tail
+        if piece and not unseen:
+            # Line ends within a paragraph are spaces in HTML.
+            pieces.append(piece if tag == "pre" and event == "start" else piece.replace("\n", " "))
+    return "".join(pieces)
+
+
+def _edge(tag: str, event: str) -> str:
+    if tag == "li":
+        return "\n- " if event == "start" else ""
+    if tag in ("td", "th"):
+        return " " if event == "end" else ""
+    if tag == "br":
+        return "\n" if event == "start" else ""
+    if tag not in _BLOCKS:
+        return ""
+    return "\n\n" if tag in _PARAGRAPHS else "\n"

@@ -1,0 +1,87 @@
+"""The configuration of the conference assistant: the engine's sections and its own."""
+
+from __future__ import annotations
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from loopwright.engine.config import Section
+from loopwright.workflows.assistant.constants import (
+    DEFAULT_LIMIT,
+    DEFAULT_THRESHOLD,
+    ENOUGH_RESULTS,
+    MAX_RETRY_COUNT,
+)
+from loopwright.workflows.assistant.schemas import RetryMode
+from loopwright.workflows.sections import WorkflowConfig
+
+
+class SearchSection(Section):
+    """How records are found."""
+
+    limit: PositiveInt = Field(default=DEFAULT_LIMIT, le=200)
+    """Hits that one planned query gives."""
+    score_threshold: float = Field(default=DEFAULT_THRESHOLD, ge=0, le=1)
+    """The score below which a hit is only a near miss."""
+    enough: NonNegativeInt = ENOUGH_RESULTS
+    """Fewer results than this, where a topic was asked for, are too few."""
+    embedding: str | None = None
+    """An embedded embedding model by name, or a folder with one; None searches without vectors."""
+
+
+class AssistantTimeouts(Section):
+    """Seconds for one attempt of each kind of node."""
+
+    search: PositiveFloat = 30.0
+    """Searching the conference."""
+    model: PositiveFloat = 60.0
+    """A node that asks a chat model, with all its calls."""
+
+
+class AssistantSection(Section):
+    """What the assistant itself is told."""
+
+    store: str = "sqlite:conference.db"
+    """Where the conference lies: ``memory``, ``sqlite:FILE`` or ``postgres://USER@HOST/DATABASE``."""
+    memory: str = "memory"
+    """Where profiles and conversations are kept: ``memory`` (until the process ends) or ``sqlite:FILE``."""
+    reflection_enabled: bool = True
+    """Whether a poor search is followed by a reflection; else by the mechanical relaxation."""
+    max_retry_count: NonNegativeInt = MAX_RETRY_COUNT
+    """Retries of a poor search in one run; 0 wires none."""
+    regeneration_enabled: bool = False
+    """Whether an answer that is judged poor is written once more."""
+    regenerate_below: float = Field(default=0.5, ge=0, le=1)
+    """The quality or faithfulness below which an answer is poor."""
+    history_turns: NonNegativeInt = 6
+    """Earlier turns of a conversation that a question is read with."""
+    search: SearchSection = SearchSection()
+    """How records are found."""
+    timeout: AssistantTimeouts = AssistantTimeouts()
+    """Seconds for one attempt of a node."""
+    repairs: NonNegativeInt = 2
+    """How often a chat model may correct a reply that breaks its schema."""
+
+    @property
+    def retry_mode(self) -> RetryMode:
+        """What follows a poor search."""
+        if self.max_retry_count == 0:
+            return "none"
+        return "reflection" if self.reflection_enabled else "mechanical"
+
+
+class AssistantConfig(WorkflowConfig):
+    """Everything that `build_graph` and `chat` can be told."""
+
+    assistant: AssistantSection = AssistantSection()
+    """What the workflow itself is told."""
+
+    def in_mode(self, mode: RetryMode) -> AssistantConfig:
+        """The same with another answer to a poor search.
+
+        Args:
+            mode: What follows a poor search; a limit of 0 becomes 2 where `mode` retries.
+        """
+        section = self.assistant
+        retries = 0 if mode == "none" else section.max_retry_count or MAX_RETRY_COUNT
+        changed = section.model_copy(update={"max_retry_count": retries, "reflection_enabled": mode != "mechanical"})
+        return self.model_copy(update={"assistant": changed})

@@ -1,0 +1,25 @@
+"""Names and numbers that the requirement fixes."""
+
+from __future__ import annotations
+
+FETCH_DATA = "fetch_data"
+UPDATE_PROFILE = "update_profile"
+GENERATE_ACKNOWLEDGMENT = "generate_acknowledgment"
+PLAN_QUERIES = "plan_queries"
+EXECUTE_QUERIES = "execute_queries"
+CHECK_RESULTS = "check_results"
+REFLECT_AND_REPLAN = "reflect_and_replan"
+RELAX_AND_RETRY = "relax_and_retry"
+GENERATE_RESPONSE = "generate_response"
+EVALUATE = "evaluate"
+
+MAX_RETRY_COUNT = 2
+"""Retries of a poor search in one run."""
+MAX_REGENERATIONS = 1
+"""Further attempts at a poor answer, where that is switched on."""
+DEFAULT_LIMIT = 10
+"""Hits that one planned query gives."""
+DEFAULT_THRESHOLD = 0.35
+"""The score below which a hit is only a near miss."""
+ENOUGH_RESULTS = 3
+"""Fewer results than this in a table whose question is about a topic are too few."""

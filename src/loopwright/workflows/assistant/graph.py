@@ -1,0 +1,168 @@
+"""The graph "ConferenceAssistant": wiring only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+
+from loopwright.engine import BoundedGraph, Loop, bounded
+from loopwright.engine.debugging import enable_debug_log
+from loopwright.engine.diagram import save_mermaid
+from loopwright.engine.guarding import add_node
+from loopwright.errors import unknown_name_message
+from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
+from loopwright.workflows.assistant.constants import (
+    CHECK_RESULTS,
+    EVALUATE,
+    EXECUTE_QUERIES,
+    FETCH_DATA,
+    GENERATE_ACKNOWLEDGMENT,
+    GENERATE_RESPONSE,
+    MAX_REGENERATIONS,
+    PLAN_QUERIES,
+    REFLECT_AND_REPLAN,
+    RELAX_AND_RETRY,
+    UPDATE_PROFILE,
+)
+from loopwright.workflows.assistant.nodes import NODES
+from loopwright.workflows.assistant.policies import node_policies
+from loopwright.workflows.assistant.reasons import why_regenerated, why_retried
+from loopwright.workflows.assistant.routes import after_fetching, wish_after_check, wish_after_evaluation
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.state import AssistantState, ChatInput
+
+NAME = "ConferenceAssistant"
+
+settings = AssistantSection()
+"""What `should_retry` goes by; a run goes by its own configuration."""
+
+
+def should_retry(
+    state: AssistantState,
+) -> Literal["reflect_and_replan", "relax_and_retry", "generate_response"]:
+    """Wish and bound in one, as the requirement names it: which retry follows, if any.
+
+    The wired graph has one of the two variants only, and its gate bounds the wish; with the default settings both agree
+    on every state.
+
+    Args:
+        state: Reads ``needs_retry``, which `check_results` writes with the bound in it.
+    """
+    if not state.get("needs_retry", False):
+        return GENERATE_RESPONSE
+    return REFLECT_AND_REPLAN if settings.reflection_enabled else RELAX_AND_RETRY
+
+
+def loops_of(config: AssistantConfig) -> list[Loop]:
+    """The loop ``reflect`` or ``relax``, by configuration, and ``regenerate`` where it is switched on.
+
+    Args:
+        config: Says which, and gives their limits.
+    """
+    section = config.assistant
+    loops: list[Loop] = []
+    if section.retry_mode != "none":
+        reflecting = section.retry_mode == "reflection"
+        loops.append(
+            Loop(
+                name="reflect" if reflecting else "relax",
+                target=REFLECT_AND_REPLAN if reflecting else RELAX_AND_RETRY,
+                sources=(CHECK_RESULTS,),
+                limit=section.max_retry_count,
+                exhausted=GENERATE_RESPONSE,
+                counter="retry_count",
+                counter_by="node",
+                reason=why_retried,
+            )
+        )
+    if section.regeneration_enabled:
+        loops.append(
+            Loop(
+                name="regenerate",
+                target=GENERATE_RESPONSE,
+                sources=(EVALUATE,),
+                limit=MAX_REGENERATIONS,
+                exhausted=END,
+                counter="regeneration_count",
+                reason=why_regenerated,
+            )
+        )
+    return loops
+
+
+def build_graph(
+    config: AssistantConfig | None = None,
+    *,
+    services: Services | None = None,
+    nodes: Mapping[str, Callable[..., Any]] | None = None,
+    **compile_options: Any,
+) -> BoundedGraph:
+    """Build and compile the workflow.
+
+    Args:
+        config: The configuration; by default the embedded one.
+        services: The models, the conference and the memory; by default those of the configuration.
+        nodes: Other functions of the state for some of the nodes.
+        **compile_options: As for LangGraph's ``compile``, for example ``checkpointer``.
+
+    Returns:
+        The compiled graph, proven bounded. Its nodes are async: run it with `loopwright.arun` or ``ainvoke``.
+
+    Raises:
+        ValueError: If `nodes` names a node that the graph does not have.
+    """
+    services = services or Services.of(config or AssistantConfig())
+    config = config or services.config
+    section = config.assistant
+    wired = {name for name in NODES if name not in _left_out(section)}
+    for name in nodes or {}:
+        if name not in wired:
+            raise ValueError(unknown_name_message("node", name, wired))
+    builder = StateGraph(AssistantState, input_schema=ChatInput)
+    policies = node_policies(services)
+    for name in NODES:
+        if name in wired:
+            own = (nodes or {}).get(name)
+            add_node(builder, name, own or partial(NODES[name].work, services=services), policies[name])
+    builder.add_edge(START, FETCH_DATA)
+    builder.add_conditional_edges(FETCH_DATA, after_fetching)
+    builder.add_edge(UPDATE_PROFILE, GENERATE_ACKNOWLEDGMENT)
+    builder.add_edge(GENERATE_ACKNOWLEDGMENT, PLAN_QUERIES)
+    builder.add_edge(PLAN_QUERIES, EXECUTE_QUERIES)
+    builder.add_edge(EXECUTE_QUERIES, CHECK_RESULTS)
+    if section.retry_mode == "reflection":
+        _add_wish(builder, REFLECT_AND_REPLAN)
+        builder.add_edge(REFLECT_AND_REPLAN, EXECUTE_QUERIES)
+    elif section.retry_mode == "mechanical":
+        _add_wish(builder, RELAX_AND_RETRY)
+        builder.add_edge(RELAX_AND_RETRY, CHECK_RESULTS)
+    else:
+        builder.add_edge(CHECK_RESULTS, GENERATE_RESPONSE)
+    builder.add_edge(GENERATE_RESPONSE, EVALUATE)
+    if section.regeneration_enabled:
+        builder.add_conditional_edges(EVALUATE, wish_after_evaluation)
+    else:
+        builder.add_edge(EVALUATE, END)
+    compile_options.setdefault("name", NAME)
+    graph = bounded(builder, loops_of(config), **compile_options)
+    if config.langgraph.recursion_limit:
+        graph = graph.limited_to(config.langgraph.recursion_limit)
+    if config.langgraph.debug_mode:
+        enable_debug_log(config.langgraph.log_dir)
+    if config.langgraph.save_graph_visualization:
+        save_mermaid(graph.topology(), config.langgraph.log_dir)
+    return graph
+
+
+def _add_wish(builder: StateGraph[Any, Any, Any], variant: str) -> None:
+    wish: Mapping[Any, str] = {"retry": variant, "generate_response": GENERATE_RESPONSE}
+    builder.add_conditional_edges(CHECK_RESULTS, wish_after_check, dict(wish))
+
+
+def _left_out(section: AssistantSection) -> set[str]:
+    """The nodes of the retries that are not wired."""
+    kept = {"reflection": REFLECT_AND_REPLAN, "mechanical": RELAX_AND_RETRY}.get(section.retry_mode)
+    return {REFLECT_AND_REPLAN, RELAX_AND_RETRY} - {kept}

@@ -1,0 +1,228 @@
+"""Profiles and conversations in a LangGraph store."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from langgraph.store.base import BaseStore
+
+from loopwright.errors import InputError
+from loopwright.workflows.assistant.schemas import Profile, Turn
+
+MOST_TURNS = 200
+"""Turns that are kept of one conversation; the oldest are dropped."""
+
+_PROFILES = ("profiles",)
+_CONVERSATIONS = ("conversations",)
+_PAGE = 500
+
+
+def _nothing() -> None:
+    pass
+
+
+class Memory:
+    """Keeps profiles and conversations. All methods may be called from any event loop, and at the same time.
+
+    A conversation belongs to whoever began it: to a user, or to nobody, and then anyone who knows its id may read it,
+    but not as a user. Within one process nothing is lost; where two processes add turns to one conversation at the same
+    moment, those of one may be.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore,
+        *,
+        guard: Callable[[], AbstractContextManager[None]] = nullcontext,
+        erase: Callable[[], None] = _nothing,
+        close: Callable[[], None] = _nothing,
+    ) -> None:
+        """Keep in a store.
+
+        Args:
+            store: A store with synchronous methods, for example `InMemoryStore` or `SqliteStore`.
+            guard: Entered around each use of the store, to translate its errors.
+            erase: Called after a deletion, to take what was deleted out of files too.
+            close: Called by `close`.
+        """
+        self._store = store
+        self._guard = guard
+        self._erase = erase
+        self._close = close
+        # A turn is added by reading and writing, and the store for memory cannot be searched while it grows.
+        self._lock = threading.Lock()
+
+    async def profile(self, user_id: str) -> Profile | None:
+        """What is known of a person, or None.
+
+        Args:
+            user_id: The person.
+
+        Raises:
+            InputError: If `user_id` is blank.
+            StoreError: If the store fails.
+        """
+        kept = await self._run(self._value, _PROFILES, _named(user_id, "user_id"))
+        return None if kept is None else Profile.model_validate(kept)
+
+    async def keep_profile(self, profile: Profile) -> None:
+        """Keep what is known of a person in place of what was known before.
+
+        Args:
+            profile: The profile.
+
+        Raises:
+            InputError: If it names nobody.
+            StoreError: If the store fails.
+        """
+        await self._run(self._store.put, _PROFILES, _named(profile.user_id, "user_id"), profile.model_dump(mode="json"))
+
+    async def delete_profile(self, user_id: str) -> bool:
+        """Forget a person, with all conversations that belong to the person.
+
+        Args:
+            user_id: The person.
+
+        Returns:
+            Whether there was anything.
+
+        Raises:
+            InputError: If `user_id` is blank.
+            StoreError: If the store fails.
+        """
+        return await self._run(self._forget, _named(user_id, "user_id"))
+
+    async def turns(self, conversation_id: str, limit: int | None = None, *, user_id: str | None = None) -> list[Turn]:
+        """The latest turns of a conversation, oldest first; none if there is no such conversation.
+
+        Args:
+            conversation_id: The conversation.
+            limit: At most so many; None for all that are kept.
+            user_id: Who asks.
+
+        Raises:
+            InputError: If the conversation belongs to somebody else, or `conversation_id` is blank.
+            StoreError: If the store fails.
+        """
+        kept = await self._run(self._conversation, conversation_id, user_id)
+        turns: list[Any] = kept["turns"] if kept else []
+        latest = turns if limit is None else turns[max(0, len(turns) - limit) :]
+        return [Turn.model_validate(turn) for turn in latest]
+
+    async def add_turns(self, conversation_id: str, turns: Sequence[Turn], user_id: str | None = None) -> None:
+        """Add turns to a conversation; the first ones begin it. At most `MOST_TURNS` are kept.
+
+        Args:
+            conversation_id: The conversation.
+            turns: The turns, oldest first.
+            user_id: Whose conversation it is; None for nobody's.
+
+        Raises:
+            InputError: If the conversation belongs to somebody else, or `conversation_id` is blank.
+            StoreError: If the store fails.
+        """
+        await self._run(self._add, conversation_id, turns, user_id)
+
+    async def conversations(self, user_id: str) -> list[str]:
+        """The ids of a person's conversations, the latest first.
+
+        Args:
+            user_id: The person.
+
+        Raises:
+            InputError: If `user_id` is blank.
+            StoreError: If the store fails.
+        """
+        return await self._run(self._conversations, _named(user_id, "user_id"))
+
+    async def delete_conversation(self, conversation_id: str, user_id: str | None = None) -> bool:
+        """Forget a conversation.
+
+        Args:
+            conversation_id: The conversation.
+            user_id: Who asks.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            InputError: If the conversation belongs to somebody else, or `conversation_id` is blank.
+            StoreError: If the store fails.
+        """
+        return await self._run(self._delete, conversation_id, user_id)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        with self._lock:
+            self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    async def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.to_thread(self._guarded, work, *arguments)
+
+    def _guarded(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        with self._lock, self._guard():
+            return work(*arguments)
+
+    def _value(self, namespace: tuple[str, ...], key: str) -> dict[str, Any] | None:
+        item = self._store.get(namespace, key)
+        return None if item is None else item.value
+
+    def _conversation(self, conversation_id: str, user_id: str | None) -> dict[str, Any] | None:
+        kept = self._value(_CONVERSATIONS, _named(conversation_id, "conversation_id"))
+        if kept is not None and kept["user_id"] != user_id:
+            raise InputError(
+                f"conversation {conversation_id!r} belongs to somebody else: give the user_id that began it, or begin "
+                "another one"
+            )
+        return kept
+
+    def _add(self, conversation_id: str, turns: Sequence[Turn], user_id: str | None) -> None:
+        kept = self._conversation(conversation_id, user_id)
+        whole = [*(kept["turns"] if kept else []), *(turn.model_dump(mode="json") for turn in turns)]
+        value = {
+            "user_id": user_id,
+            "turns": whole[-MOST_TURNS:],
+            "changed_at": datetime.now(UTC).isoformat(timespec="microseconds"),
+        }
+        self._store.put(_CONVERSATIONS, conversation_id, value)
+
+    def _conversations(self, user_id: str) -> list[str]:
+        found: list[tuple[str, str]] = []
+        while True:
+            page = self._store.search(_CONVERSATIONS, filter={"user_id": user_id}, limit=_PAGE, offset=len(found))
+            found += [(item.value["changed_at"], item.key) for item in page]
+            if len(page) < _PAGE:
+                return [key for _, key in sorted(found, reverse=True)]
+
+    def _forget(self, user_id: str) -> bool:
+        conversations = self._conversations(user_id)
+        known = self._value(_PROFILES, user_id) is not None
+        for key in conversations:
+            self._store.delete(_CONVERSATIONS, key)
+        self._store.delete(_PROFILES, user_id)
+        self._erase()
+        return known or bool(conversations)
+
+    def _delete(self, conversation_id: str, user_id: str | None) -> bool:
+        if self._conversation(conversation_id, user_id) is None:
+            return False
+        self._store.delete(_CONVERSATIONS, conversation_id)
+        self._erase()
+        return True
+
+
+def _named(given: str, what: str) -> str:
+    if not given.strip():
+        raise InputError(f"{what} is blank: give an id that names one person or conversation")
+    return given

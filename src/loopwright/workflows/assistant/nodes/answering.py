@@ -1,0 +1,185 @@
+"""Writing the answer and judging it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+
+from loopwright.engine.events import TextStreamed
+from loopwright.engine.listening import emit
+from loopwright.models.usage import model_name
+from loopwright.retrieval.web import untrusted_line
+from loopwright.workflows.assistant.answering import (
+    EvaluationReply,
+    evaluate_answer,
+    evaluation_of,
+    fit_of,
+    list_answer,
+    offered,
+    referenced,
+    shown_hits,
+    without_strangers,
+)
+from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
+from loopwright.workflows.assistant.nodes.asking import ask_model, prompts
+from loopwright.workflows.assistant.reasons import question_of, understood
+from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.state import AssistantState
+
+_PIECE = 120
+"""Characters of one piece of a text that was not written piece by piece."""
+
+
+async def generate_response(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Write the answer from what was found, and say what was not.
+
+    Args:
+        state: Reads ``understanding``, ``query_results``, ``thinking_updates``, ``stop_reason`` and, for another
+            attempt, ``evaluation_feedback``.
+        services: The conference, and the chat model if any.
+
+    Returns:
+        ``response_text``, ``referenced_ids`` (each was put before the writer and is cited), ``status``, and the answer
+        as a message.
+    """
+    found: dict[str, list[Found]] = state.get("query_results") or {}
+    chat = services.chat(GENERATE_RESPONSE)
+    if chat is None or not any(found.values()):
+        return written_by_rules(state, services)
+    shown = _offered(state, services)
+    text = (
+        prompts()
+        .get(GENERATE_RESPONSE)
+        .render(
+            question=untrusted_line(question_of(state)),
+            records=shown_hits(shown),
+            notes="\n".join(f"- {untrusted_line(note)}" for note in understood(state).notes) or "none",
+            feedback=untrusted_line(state.get("evaluation_feedback") or "none"),
+        )
+    )
+    name = model_name(chat)
+    whole: BaseMessage | None = None
+    try:
+        async for piece in chat.astream(text):
+            whole = piece if whole is None else _joined(whole, piece)
+            _tell(piece.text)
+    except Exception:
+        services.usage.record_failure(model=name, node=GENERATE_RESPONSE)
+        raise
+    if whole is not None:
+        services.usage.record(whole, model=name, node=GENERATE_RESPONSE)
+    answer = whole.text.strip() if whole else ""
+    ids = [each.record.id for each in shown]
+    cited = referenced(answer, ids)
+    chosen = [each for each in shown if each.record.id in cited]
+    status = fit_of(
+        understood(state),
+        chosen,
+        services.config.assistant.search.score_threshold,
+        searched_again=state.get("retry_count", 0) > 0,
+    )
+    return _answered(Draft(text=without_strangers(answer, ids), referenced_ids=cited, status=status))
+
+
+def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
+    """The same without a model: a list that explains each hit.
+
+    Args:
+        state: As for `generate_response`.
+        services: The conference.
+    """
+    understanding, catalogue = understood(state), current(services.store)
+    draft = list_answer(
+        question_of(state),
+        understanding,
+        state.get("query_results") or {},
+        notes=understanding.notes,
+        stop_reason=state.get("stop_reason"),
+        thinking=state.get("thinking_updates") or (),
+        info=catalogue.info,
+        records=catalogue.records,
+        limit=services.config.assistant.search.limit,
+    )
+    for start in range(0, len(draft.text), _PIECE):
+        _tell(draft.text[start : start + _PIECE])
+    return _answered(draft)
+
+
+async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Judge the answer: does it meet the question, how sure is it, do the cited records bear it out?
+
+    Args:
+        state: Reads ``understanding``, ``response_text``, ``referenced_ids``, ``status`` and ``query_results``.
+        services: The configuration, and the chat model if any.
+
+    Returns:
+        ``evaluation``, its three scores, and ``evaluation_feedback``, which is empty unless the answer is so poor that
+        another attempt is wanted.
+    """
+    if services.chat(EVALUATE) is None:
+        return judged_by_rules(state, services)
+    reply = await ask_model(
+        services,
+        EVALUATE,
+        EvaluationReply,
+        question=question_of(state),
+        records=shown_hits(_offered(state, services)),
+        answer=untrusted_line(state.get("response_text") or ""),
+    )
+    return _judged(evaluation_of(reply, _by_rules(state)), services)
+
+
+def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
+    """The same without a model.
+
+    Args:
+        state: As for `evaluate`.
+        services: The configuration.
+    """
+    return _judged(_by_rules(state), services)
+
+
+def _by_rules(state: AssistantState) -> Evaluation:
+    draft = Draft(
+        text=state.get("response_text") or "",
+        referenced_ids=tuple(state.get("referenced_ids") or ()),
+        status=state.get("status") or "nothing_found",
+    )
+    return evaluate_answer(question_of(state), understood(state), draft, state.get("query_results") or {})
+
+
+def _judged(evaluation: Evaluation, services: Services) -> dict[str, Any]:
+    poor = min(evaluation.quality_score, evaluation.faithfulness_score) < services.config.assistant.regenerate_below
+    return {
+        "evaluation": evaluation,
+        "quality_score": evaluation.quality_score,
+        "confidence_score": evaluation.confidence_score,
+        "faithfulness_score": evaluation.faithfulness_score,
+        "evaluation_feedback": evaluation.feedback if poor else "",
+    }
+
+
+def _answered(draft: Draft) -> dict[str, Any]:
+    return {
+        "response_text": draft.text,
+        "referenced_ids": list(draft.referenced_ids),
+        "status": draft.status,
+        "messages": [AIMessage(draft.text)],
+    }
+
+
+def _offered(state: AssistantState, services: Services) -> list[Found]:
+    found: dict[str, list[Found]] = state.get("query_results") or {}
+    return offered(found, services.config.assistant.search.limit, tables=understood(state).tables)
+
+
+def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:
+    return whole + piece if isinstance(whole, AIMessageChunk) and isinstance(piece, AIMessageChunk) else piece
+
+
+def _tell(text: str) -> None:
+    if text:
+        emit(TextStreamed(node=GENERATE_RESPONSE, text=text).model_dump(mode="json"))

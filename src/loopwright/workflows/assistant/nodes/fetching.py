@@ -1,0 +1,150 @@
+"""Who asks: the profile, the conversation before, and a first word to the person."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from loopwright.workflows.assistant.answering.acknowledging import acknowledgment
+from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
+from loopwright.workflows.assistant.memory.updating import profile_needs_update, updated_profile
+from loopwright.workflows.assistant.nodes.asking import ask_model
+from loopwright.workflows.assistant.reasons import given_profile, question_of, user_of
+from loopwright.workflows.assistant.schemas import Profile
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.state import AssistantState
+
+
+def fresh_state() -> dict[str, Any]:
+    """What every question begins with, so that nothing of the one before it on a thread stays."""
+    return {
+        "profile": None,
+        "profile_needs_update": False,
+        "history": [],
+        "acknowledgment": "",
+        "planned_queries": [],
+        "original_planned_queries": [],
+        "attempts": [],
+        "outcomes": [],
+        "query_results": {},
+        "zero_result_tables": [],
+        "retry_wanted": None,
+        "needs_retry": False,
+        "retry_count": 0,
+        "reflection_reasoning": "",
+        "reflection_strategy": "",
+        "thinking_updates": [],
+        "response_text": "",
+        "referenced_ids": [],
+        "status": None,
+        "evaluation": None,
+        "quality_score": None,
+        "confidence_score": None,
+        "faithfulness_score": None,
+        "evaluation_feedback": "",
+        "error": None,
+        "error_node": None,
+    }
+
+
+async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Fetch what is known of the person and of the conversation.
+
+    Args:
+        state: Reads ``messages`` and ``user_context``.
+        services: The memory.
+
+    Returns:
+        ``profile``, ``profile_needs_update`` and ``history``; and the keys that every question begins anew.
+    """
+    user = user_of(state)
+    profile = given_profile(state)
+    if profile is None and user:
+        profile = await services.memory.profile(user)
+    history = []
+    conversation = (state.get("user_context") or {}).get("conversation_id")
+    if conversation:
+        wanted = services.config.assistant.history_turns
+        history = await services.memory.turns(conversation, wanted, user_id=user)
+    needed = profile_needs_update(question_of(state), profile)
+    return {**fresh_state(), "profile": profile, "profile_needs_update": needed, "history": history}
+
+
+class ProfileReply(BaseModel):
+    """What a chat model reads of a person in a message; only what the person said."""
+
+    name: str = ""
+    """How to address the person."""
+    interests: list[str] = []
+    """Topics that the person is interested in or works on."""
+    seeking: list[str] = []
+    """What the person wants to buy, learn or find."""
+    offering: list[str] = []
+    """What the person sells, teaches or brings."""
+    languages: list[str] = []
+    """Language codes that the person understands."""
+
+
+async def update_profile(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Add what the person says of itself to the profile, and keep it where there is a user id.
+
+    Args:
+        state: Reads ``messages``, ``user_context`` and ``profile``.
+        services: The memory, and the chat model if any.
+
+    Returns:
+        ``profile``.
+    """
+    question, known = question_of(state), state.get("profile")
+    profile = updated_profile(question, known, user_of(state) or "")
+    if services.chat(UPDATE_PROFILE) is not None:
+        said = await ask_model(services, UPDATE_PROFILE, ProfileReply, question=question)
+        profile = _joined(profile, said)
+    if profile.user_id:
+        await services.memory.keep_profile(profile)
+    return {"profile": profile}
+
+
+def _joined(profile: Profile, said: ProfileReply) -> Profile:
+    lists = {
+        name: tuple(dict.fromkeys([*getattr(profile, name), *filter(None, getattr(said, name))]))
+        for name in ("interests", "seeking", "offering", "languages")
+    }
+    return profile.model_copy(update={**lists, "name": said.name or profile.name, "updated_at": datetime.now(UTC)})
+
+
+class AcknowledgmentReply(BaseModel):
+    """A chat model's first word to the person."""
+
+    message: str
+    """One short sentence that says what is looked for."""
+
+
+async def generate_acknowledgment(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Tell the person what is looked for, before anything is searched.
+
+    Args:
+        state: Reads ``messages`` and ``profile``.
+        services: The conference, and the chat model if any.
+
+    Returns:
+        ``acknowledgment``.
+    """
+    if services.chat(GENERATE_ACKNOWLEDGMENT) is None:
+        return acknowledged_by_rules(state, services)
+    reply = await ask_model(services, GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question_of(state))
+    return {"acknowledgment": reply.message}
+
+
+def acknowledged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
+    """The same without a model.
+
+    Args:
+        state: As for `generate_acknowledgment`.
+        services: The conference.
+    """
+    info = current(services.store).info
+    return {"acknowledgment": acknowledgment(question_of(state), state.get("profile"), info)}

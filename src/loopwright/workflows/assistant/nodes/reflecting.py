@@ -1,0 +1,82 @@
+"""Thinking again after a poor search: the new plan alone, the search itself is another node's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
+from loopwright.workflows.assistant.nodes.asking import ask_model
+from loopwright.workflows.assistant.reasons import question_of, understood
+from loopwright.workflows.assistant.reflecting import ReflectionReply, reflect, reflection_of, relaxed, shown_search
+from loopwright.workflows.assistant.schemas import Reflection, ThinkingUpdate
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.state import AssistantState
+
+
+async def reflect_and_replan(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Look at what was searched and found, and plan what to search next.
+
+    Args:
+        state: Reads ``understanding``, ``planned_queries``, ``outcomes``, ``attempts`` and ``retry_count``.
+        services: The conference, and the chat model if any.
+
+    Returns:
+        ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``reflection_reasoning``,
+        ``reflection_strategy``, ``thinking_updates`` with one more, ``retry_count`` one higher, and
+        ``original_planned_queries`` where that is not set yet.
+    """
+    attempts = state.get("attempts") or []
+    own = reflect(
+        understood(state),
+        state.get("planned_queries") or [],
+        state.get("outcomes") or [],
+        attempts,
+        services.search,
+        services.config.assistant,
+    )
+    if services.chat(REFLECT_AND_REPLAN) is not None:
+        reply = await ask_model(
+            services,
+            REFLECT_AND_REPLAN,
+            ReflectionReply,
+            question=question_of(state),
+            **shown_search(understood(state), state.get("outcomes") or [], attempts, services.search),
+        )
+        own = reflection_of(reply, understood(state), attempts, own, services.config.assistant)
+    return _replanned(state, own)
+
+
+def relaxed_instead(state: AssistantState, services: Services) -> dict[str, Any]:
+    """The mechanical relaxation, for a reflection that failed.
+
+    Args:
+        state: As for `reflect_and_replan`.
+        services: The configuration.
+    """
+    planned, outcomes = state.get("planned_queries") or [], state.get("outcomes") or []
+    queries = tuple(relaxed(planned, outcomes, services.config.assistant))
+    return _replanned(
+        state,
+        Reflection(
+            reasoning="The reflection failed; the same searches with wider limits instead.",
+            strategy="relax",
+            message="Let me look a little more widely.",
+            queries=queries,
+        ),
+    )
+
+
+def _replanned(state: AssistantState, reflection: Reflection) -> dict[str, Any]:
+    count = state.get("retry_count", 0) + 1
+    update = ThinkingUpdate(
+        message=reflection.message, strategy=reflection.strategy, retry_count=count, ts=datetime.now(UTC)
+    )
+    return {
+        "planned_queries": list(reflection.queries),
+        "original_planned_queries": state.get("original_planned_queries") or state.get("planned_queries") or [],
+        "reflection_reasoning": reflection.reasoning,
+        "reflection_strategy": reflection.strategy,
+        "thinking_updates": [*(state.get("thinking_updates") or []), update],
+        "retry_count": count,
+    }

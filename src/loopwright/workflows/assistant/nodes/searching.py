@@ -1,0 +1,77 @@
+"""Searching the conference, judging what was found, and the mechanical retry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loopwright.workflows.assistant.reasons import understood
+from loopwright.workflows.assistant.reflecting import relaxed, wish_after
+from loopwright.workflows.assistant.schemas import PlannedQuery, SearchOutcome
+from loopwright.workflows.assistant.searching import merge
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.state import AssistantState
+
+
+async def execute_queries(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Search what is planned; what earlier plans found is kept.
+
+    Args:
+        state: Reads ``planned_queries``, ``profile``, ``attempts`` and ``query_results``.
+        services: The conference.
+
+    Returns:
+        ``outcomes``, ``query_results`` and ``attempts``.
+    """
+    return _searched(state, services, state.get("planned_queries") or [])
+
+
+async def check_results(state: AssistantState, services: Services) -> dict[str, Any]:
+    """Judge what was found: not only whether it is something, but whether it is enough and near enough.
+
+    Args:
+        state: Reads ``understanding``, ``outcomes``, ``query_results``, ``planned_queries`` and ``retry_count``.
+        services: The configuration.
+
+    Returns:
+        ``retry_wanted`` (the wish alone), ``needs_retry`` (the wish where a retry is left), and ``zero_result_tables``.
+    """
+    section, results = services.config.assistant, state.get("query_results") or {}
+    # An empty plan says that nothing is left to try.
+    planned = state.get("planned_queries")
+    wish = wish_after(understood(state), state.get("outcomes") or [], results, section) if planned else None
+    asked = dict.fromkeys(query.table.value for plan in state.get("attempts") or [] for query in plan)
+    return {
+        "retry_wanted": wish,
+        "needs_retry": wish is not None and state.get("retry_count", 0) < section.max_retry_count,
+        "zero_result_tables": [table for table in asked if not results.get(table)],
+    }
+
+
+async def relax_and_retry(state: AssistantState, services: Services) -> dict[str, Any]:
+    """The mechanical retry: search the same again with a lower threshold and a wider limit.
+
+    Args:
+        state: Reads ``planned_queries``, ``outcomes``, ``query_results`` and ``retry_count``.
+        services: The conference.
+
+    Returns:
+        ``planned_queries``, ``retry_count`` one higher, ``reflection_strategy``, and what `execute_queries` returns.
+    """
+    queries = relaxed(state.get("planned_queries") or [], state.get("outcomes") or [], services.config.assistant)
+    return {
+        "planned_queries": queries,
+        "retry_count": state.get("retry_count", 0) + 1,
+        "reflection_strategy": "relax",
+        **_searched(state, services, queries),
+    }
+
+
+def _searched(state: AssistantState, services: Services, queries: Sequence[PlannedQuery]) -> dict[str, Any]:
+    search, profile = services.search, state.get("profile")
+    outcomes: list[SearchOutcome] = [search.run(query, profile) for query in queries]
+    return {
+        "outcomes": outcomes,
+        "query_results": merge(state.get("query_results") or {}, outcomes),
+        "attempts": [*(state.get("attempts") or []), list(queries)],
+    }

@@ -1,0 +1,98 @@
+"""What the state says: what is asked, by whom and when, and why a loop goes round again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from loopwright.errors import InputError
+from loopwright.workflows.assistant.schemas import Profile, Table, Understanding
+from loopwright.workflows.assistant.state import AssistantState
+
+
+def question_of(state: AssistantState | Mapping[str, Any]) -> str:
+    """The question: the text of the last message that the person wrote; empty without any.
+
+    Args:
+        state: Reads ``messages``.
+    """
+    for message in reversed(state.get("messages") or []):
+        if message.type == "human":
+            return message.text.strip()
+    return ""
+
+
+def understood(state: AssistantState | Mapping[str, Any]) -> Understanding:
+    """What the question asks for; before it was read, the question as it is.
+
+    Args:
+        state: Reads ``understanding``, else ``messages``.
+    """
+    question = question_of(state)
+    return state.get("understanding") or Understanding(
+        standalone=question, intent="", query_mode="specific", tables=(Table.SESSIONS,), topic=question
+    )
+
+
+def asked_at(state: AssistantState | Mapping[str, Any]) -> datetime | None:
+    """The moment of asking, or None if the caller does not say.
+
+    Args:
+        state: Reads ``user_context``'s ``now``.
+
+    Raises:
+        InputError: If it is no ISO time.
+    """
+    return moment((state.get("user_context") or {}).get("now"))
+
+
+def moment(now: Any) -> datetime | None:
+    """A moment from a caller.
+
+    Args:
+        now: An ISO time, a `datetime`, or None.
+
+    Raises:
+        InputError: If it is none of these.
+    """
+    if now is None or isinstance(now, datetime):
+        return now
+    try:
+        return datetime.fromisoformat(now)
+    except (TypeError, ValueError):
+        raise InputError(f"now is {now!r}: give an ISO time, for example 2025-02-01T14:00:00+01:00") from None
+
+
+def user_of(state: AssistantState | Mapping[str, Any]) -> str | None:
+    """Who asks, or None.
+
+    Args:
+        state: Reads ``user_context``'s ``user_id``.
+    """
+    return (state.get("user_context") or {}).get("user_id")
+
+
+def given_profile(state: AssistantState | Mapping[str, Any]) -> Profile | None:
+    """The profile that the caller gives for this question alone, or None.
+
+    Args:
+        state: Reads ``user_context``'s ``profile``.
+    """
+    given = (state.get("user_context") or {}).get("profile")
+    if not given:
+        return None
+    if isinstance(given, Profile):
+        return given
+    return Profile.model_validate({"user_id": user_of(state) or "", **given})
+
+
+def why_retried(state: AssistantState) -> str:
+    """Why another search is wanted."""
+    wish = state.get("retry_wanted")
+    return wish.reason if wish else ""
+
+
+def why_regenerated(state: AssistantState) -> str:
+    """Why the answer is to be written anew."""
+    return state.get("evaluation_feedback", "")

@@ -1,0 +1,110 @@
+"""What a chat model replies when it reflects, and how that becomes a plan that can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from loopwright.workflows.assistant.config import AssistantSection
+from loopwright.workflows.assistant.reflecting.plans import Plan
+from loopwright.workflows.assistant.schemas import (
+    Filters,
+    PlannedQuery,
+    Reflection,
+    SearchMode,
+    Table,
+    Understanding,
+)
+
+LOWEST_THRESHOLD = 0.2
+"""A model may not count as a result what scores less: below, anything resembles anything."""
+_MAX_MESSAGE = 300
+"""Characters of a message to the person."""
+_MAX_TEXT = 300
+"""Characters of a query."""
+
+
+class ReflectionQuery(BaseModel):
+    """One search that a chat model proposes; it names no filters, so that it cannot invent rooms or times."""
+
+    table: Table
+    """Where to look."""
+    search_mode: SearchMode = "master"
+    """"master" compares with the whole record, "faceted" with each aspect of it."""
+    query_text: str = ""
+    """What to look for, in a few words."""
+    keep_filters: bool = True
+    """Whether what was asked of time, place and track still holds; persons and languages always do."""
+    score_threshold: float | None = None
+    """The least score of a result; null for the usual one."""
+
+
+class ReflectionReply(BaseModel):
+    """How a chat model reflects on a poor search."""
+
+    reasoning: str = ""
+    """What was seen and what follows, for developers."""
+    strategy: Literal["relax", "rewrite", "pivot"]
+    """How the new plan differs."""
+    message: str = Field(min_length=1)
+    """One friendly sentence to the person, without jargon."""
+    queries: list[ReflectionQuery]
+    """What to search next."""
+
+
+def reflection_of(
+    reply: ReflectionReply,
+    understanding: Understanding,
+    attempts: Sequence[Sequence[PlannedQuery]],
+    own: Reflection,
+    config: AssistantSection,
+) -> Reflection:
+    """Turn a chat model's reply into a plan, and refuse what was searched before or searches for nothing.
+
+    Args:
+        reply: The reply.
+        understanding: What the question asks for; its filters are the only ones.
+        attempts: Every plan so far.
+        own: The reflection by rules, which stands where nothing of the reply is left.
+        config: The usual threshold and limit.
+
+    Returns:
+        The plan; `own` with the refusals in its reasoning if none of the queries could be taken.
+    """
+    plan = Plan(attempts)
+    refused: list[str] = []
+    for proposed in reply.queries:
+        query = _planned(proposed, understanding, config)
+        if not query.query_text and query.filters.empty:
+            refused.append(f"{query.table.value}: neither words nor filters")
+        elif not plan.add(query):
+            refused.append(f"{query.table.value} {query.query_text!r}: {plan.why_refused}")
+    noted = f" Refused of the model's plan: {'; '.join(refused)}." if refused else ""
+    if not plan.queries:
+        return own.model_copy(update={"reasoning": f"{own.reasoning}{noted or ' The model planned no search.'}"})
+    return Reflection(
+        reasoning=f"{_line(reply.reasoning, 2000)}{noted}",
+        strategy=reply.strategy,
+        message=_line(reply.message, _MAX_MESSAGE),
+        queries=tuple(plan.queries),
+    )
+
+
+def _planned(proposed: ReflectionQuery, understanding: Understanding, config: AssistantSection) -> PlannedQuery:
+    asked, usual = understanding.filters, config.search.score_threshold
+    filters = asked if proposed.keep_filters else Filters(speakers=asked.speakers, languages=asked.languages)
+    wanted = usual if proposed.score_threshold is None else proposed.score_threshold
+    return PlannedQuery(
+        table=proposed.table,
+        search_mode=proposed.search_mode,
+        query_text=_line(proposed.query_text, _MAX_TEXT),
+        filters=filters,
+        limit=config.search.limit,
+        score_threshold=min(1.0, max(wanted, min(LOWEST_THRESHOLD, usual))),
+    )
+
+
+def _line(text: str, most: int) -> str:
+    return " ".join(text.split())[:most]

@@ -1,0 +1,146 @@
+"""What the nodes need besides the state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from langchain_core.language_models import BaseChatModel
+
+from loopwright.models import ModelRegistry, UsageRecorder
+from loopwright.retrieval.protocols import Embedder
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.workflows.assistant.config import AssistantConfig
+from loopwright.workflows.assistant.memory import Memory, open_memory
+from loopwright.workflows.assistant.schemas import RetryMode
+from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.background import LoopThread
+from loopwright.workflows.opened import Opened
+from loopwright.workflows.sections import MODEL_NODES
+
+
+@dataclass
+class Services:
+    """The configuration, the models, the conference and the memory; shared by all runs of a graph.
+
+    What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
+    """
+
+    config: AssistantConfig = field(default_factory=AssistantConfig)
+    """The configuration."""
+    models: ModelRegistry = field(default_factory=ModelRegistry)
+    """The chat model of each node, if any."""
+    given_store: KnowledgeStore | None = None
+    """The store with the conference, left open by `close`; None opens the configured one."""
+    opened: Opened = field(default_factory=Opened, repr=False)
+    """What was opened so far."""
+
+    @classmethod
+    def of(cls, config: AssistantConfig, store: KnowledgeStore | None = None) -> Self:
+        """The services that a configuration describes; nothing is opened yet.
+
+        Args:
+            config: The configuration.
+            store: The store with the conference, if not the configured one.
+
+        Raises:
+            ConfigError: If a model's settings are wrong.
+        """
+        models = ModelRegistry(config.models_of("assistant"), nodes=MODEL_NODES["assistant"])
+        return cls(config, models, given_store=store)
+
+    def in_mode(self, mode: RetryMode) -> Services:
+        """The same conference, memory and models with another answer to a poor search.
+
+        They are opened and closed with these services.
+
+        Args:
+            mode: What follows a poor search.
+        """
+        config = self.config.in_mode(mode)
+        if config == self.config:
+            return self
+        return self.opened.once(
+            f"mode {mode}", lambda: type(self)(config, self.models, given_store=self.store, opened=_Lent(self.opened))
+        )
+
+    def chat(self, node: str) -> BaseChatModel | None:
+        """The chat model of a node, or None for the embedded default."""
+        return self.models.chat(node)
+
+    @property
+    def usage(self) -> UsageRecorder:
+        """Where model calls are counted: in the run that asks, outside of any together."""
+        return self.opened.usage
+
+    @property
+    def store(self) -> KnowledgeStore:
+        """The store with the conference.
+
+        Raises:
+            StoreError: If it cannot be opened.
+        """
+        if self.given_store is not None:
+            return self.given_store
+        return self.opened.entered("store", lambda: open_store(self.config.assistant.store, create=False))
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding model, or None.
+
+        Raises:
+            WeightsError: If its files are not there.
+        """
+        from loopwright.models.embedded.encoder import open_embedder
+
+        name = self.config.assistant.search.embedding
+        return self.opened.once("embedder", lambda: open_embedder(name)) if name else None
+
+    @property
+    def search(self) -> Search:
+        """Search over the conference.
+
+        Raises:
+            StoreError: If the store cannot be opened.
+            WeightsError: If the embedding model's files are not there.
+        """
+        return self.opened.once("search", lambda: Search(self.store, embedder=self.embedder))
+
+    @property
+    def memory(self) -> Memory:
+        """Profiles and conversations.
+
+        Raises:
+            StoreError: If it cannot be opened.
+        """
+        return self.opened.entered("memory", lambda: open_memory(self.config.assistant.memory))
+
+    @property
+    def background(self) -> LoopThread:
+        """Runs coroutines for callers without an event loop."""
+        return self.opened.background
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        self.opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class _Lent(Opened):
+    """What other services opened and will close, with a graph of its own."""
+
+    def __init__(self, lender: Opened) -> None:
+        super().__init__()
+        self._lender = lender
+
+    def once(self, name: str, make: Any) -> Any:
+        return super().once(name, make) if name == "graph" else self._lender.once(name, make)
+
+    def close(self) -> None:
+        """Leave it to the lender."""

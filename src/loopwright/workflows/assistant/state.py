@@ -1,0 +1,102 @@
+"""The state that flows through the graph."""
+
+# No "from __future__ import annotations" here: with it, Python 3.11 does not see NotRequired.
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+
+from loopwright.workflows.assistant.schemas import (
+    Evaluation,
+    Found,
+    PlannedQuery,
+    Profile,
+    QueryMode,
+    RetryWish,
+    SearchOutcome,
+    Status,
+    Strategy,
+    ThinkingUpdate,
+    Turn,
+    Understanding,
+    UserContext,
+)
+
+
+class ChatInput(TypedDict):
+    """What a caller gives; narrower than the full state."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    """The conversation as the caller has it; the last message of the person who asks is the question."""
+    user_context: NotRequired[UserContext]
+    """Who asks, and when."""
+
+
+class AssistantState(ChatInput):
+    """The whole state: the input and what the nodes add.
+
+    Every key but `messages` and `user_context` starts anew with each question.
+    """
+
+    profile: NotRequired[Profile | None]
+    """What is known of the person, or None."""
+    profile_needs_update: NotRequired[bool]
+    """Whether the question says something of the person that is not known yet."""
+    history: NotRequired[list[Turn]]
+    """Earlier turns of the conversation, oldest first."""
+    acknowledgment: NotRequired[str]
+    """What the person is told before the search begins."""
+    understanding: NotRequired[Understanding]
+    """What the question asks for."""
+    intent: NotRequired[str]
+    """The same in a few words."""
+    query_mode: NotRequired[QueryMode]
+    """Whether the question, the person's profile, or both decide."""
+    planned_queries: NotRequired[list[PlannedQuery]]
+    """What is searched next, or was searched last."""
+    original_planned_queries: NotRequired[list[PlannedQuery]]
+    """The first plan; set once."""
+    attempts: NotRequired[list[list[PlannedQuery]]]
+    """Every plan so far, in order."""
+    outcomes: NotRequired[list[SearchOutcome]]
+    """What each query of the last plan brought, in the order of the plan."""
+    query_results: NotRequired[dict[str, list[Found]]]
+    """Table -> what was found so far, over all plans, best first."""
+    zero_result_tables: NotRequired[list[str]]
+    """The tables that were asked and have no result."""
+    retry_wanted: NotRequired[RetryWish | None]
+    """Why another search would help, or None; whether one is left is not asked here."""
+    needs_retry: NotRequired[bool]
+    """Whether another search would help and ``retry_count`` is below ``max_retry_count``."""
+    retry_count: NotRequired[int]
+    """Retries so far, counted by the node that retries."""
+    reflection_reasoning: NotRequired[str]
+    """Why the last plan is as it is, for developers."""
+    reflection_strategy: NotRequired[Strategy]
+    """How the last plan differs from the one before."""
+    thinking_updates: NotRequired[list[ThinkingUpdate]]
+    """What the person was told of each retry, in order."""
+    response_text: NotRequired[str]
+    """The answer as Markdown."""
+    referenced_ids: NotRequired[list[str]]
+    """The records that the answer cites, in its order."""
+    status: NotRequired[Status]
+    """How honest an end this is."""
+    quality_score: NotRequired[float | None]
+    """Whether it answers what was asked, from 0 to 1."""
+    confidence_score: NotRequired[float | None]
+    """How sure the search was, from 0 to 1."""
+    faithfulness_score: NotRequired[float | None]
+    """The share of its statements that the cited records bear out, from 0 to 1."""
+    evaluation: NotRequired[Evaluation | None]
+    """The three scores with what is wrong, or None before."""
+    evaluation_feedback: NotRequired[str]
+    """What another attempt at the answer should mend."""
+    regeneration_count: NotRequired[int]
+    """Further attempts at the answer so far, written by the gate alone."""
+    stop_reason: NotRequired[dict[str, Any] | list[dict[str, Any]] | None]
+    """Which loop reached its bound, or None; see `loopwright.engine.books.StopReason`."""
+    error: NotRequired[str | None]
+    """What went wrong last, or None."""
+    error_node: NotRequired[str | None]
+    """Where it went wrong, or None."""

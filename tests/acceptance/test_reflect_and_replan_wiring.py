@@ -1,0 +1,245 @@
+"""One test for every part of ``reflect-and-replan-wiring.md``; the first line of a docstring is the part's title.
+
+The requirement's mocked searches are a real, empty conference here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from unittest.mock import patch
+
+import pytest
+from conferences import assistant, empty_conference, sample_services
+
+from loopwright.engine import arun, verify
+from loopwright.engine.events import LoopDecided, NodeStarted
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.assistant import build_graph, chat
+from loopwright.workflows.assistant.graph import should_retry
+from loopwright.workflows.assistant.nodes import (
+    _LLM_NODES,
+    _NODE_PROMPT_KEYS,
+    _PIPELINE_NODES,
+    NODES,
+    PROGRESS_MESSAGES,
+)
+
+DOCUMENT = "reflect-and-replan-wiring.md"
+
+SETTINGS = "loopwright.workflows.assistant.graph.settings"
+QUESTION = "Which talks are about underwater basket weaving?"
+REWRITE = {
+    "reasoning": "The programme says it in other words.",
+    "strategy": "rewrite",
+    "message": "Let me try other words.",
+    "queries": [{"table": "sessions", "query_text": "wickerwork below the surface"}],
+}
+
+
+def edges(graph) -> set[tuple[str, str]]:
+    return {(edge.source, edge.target) for edge in graph.topology().edges}
+
+
+def asked(text: str) -> dict:
+    return {"messages": [("user", text)]}
+
+
+def rewriting(*texts: str) -> ScriptedChatModel:
+    """A model that rewrites the query in other words each time."""
+    replies = [{**REWRITE, "queries": [{"table": "sessions", "query_text": text}]} for text in texts]
+    return ScriptedChatModel(*replies)
+
+
+def test_current_flow():
+    """Current Flow (to preserve as fallback)"""
+    result = chat(QUESTION, services=empty_conference(reflection_enabled=False))
+    assert result.path[-6:] == (
+        "relax_and_retry", "check_results", "relax_and_retry", "check_results", "generate_response", "evaluate"
+    )  # fmt: skip
+    assert result.path.count("execute_queries") == 1
+
+
+def test_new_flow():
+    """New Flow (reflection enabled)"""
+    services = empty_conference(reflect_and_replan=rewriting("wickerwork", "baskets"))
+    result = chat(QUESTION, services=services)
+    again = ("reflect_and_replan", "execute_queries", "check_results")
+    assert result.path[-8:] == (*again, *again, "generate_response", "evaluate")
+
+
+def test_new_conditional_should_retry():
+    """New Conditional: `should_retry`"""
+    assert should_retry({"messages": []}) == "generate_response"
+    assert should_retry({"messages": [], "needs_retry": False}) == "generate_response"
+    for enabled, goto in ((True, "reflect_and_replan"), (False, "relax_and_retry")):
+        with patch(SETTINGS) as settings:
+            settings.reflection_enabled = enabled
+            assert should_retry({"messages": [], "needs_retry": True}) == goto
+            assert should_retry({"messages": [], "needs_retry": False}) == "generate_response"
+
+
+def test_file_graph():
+    """File: `src/agent/graph.py`
+
+    Of the two variants the configured one is wired."""
+    reflecting = build_graph(services=sample_services())
+    assert ("reflect_and_replan", "execute_queries") in edges(reflecting)
+    assert "relax_and_retry" not in reflecting.builder.nodes
+    mechanical = build_graph(services=sample_services(reflection_enabled=False))
+    assert ("relax_and_retry", "check_results") in edges(mechanical)
+    assert "reflect_and_replan" not in mechanical.builder.nodes
+
+
+def test_important_the_loop():
+    """Important: The Loop
+
+    The node counts, and the gate bounds the wish: 2 by default, whatever the node says."""
+    services = empty_conference(reflect_and_replan=rewriting("a", "b", "c", "d", "e"))
+    assert services.config.assistant.max_retry_count == 2
+    assert chat(QUESTION, services=services).retry_count == 2
+
+    async def forgetful(state):
+        return {"retry_count": 0, "planned_queries": state["planned_queries"]}
+
+    graph = build_graph(services=services, nodes={"reflect_and_replan": forgetful})
+    run = asyncio.run(arun(graph, asked(QUESTION)))
+    assert run.path.count("reflect_and_replan") == 2
+
+
+def test_visual_flow():
+    """Visual Flow (Updated)"""
+    result = chat("I like compilers. Which sessions suit me?", services=sample_services())
+    assert result.path[:6] == (
+        "fetch_data", "update_profile", "generate_acknowledgment", "plan_queries", "execute_queries", "check_results"
+    )  # fmt: skip
+    assert result.path[-2:] == ("generate_response", "evaluate")
+    assert "update_profile" not in chat("Which keynotes are there?", services=sample_services()).path
+
+
+def test_pipeline_nodes_set():
+    """`_PIPELINE_NODES` Set
+
+    Derived from the nodes' declarations; nothing is listed twice."""
+    assert _PIPELINE_NODES == {
+        "fetch_data", "update_profile", "generate_acknowledgment", "plan_queries", "execute_queries", "check_results",
+        "relax_and_retry", "reflect_and_replan", "generate_response", "evaluate",
+    }  # fmt: skip
+
+
+def test_llm_nodes_set():
+    """`_LLM_NODES` Set"""
+    assert _LLM_NODES == {
+        "plan_queries", "generate_response", "evaluate", "update_profile", "generate_acknowledgment",
+        "reflect_and_replan",
+    }  # fmt: skip
+
+
+def test_node_prompt_keys_mapping():
+    """`_NODE_PROMPT_KEYS` Mapping"""
+    from loopwright.workflows.assistant.nodes.asking import prompts
+
+    assert _NODE_PROMPT_KEYS["reflect_and_replan"] == "reflect_and_replan"
+    for key in _NODE_PROMPT_KEYS.values():
+        assert prompts().get(key).text
+
+
+def test_progress_messages():
+    """`PROGRESS_MESSAGES`"""
+    assert PROGRESS_MESSAGES["reflect_and_replan"] is None
+    assert set(PROGRESS_MESSAGES) == set(NODES)
+
+
+def test_preserving_original_plan():
+    """Preserving Original Plan
+
+    The first plan is kept beside the last one."""
+    result = chat(QUESTION, services=empty_conference(reflect_and_replan=rewriting("wickerwork", "baskets")))
+    assert len(result.original_planned_queries) >= 1
+    assert "wickerwork" not in {query.query_text for query in result.original_planned_queries}
+    assert [query.query_text for query in result.queries][-2:] == ["wickerwork", "baskets"]
+
+
+@pytest.mark.parametrize(("enabled", "goto"), [(True, "reflect_and_replan"), (False, "relax_and_retry")])
+def test_conditional_edge(enabled, goto):
+    """Unit Test: Conditional Edge"""
+    with patch(SETTINGS) as settings:
+        settings.reflection_enabled = enabled
+        assert should_retry({"messages": [], "needs_retry": True, "retry_count": 0}) == goto
+
+
+def test_full_loop():
+    """Integration Test: Full Loop"""
+    services = empty_conference(reflect_and_replan=rewriting("wickerwork", "baskets", "reeds"))
+    result = chat(QUESTION, services=services)
+    assert result.path.count("reflect_and_replan") == 2
+    assert [update.retry_count for update in result.thinking_updates] == [1, 2]
+    assert [update.strategy for update in result.thinking_updates] == ["rewrite", "rewrite"]
+    assert result.status == "nothing_found"
+    assert result.stop_reason["loop"] == "reflect"
+
+
+def test_node_is_registered():
+    """`reflect_and_replan` node registered in graph builder"""
+    assert "reflect_and_replan" in build_graph(services=sample_services()).builder.nodes
+
+
+def test_should_retry_routes_to_reflection():
+    """`should_retry` routes to `reflect_and_replan` when `reflection_enabled=True`"""
+    with patch(SETTINGS) as settings:
+        settings.reflection_enabled = True
+        assert should_retry({"messages": [], "needs_retry": True}) == "reflect_and_replan"
+    run = chat(QUESTION, services=empty_conference(reflection_enabled=True))
+    assert "reflect_and_replan" in run.path
+    assert "relax_and_retry" not in run.path
+
+
+def test_should_retry_routes_to_mechanical():
+    """`should_retry` routes to `relax_and_retry` when `reflection_enabled=False`"""
+    with patch(SETTINGS) as settings:
+        settings.reflection_enabled = False
+        assert should_retry({"messages": [], "needs_retry": True}) == "relax_and_retry"
+    run = chat(QUESTION, services=empty_conference(reflection_enabled=False))
+    assert "relax_and_retry" in run.path
+    assert "reflect_and_replan" not in run.path
+
+
+def test_edge_to_execute_queries():
+    """`reflect_and_replan` → `execute_queries` edge exists"""
+    assert ("reflect_and_replan", "execute_queries") in edges(build_graph(services=sample_services()))
+
+
+def test_loop_terminates():
+    """Loop terminates within `max_retry_count` iterations
+
+    For every limit, in both variants, sync and async, and as the certificate says before the run."""
+    for limit in (0, 1, 2, 5):
+        for enabled in (True, False):
+            services = empty_conference(
+                reflection_enabled=enabled,
+                max_retry_count=limit,
+                reflect_and_replan=rewriting(*(f"other words {n}" for n in range(limit + 2))),
+            )
+            retry = "reflect_and_replan" if enabled else "relax_and_retry"
+            assert chat(QUESTION, services=services).path.count(retry) == limit
+            graph = build_graph(services=services)
+            assert verify(graph).bounded
+            assert asyncio.run(arun(graph, asked(QUESTION))).path.count(retry) <= limit
+
+
+def test_tables_include_the_node():
+    """`_PIPELINE_NODES`, `_LLM_NODES`, `_NODE_PROMPT_KEYS` include new node"""
+    for table in (_PIPELINE_NODES, _LLM_NODES, _NODE_PROMPT_KEYS):
+        assert "reflect_and_replan" in table
+
+
+def test_mechanical_path_still_works():
+    """Existing `relax_and_retry` path still works when `reflection_enabled=False`
+
+    A node that is visited three times is reported three times."""
+    services = empty_conference(reflection_enabled=False)
+    run = asyncio.run(arun(assistant(services), asked(QUESTION)))
+    checks = [event.visit for event in run.events if isinstance(event, NodeStarted) and event.node == "check_results"]
+    assert checks == [1, 2, 3]
+    decisions = [event.decision for event in run.events if isinstance(event, LoopDecided)]
+    assert decisions == ["granted", "granted", "exhausted"]
+    assert run.state["query_results"] == {} or not any(run.state["query_results"].values())

@@ -1,0 +1,210 @@
+"""``loopwright assistant`` on the conference that ships with the package."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.conference.sample import sample_paths, sample_store
+from loopwright.workflows.assistant.schemas import Table
+
+PROGRAM = Path(sys.executable).with_name("loopwright")
+NOTHING = "Is anything said about zyxomma qwertzuiop vexillophobia?"
+
+
+@pytest.fixture(scope="module")
+def talk():
+    """The first session of the sample conference."""
+    with sample_store() as store:
+        return current(store).of_table(Table.SESSIONS)[0]
+
+
+@pytest.fixture
+def files() -> list[object]:
+    """The sample conference as the words of an ``ingest``."""
+    paths = sample_paths()
+    return [paths.schedule, "--exhibitors", paths.exhibitors, "--attendees", paths.attendees]
+
+
+@pytest.fixture
+def assistant(loopwright, tmp_path):
+    """The program in an empty folder."""
+
+    def run(*words: object):
+        return loopwright("assistant", *words, cwd=tmp_path)
+
+    return run
+
+
+def test_the_first_question_needs_nothing_that_was_read(assistant, talk, tmp_path):
+    done = assistant("ask", f"Tell me about {talk.title}")
+    assert done.returncode == 0
+    assert talk.title in done.stdout and f"[{talk.id}]" in done.stdout
+    assert done.stderr.startswith("no conference was read yet: this is the sample")
+    assert done.stderr.splitlines()[-1].strip().startswith(("answered", "partial"))
+    assert [*tmp_path.iterdir()] == [], "the sample leaves no file behind"
+
+
+def test_a_schedule_that_cannot_be_read_leaves_the_sample(assistant, talk, tmp_path):
+    (tmp_path / "broken.xml").write_text("<schedule><conference>")
+    assert "broken.xml" in assistant("ingest", "broken.xml").stderr
+    assert talk.title in assistant("ask", f"Tell me about {talk.title}").stdout
+
+
+def test_a_conference_is_read_once_and_then_answered_from(assistant, files, talk):
+    done = assistant("ingest", *files)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " 0 changed, 0 unchanged, 0 removed" in done.stdout
+    assert "sqlite:conference.db now holds" in done.stdout
+    again = json.loads(assistant("ingest", *files, "--json").stdout)
+    assert (again["added"], again["changed"], again["removed"]) == (0, 0, 0)
+    assert again["holds"]["sessions"] > 40 and again["vectors"] == 0
+    asked = assistant("ask", f"Tell me about {talk.title}", "--json")
+    assert asked.stderr == ""
+    result = json.loads(asked.stdout)
+    assert talk.id in result["referenced_ids"]
+    assert result["path"][0] == "fetch_data" and result["path"][-1] == "evaluate"
+
+
+def test_each_step_of_thinking_is_shown_and_the_answer_says_what_was_not_found(assistant):
+    done = assistant("ask", NOTHING)
+    assert done.returncode == 0
+    thoughts = [line for line in done.stderr.splitlines() if line.startswith("(")]
+    assert 1 <= len(thoughts) <= 2
+    assert "nothing found" in done.stderr.splitlines()[-1]
+    assert done.stdout.strip()
+    silent = assistant("ask", NOTHING, "--mode", "none")
+    assert not [line for line in silent.stderr.splitlines() if line.startswith("(")]
+
+
+def test_json_is_all_that_is_on_standard_output(assistant):
+    result = json.loads(assistant("ask", NOTHING, "--json", "--mode", "reflection").stdout)
+    assert result["status"] == "nothing_found"
+    assert result["retry_count"] == len(result["thinking_updates"]) >= 1
+
+
+def test_a_question_about_now_goes_by_the_moment_that_is_given(assistant, talk):
+    during = talk.start.isoformat()
+    done = json.loads(assistant("ask", "What is on now?", "--now", during, "--json").stdout)
+    assert talk.id in done["referenced_ids"]
+
+
+def test_a_chat_goes_on_until_it_is_told_to_end(tmp_path, talk):
+    said = f"Tell me about {talk.title}\n\nThank you!\nexit\n{NOTHING}\n"
+    done = subprocess.run(
+        [PROGRAM, "assistant", "chat"],
+        cwd=tmp_path,
+        input=said,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    assert f"[{talk.id}]" in done.stdout
+    assert "nothing found" not in done.stderr, "what comes after the end is not asked"
+
+
+def test_a_profile_lasts_beyond_the_program_where_the_memory_is_a_file(assistant, tmp_path):
+    (tmp_path / "config.yaml").write_text("assistant: {memory: 'sqlite:people.db'}\n")
+    assistant("ask", "I'm interested in typography. What should I see?", "--user", "mia", "-c", "config.yaml")
+    assert b"typography" in b"".join(path.read_bytes() for path in tmp_path.glob("people.db*"))
+
+
+def test_a_comparison_shows_every_way(assistant, talk):
+    question = f"Tell me about {talk.title}"
+    lines = assistant("compare", question).stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["none", "mechanical", "reflection", "wide"]
+    found = json.loads(assistant("compare", question, "--relevant", talk.key, "--json").stdout)
+    assert (found["against"], found["relevant"]) == ("labels", [talk.id])
+    assert found["variants"]["reflection"]["recall"] == 1.0
+
+
+def test_an_evaluation_reads_the_conference_and_measures(assistant, files, talk, tmp_path):
+    labels = tmp_path / "labels.jsonl"
+    rows = [
+        {"id": "a", "question": f"Tell me about {talk.title}", "relevant": [talk.key], "kind": "topical"},
+        {"id": "b", "question": NOTHING, "relevant": [], "kind": "no_answer", "now": None},
+    ]
+    labels.write_text("\n".join(map(json.dumps, rows)))
+    words = ["evaluate", labels, "--schedule", files[0], "--stands", files[2]]
+    found = json.loads(assistant(*words, "--json").stdout)
+    assert (found["mode"], found["questions"], found["recall@10"]) == ("reflection", 2, 1.0)
+    assert found["no_answer"] == 1.0
+    assert "retry mode none" in assistant(*words, "--mode", "none").stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.jsonl"], "nothing is kept of the conference"
+    rows[0]["relevant"] = ["nosuch"]
+    labels.write_text("\n".join(map(json.dumps, rows)))
+    done = assistant(*words)
+    assert done.returncode == 2
+    assert "labels.jsonl, line 1: question 'a' names the record 'sessions:nosuch'" in done.stderr
+
+
+def test_control_characters_of_a_schedule_stay_out_of_the_terminal(assistant, tmp_path):
+    odd = {"title": "Looms \x1b]0;owned\x07 today", "abstract": "Weaving \x9b31m."}
+    rows = [{"id": "1", **odd, "date": "2030-05-04", "start": "10:00", "end": "11:00", "room": "Barn"}]
+    (tmp_path / "talks.json").write_text(json.dumps(rows))
+    assistant("ingest", "talks.json", "--time-zone", "Europe/Lisbon")
+    done = assistant("ask", "Is there something about looms?")
+    assert "ooms" in done.stdout
+    assert not {"\x1b", "\x07", "\x9b"} & set(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ask", ""], "the message is ''"),
+        (["ask", "", "--json"], "the message is ''"),
+        (["ask", "x", "--now", "noon"], "now is 'noon'"),
+        (["ask", "x", "-s", "nosuch.db"], "no knowledge store at"),
+        (["ask", "x", "-s", "memory"], "the store holds no conference"),
+        (["ask", "x", "-s", "talks.txt"], "unknown knowledge store"),
+        (["ingest"], "nothing to read was named"),
+        (["ingest", "nosuch.xml"], "nosuch.xml"),
+        (["compare", " "], "the message is ' '"),
+        (["evaluate", "nosuch.jsonl", "--schedule", "nosuch.xml"], "nosuch.xml"),
+        (["serve", "--host", "0.0.0.0", "--port", "0"], "has no token"),
+    ],
+)
+def test_mistakes_are_one_line_and_no_traceback(assistant, words, said):
+    done = assistant(*words)
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr
+
+
+def test_the_server_answers_until_it_is_interrupted(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [PROGRAM, "assistant", "serve", "--port", str(port)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert live(port, process) == 200
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert "listening on" in said
+    assert "Traceback" not in said
+
+
+def live(port: int, process: subprocess.Popen[str]) -> int:
+    """The status of the server's first reply; it is asked until it listens."""
+    while process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/live", timeout=30) as reply:
+                return reply.status
+        except urllib.error.URLError as error:
+            if not isinstance(error.reason, ConnectionError):
+                raise
+            time.sleep(0.1)
+    return 0

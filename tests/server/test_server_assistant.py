@@ -1,0 +1,108 @@
+"""The conference assistant itself over HTTP, on the sample conference."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+from scripted_server import Served, read_all, running
+
+from loopwright.server import create_app
+from loopwright.workflows.assistant.conference.sample import sample_store
+from loopwright.workflows.assistant.config import AssistantConfig
+from loopwright.workflows.assistant.services import Services
+
+STREAM = "/api/chat/stream"
+
+
+@pytest.fixture(scope="module")
+def assistant():
+    """A server over the sample conference, without a model."""
+    with sample_store() as store, Services.of(AssistantConfig(), store) as services:
+        app = create_app(services)
+        with running(app) as url:
+            yield Served(url, app, None)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def client(assistant):
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=assistant.url, timeout=60, limits=limits, trust_env=False) as made:
+        yield made
+
+
+async def test_a_question_is_acknowledged_worked_on_answered_and_done(client):
+    events = await read_all(client, "POST", STREAM, json={"message": "Which talks are about food?"})
+    names = [event.name for event in events]
+    assert [event.number for event in events] == list(range(1, len(events) + 1))
+    assert names.index("acknowledgment") < names.index("chunk") < names.index("done")
+    assert names.count("done") == 1
+    assert names[-1] == "done"
+    assert events[-1].data["run_id"] == events[0].run_id
+    starts = [(event.data["node"], event.data["visit"]) for event in events if event.name == "node_start"]
+    ends = [(event.data["node"], event.data["visit"]) for event in events if event.name == "node_end"]
+    assert starts == ends
+    text = "".join(event.data["text"] for event in events if event.name == "chunk")
+    for cited in events[-1].data["referenced_ids"]:
+        assert f"[{cited}]" in text
+
+
+async def test_the_answer_in_one_piece_is_the_streamed_one(client):
+    said = {"message": "Which talks are about food?"}
+    whole = (await client.post("/api/chat", json=said)).json()
+    events = await read_all(client, "POST", STREAM, json=said)
+    assert whole["answer"] == "".join(event.data["text"] for event in events if event.name == "chunk")
+    assert whole["referenced_ids"] == events[-1].data["referenced_ids"]
+    assert whole["status"] == events[-1].data["status"]
+    assert whole["summary"]["path"][0] == "fetch_data"
+    again = await read_all(client, "GET", f"/api/chat/runs/{whole['run_id']}/events")
+    assert [event.name for event in again] == [event.name for event in events]
+
+
+async def test_a_failed_search_is_thought_over_in_the_open(client):
+    events = await read_all(client, "POST", STREAM, json={"message": "talks about quantum chromodynamics lattices"})
+    retries = [event.data["retry_count"] for event in events if event.name == "thinking"]
+    assert retries == list(range(1, len(retries) + 1))
+    assert retries
+    granted = [event for event in events if event.name == "loop" and event.data["decision"] == "granted"]
+    assert len(granted) == len(retries)
+    visits = [e.data["visit"] for e in events if e.name == "node_start" and e.data["node"] == "execute_queries"]
+    assert visits == list(range(1, len(retries) + 2)), "a node that ran three times is reported three times"
+
+
+async def test_a_conversation_is_kept_for_its_person_and_goes_with_the_person(client):
+    who = {"user_id": "ann", "conversation_id": "over-http"}
+    for message in ("Which talks are about food?", "and on the second day?"):
+        reply = await client.post("/api/chat", json={"message": message, "user_context": who})
+        assert reply.status_code == 200
+    url = "/api/conversations/over-http"
+    turns = (await client.get(url, params={"user_id": "ann"})).json()["turns"]
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2
+    assert turns[2]["text"] == "and on the second day?"
+    assert (await client.get(url, params={"user_id": "bob"})).status_code == 404
+    other = {"message": "and then?", "user_context": {"user_id": "bob", "conversation_id": "over-http"}}
+    intruding = await client.post("/api/chat", json=other)
+    assert intruding.status_code in (200, 400), intruding.text
+    assert "food" not in intruding.text, "nothing of somebody else's conversation"
+    assert (await client.get(url, params={"user_id": "ann"})).json()["turns"] == turns
+    await client.delete("/api/profiles/ann")
+    assert (await client.get(url, params={"user_id": "ann"})).status_code == 404
+
+
+async def test_chats_at_once_do_not_mix(client):
+    topics = ["food", "music", "water", "energy", "games", "health", "children", "law"]
+    alone = [(await client.post("/api/chat", json={"message": f"talks about {topic}"})).json() for topic in topics]
+    asked = (client.post("/api/chat", json={"message": f"talks about {topic}"}) for topic in topics * 3)
+    together = [reply.json() for reply in await asyncio.gather(*asked)]
+    for index, found in enumerate(together):
+        expected = alone[index % len(topics)]
+        assert found["answer"] == expected["answer"]
+        assert found["referenced_ids"] == expected["referenced_ids"]
+    assert len({found["run_id"] for found in together}) == len(together)
+
+
+async def test_it_is_ready(client):
+    ready = (await client.get("/health/ready")).json()
+    assert ready["status"] == "ready"
+    assert ready["documents"] > 50

@@ -1,0 +1,212 @@
+"""Events over the wire: all of them, in order, once; to clients that are slow, leave, and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+
+import httpx
+import pytest
+from scripted_server import DONE, events_of, read_all, script, until
+
+from loopwright.server.runs import RunLimits
+
+STREAM = "/api/chat/stream"
+
+
+async def test_events_come_with_ids_in_order_and_the_last_is_done(client):
+    async with client.stream("POST", STREAM, json=script({"chunks": 3}, DONE)) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        assert response.headers["cache-control"] == "no-cache"
+        run_id = response.headers["x-run-id"]
+        events = [event async for event in events_of(response)]
+    assert [event.id for event in events] == [f"{run_id}:{number}" for number in range(1, 5)]
+    assert [event.name for event in events] == ["chunk", "chunk", "chunk", "done"]
+    assert [event.data for event in events[:3]] == [{"text": "<0>"}, {"text": "<1>"}, {"text": "<2>"}]
+    assert events[3].data == {"run_id": run_id, "referenced_ids": [], "status": "answered", "stop_reason": None}
+
+
+async def test_an_event_is_sent_while_the_run_still_goes_on(served, client):
+    async with client.stream("POST", STREAM, json=script({"chunks": 1}, {"wait": "go"}, DONE)) as response:
+        events = events_of(response)
+        first = await anext(events)
+        assert first.name == "chunk"
+        assert served.runs.get(first.run_id).state == "running"
+        served.gates.opened.add("go")
+        assert (await anext(events)).name == "done"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["two\nlines", "a\r\nb\rc", "data: no\n\nevent: no\nid: no", "\u2028 \u0085 \x0b \x0c", "héllo 🤔 漢", "", " x "],
+)
+async def test_any_text_arrives_as_it_was(client, text):
+    events = await read_all(client, "POST", STREAM, json=script({"chunks": 2, "text": text}, DONE))
+    assert [event.data.get("text") for event in events] == [text, text, None]
+
+
+async def test_the_second_and_every_later_chunk_of_a_burst_arrives(client):
+    events = await read_all(client, "POST", STREAM, json=script({"chunks": 3000}, DONE))
+    assert [event.data["text"] for event in events[:-1]] == [f"<{number}>" for number in range(3000)]
+    assert [event.number for event in events] == list(range(1, 3002))
+
+
+async def test_a_run_goes_on_when_its_client_vanishes_and_can_be_read_from_where_it_was_left(served, client):
+    steps = script({"chunks": 5}, {"wait": "go"}, {"chunks": 5}, DONE)
+    async with client.stream("POST", STREAM, json=steps) as response:
+        events = events_of(response)
+        read = [await anext(events) for _ in range(3)]
+    run = served.runs.get(read[0].run_id)
+    assert run.state == "running"
+    served.gates.opened.add("go")
+    await until(lambda: run.ended)
+    again = await read_all(client, "POST", STREAM, json=steps, headers={"Last-Event-ID": read[-1].id})
+    assert [event.number for event in read + again] == list(range(1, 12))
+    assert len(served.gates.asked) == 1, "coming back must not ask again"
+
+
+async def test_who_comes_back_while_the_run_goes_on_gets_what_was_missed_and_what_follows(served, client):
+    async with client.stream(
+        "POST", STREAM, json=script({"chunks": 4}, {"wait": "go"}, {"chunks": 4}, DONE)
+    ) as response:
+        first = await anext(events_of(response))
+    url = f"/api/chat/runs/{first.run_id}/events"
+    async with client.stream("GET", url, headers={"Last-Event-ID": first.id}) as response:
+        events = events_of(response)
+        missed = [await anext(events) for _ in range(3)]
+        served.gates.opened.add("go")
+        later = [event async for event in events]
+    assert [event.number for event in missed + later] == list(range(2, 10))
+
+
+async def test_many_readers_of_one_run_each_get_every_event_once(served, client):
+    async with client.stream(
+        "POST", STREAM, json=script({"wait": "go"}, {"chunks": 200, "pause": 0.001}, DONE)
+    ) as response:
+        run_id = response.headers["x-run-id"]
+        readers = [asyncio.create_task(read_all(client, "GET", f"/api/chat/runs/{run_id}/events")) for _ in range(20)]
+        await asyncio.sleep(0.1)
+        served.gates.opened.add("go")
+        first = [event async for event in events_of(response)]
+        for events in await asyncio.gather(*readers):
+            assert events == first
+    assert [event.number for event in first] == list(range(1, 202))
+
+
+async def test_the_events_of_an_ended_run_can_be_read_again_and_again(client):
+    first = await read_all(client, "POST", STREAM, json=script({"chunks": 3}, DONE))
+    url = f"/api/chat/runs/{first[0].run_id}/events"
+    assert await read_all(client, "GET", url) == first
+    assert await read_all(client, "GET", url, headers={"Last-Event-ID": first[1].id}) == first[2:]
+
+
+async def test_an_event_source_that_has_everything_is_told_to_stop(client):
+    first = await read_all(client, "POST", STREAM, json=script({"chunks": 3}, DONE))
+    url = f"/api/chat/runs/{first[0].run_id}/events"
+    reply = await client.get(url, headers={"Last-Event-ID": first[-1].id})
+    assert (reply.status_code, reply.content) == (204, b"")
+
+
+@pytest.mark.parametrize("given", ["", "no-colon", ":3", "run:", "run:x", "run:-1", "run:99999999999999"])
+async def test_a_last_event_id_that_is_none_is_refused(client, given):
+    reply = await client.post(STREAM, json=script(DONE), headers={"Last-Event-ID": given})
+    assert reply.status_code == 400
+    assert reply.json()["error_type"] == "BadRequest"
+    assert "RUN_ID:N" in reply.json()["error"]
+
+
+async def test_an_unknown_run_is_not_found(served, client):
+    for reply in (
+        await client.get("/api/chat/runs/nobody/events"),
+        await client.get("/api/chat/runs/nobody/events", headers={"Last-Event-ID": "nobody:1"}),
+        await client.post(STREAM, json=script(DONE), headers={"Last-Event-ID": "nobody:1"}),
+        await client.post("/api/chat/runs/nobody/cancel"),
+    ):
+        assert reply.status_code == 404
+        assert reply.json()["error_type"] == "UnknownRun"
+        assert "nobody" in reply.json()["error"]
+    assert not served.gates.asked
+
+
+async def test_an_event_that_never_was_and_an_event_of_another_run_are_refused(client):
+    one, other = [await read_all(client, "POST", STREAM, json=script({"chunks": 1}, DONE)) for _ in range(2)]
+    url = f"/api/chat/runs/{one[0].run_id}/events"
+    beyond = await client.get(url, headers={"Last-Event-ID": f"{one[0].run_id}:3"})
+    assert beyond.status_code == 400
+    assert "2 events so far" in beyond.json()["error"]
+    mixed = await client.get(url, headers={"Last-Event-ID": other[0].id})
+    assert mixed.status_code == 400
+    assert other[0].run_id in mixed.json()["error"]
+
+
+async def test_comments_keep_a_quiet_connection_alive(serve_script):
+    served = serve_script(limits=RunLimits(keep_alive=0.05))
+    comments: list[str] = []
+    steps = script({"wait": "go"}, DONE)
+    async with httpx.AsyncClient(base_url=served.url) as client, client.stream("POST", STREAM, json=steps) as response:
+
+        async def read():
+            return [event async for event in events_of(response, comments)]
+
+        reading = asyncio.create_task(read())
+        await until(lambda: len(comments) >= 3)
+        served.gates.opened.add("go")
+        assert [event.number for event in await reading] == [1]
+
+
+def stalled_client(url: str, body: dict[str, str]) -> socket.socket:
+    """A client that asks and then reads nothing."""
+    address = httpx.URL(url)
+    asking = socket.socket()
+    asking.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    asking.connect((address.host, address.port))
+    data = json.dumps(body).encode()
+    asking.sendall(
+        b"POST /api/chat/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
+    )
+    return asking
+
+
+async def test_a_client_that_reads_nothing_delays_neither_its_run_nor_others(served, client):
+    big = {"chunks": 300, "size": 10_000}
+    with contextlib.closing(stalled_client(served.url, script(big, DONE))):
+        await until(lambda: served.gates.ended)
+        (slow,) = served.gates.ended
+        await until(lambda: served.runs.get(slow).ended)
+        others = [read_all(client, "POST", STREAM, json=script(big, DONE)) for _ in range(5)]
+        for events in await asyncio.gather(*others):
+            assert [event.number for event in events] == list(range(1, 302))
+        # What the slow one did not take is there for whoever comes back.
+        events = await read_all(client, "GET", f"/api/chat/runs/{slow}/events")
+        assert [event.number for event in events] == list(range(1, 302))
+
+
+async def test_a_client_that_takes_nothing_for_too_long_is_let_go_before_it_has_everything(serve_script):
+    served = serve_script(limits=RunLimits(stalled=0.1))
+    with contextlib.closing(stalled_client(served.url, script({"chunks": 380, "size": 10_000}, DONE))) as asking:
+        await until(lambda: served.gates.ended)
+        (run_id,) = served.gates.ended
+        await asyncio.sleep(0.5)
+
+        def read() -> bytes:
+            asking.settimeout(20)
+            taken = bytearray()
+            while piece := asking.recv(65536):
+                taken += piece
+            return bytes(taken)
+
+        taken = await asyncio.to_thread(read)
+    assert run_id.encode() in taken
+    assert not taken.endswith(b"0\r\n\r\n"), "an end of the body would say that this was all"
+    assert b"event: done" not in taken
+
+
+async def test_a_hundred_streams_at_once(client):
+    steps = script({"chunks": 20, "pause": 0.005}, DONE)
+    streams = await asyncio.gather(*(read_all(client, "POST", STREAM, json=steps) for _ in range(100)))
+    assert len({events[0].run_id for events in streams}) == 100
+    for events in streams:
+        assert [event.id for event in events] == [f"{events[0].run_id}:{number}" for number in range(1, 22)]

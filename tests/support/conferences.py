@@ -1,0 +1,53 @@
+"""Conferences to ask, and the assistant over them."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cache
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from loopwright.engine import BoundedGraph
+from loopwright.models import ModelRegistry
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.workflows.assistant import AssistantConfig, Services, build_graph
+from loopwright.workflows.assistant.conference.info import ConferenceInfo
+from loopwright.workflows.assistant.conference.keeping import info_contribution
+from loopwright.workflows.assistant.conference.sample import sample_store
+from loopwright.workflows.sections import MODEL_NODES
+
+EMPTY = ConferenceInfo(
+    title="An empty conference", start=date(2026, 3, 7), end=date(2026, 3, 8), time_zone="Europe/Brussels"
+)
+
+
+def services_of(store: KnowledgeStore, section: dict[str, Any], models: dict[str, BaseChatModel]) -> Services:
+    """The assistant over a store."""
+    config = AssistantConfig.load(None, {"assistant": section}, {})
+    return Services(config, ModelRegistry(models, nodes=MODEL_NODES["assistant"]), given_store=store)
+
+
+def empty_conference(reflect_and_replan: BaseChatModel | None = None, **section: Any) -> Services:
+    """A conference with a programme that has not a single talk."""
+    store = open_store("memory")
+    store.put([info_contribution(EMPTY)])
+    models = {"reflect_and_replan": reflect_and_replan} if reflect_and_replan else {}
+    return services_of(store, section, models)
+
+
+def sample_services(models: dict[str, BaseChatModel] | None = None, **section: Any) -> Services:
+    """The made-up conference that ships with the package."""
+    return services_of(shared_sample(), section, models or {})
+
+
+@cache
+def shared_sample() -> KnowledgeStore:
+    """One store of it for all tests; nobody writes to it."""
+    return sample_store()
+
+
+def assistant(services: Services) -> BoundedGraph:
+    """The graph over given services."""
+    return build_graph(services=services)

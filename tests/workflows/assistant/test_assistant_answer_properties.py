@@ -1,0 +1,68 @@
+"""What holds for any answer by rules and any text with marks, whatever the records and models write."""
+
+from __future__ import annotations
+
+from assistant_answers import asked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loopwright.workflows.assistant.answering import evaluate_answer, list_answer, mark, referenced, without_strangers
+from loopwright.workflows.assistant.answering.references import strangers
+from loopwright.workflows.assistant.schemas import Found, Record, Table
+
+WORDS = st.text(alphabet="ab [](){}*_`<>|\\\n:,;.!#-ไท中é【】0", max_size=30)
+KEYS = st.text(alphabet="ab [](),;:é1", min_size=1, max_size=8).map(str.strip).filter(bool)
+
+
+@st.composite
+def hits(draw: st.DrawFn) -> Found:
+    table, key = draw(st.sampled_from(Table)), draw(KEYS)
+    record = Record(
+        id=f"{table.value}:{key}",
+        table=table,
+        key=key,
+        title=draw(WORDS),
+        texts={"description": draw(WORDS)},
+        fields={"room": (draw(WORDS),), "speaker": (draw(WORDS), draw(WORDS))},
+        related=(f"sessions:{draw(KEYS)}",),
+    )
+    return Found(record=record, score=draw(st.floats(0, 1)), matched={"description": 0.5}, terms=(draw(WORDS),))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(hits(), max_size=12, unique_by=lambda found: found.record.id), WORDS, st.integers(1, 8))
+def test_an_answer_cites_only_hits_within_the_limit_and_never_claims_without_one(
+    found: list[Found], topic: str, limit: int
+) -> None:
+    results: dict[str, list[Found]] = {}
+    for each in sorted(found, key=lambda one: -one.score):
+        results.setdefault(each.record.table.value, []).append(each)
+    understanding = asked(Table.SESSIONS, topic=topic)
+    draft = list_answer(topic, understanding, results, limit=limit)
+    offered = [each.record.id for each in found]
+    assert set(draft.referenced_ids) <= set(offered)
+    assert len(draft.referenced_ids) == len(set(draft.referenced_ids)) == min(limit, len(found))
+    assert referenced(draft.text, offered) == draft.referenced_ids
+    assert strangers(draft.text, offered) == 0
+    assert found or draft.status == "nothing_found"
+    scored = evaluate_answer(topic, understanding, draft, results)
+    assert scored.feedback == "" or scored.faithfulness_score < 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(["[", "]", "sessions:", "1", "2", "9", ",", " ", "a", ".", "\\", "【", "】", "(", ")"])),
+    st.lists(st.sampled_from(["sessions:1", "sessions:2", "speakers:1", "exhibitors:a"]), unique=True),
+)
+def test_taking_out_strangers_keeps_the_citations_and_leaves_none(pieces: list[str], offered: list[str]) -> None:
+    text = "".join(pieces)
+    cleaned = without_strangers(text, offered)
+    assert referenced(cleaned, offered) == referenced(text, offered)
+    assert strangers(cleaned, offered) == 0
+    assert set(referenced(text, offered)) <= set(offered)
+
+
+@given(KEYS, KEYS)
+def test_a_mark_in_text_is_read_back_whatever_its_key(key: str, other: str) -> None:
+    offered = [f"sessions:{key}", f"sessions:{other}"]
+    assert referenced(f"See {mark(offered[0])}.", offered) == (offered[0],)

@@ -1,0 +1,193 @@
+"""Scores of answers: each measures something of its own, and feedback asks only for what can be mended."""
+
+from __future__ import annotations
+
+import pytest
+from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit
+
+from loopwright.retrieval.text import terms
+from loopwright.workflows.assistant.answering import EvaluationReply, evaluate_answer, evaluation_of, list_answer
+from loopwright.workflows.assistant.answering.fitting import folded_words, holds
+from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Table, Understanding
+
+RESULTS = {"sessions": [hit(SOURDOUGH, 0.9, "sourdough"), hit(OVENS, 0.5)], "exhibitors": [hit(MILL, 0.4)]}
+TOPIC = asked(topic="sourdough")
+
+
+def judged(
+    text: str, *ids: str, understanding: Understanding = TOPIC, results: dict[str, list[Found]] = RESULTS
+) -> Evaluation:
+    return evaluate_answer("q", understanding, Draft(text=text, referenced_ids=ids), results)
+
+
+def test_a_good_answer_has_full_marks_and_no_feedback() -> None:
+    found = judged("**Bread without yeast** [sessions:17]: Sat 4 May, 10:00-10:45, Hall 2. Sourdough.", "sessions:17")
+    assert (found.quality_score, found.faithfulness_score, found.confidence_score) == (1.0, 1.0, 0.9)
+    assert found.feedback == ""
+    assert found.issues == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Bread without yeast** [sessions:17] is at 14:00.",
+        "**Bread without yeast** [sessions:17] won the golden medal of Lisbon twice.",
+        "There is also something at 15:30 in the garden.",
+        "- **Bread without yeast** [sessions:17]: Sat 4 May, 9:00-10:45.",
+    ],
+)
+def test_what_the_records_do_not_say_is_unfaithful(text: str) -> None:
+    found = judged(text, "sessions:17")
+    assert found.faithfulness_score == 0.0
+    assert "not borne out" in found.feedback
+
+
+def test_a_statement_is_held_against_the_record_that_it_cites_and_no_other() -> None:
+    wrong_pair = judged("**Bread without yeast** [sessions:23]: Sat 4 May, 10:00-10:45, Hall 2.", "sessions:23")
+    assert wrong_pair.faithfulness_score == 0.0
+
+
+def test_faithfulness_is_the_share_of_the_statements() -> None:
+    text = (
+        "- **Bread without yeast** [sessions:17]: 10:00-10:45, Hall 2.\n- **Ovens of the north** [sessions:23]: 18:00."
+    )
+    assert judged(text, "sessions:17", "sessions:23").faithfulness_score == 0.5
+
+
+def test_what_introduces_a_list_or_says_that_nothing_is_there_is_no_statement() -> None:
+    text = (
+        "What I found on Saturday from 10:00:\n\nI found nothing at 15:00.\n\n- **Bread without yeast** [sessions:17]"
+    )
+    assert judged(text, "sessions:17").faithfulness_score == 1.0
+
+
+def test_citations_of_strangers_count_against_the_answer() -> None:
+    found = judged("**Bread without yeast** [sessions:17]. Also [sessions:99].", "sessions:17")
+    assert found.faithfulness_score == 0.5
+    assert "1 citations of records that were not found" in found.feedback
+
+
+def test_quality_is_the_share_of_the_parts_of_the_question() -> None:
+    sunday = asked(Table.SESSIONS, topic="sourdough", days=("2024-05-05",))
+    text = "**Bread without yeast** [sessions:17]"
+    found = judged(text, "sessions:17", understanding=sunday)
+    assert found.quality_score == pytest.approx(2 / 3)
+    assert "does not meet the day asked" in found.issues
+    both = {"sessions": [hit(SOURDOUGH, 0.9), hit(SUNDAY, 0.8)]}
+    half = judged(
+        f"{text} **Rye on Sunday** [sessions:31]", "sessions:17", "sessions:31", understanding=sunday, results=both
+    )
+    assert half.quality_score == pytest.approx(2.5 / 3)
+
+
+def test_the_asked_table_must_be_cited() -> None:
+    stands = asked(Table.EXHIBITORS, topic="flour")
+    assert judged("**Bread without yeast** [sessions:17]", "sessions:17", understanding=stands).quality_score == 0.5
+    assert (
+        judged("**Mill Lane** [exhibitors:Mill Lane]", "exhibitors:Mill Lane", understanding=stands).quality_score
+        == 1.0
+    )
+
+
+def test_what_is_missing_from_the_conference_must_be_said() -> None:
+    noted = asked(topic="sourdough", notes=["There is no room Hall 9."])
+    silent = judged("**Bread without yeast** [sessions:17]", "sessions:17", understanding=noted)
+    told = judged("There is no room Hall 9. **Bread without yeast** [sessions:17]", "sessions:17", understanding=noted)
+    assert silent.quality_score == pytest.approx(2 / 3)
+    assert told.quality_score == 1.0
+
+
+def test_scores_of_the_search_are_not_squashed() -> None:
+    scores = [
+        judged("x", "sessions:17", results={"sessions": [hit(SOURDOUGH, n / 10)]}).confidence_score for n in range(11)
+    ]
+    assert scores == pytest.approx([n / 10 for n in range(11)])
+
+
+def test_a_weak_topic_hit_counts_in_proportion() -> None:
+    results = {"sessions": [hit(OVENS, 0.07)]}
+    assert judged("x", "sessions:23", results=results).quality_score == pytest.approx((0.2 + 1) / 2)
+
+
+def test_leaving_out_a_better_hit_is_an_issue() -> None:
+    found = judged("**Mill Lane** [exhibitors:Mill Lane]", "exhibitors:Mill Lane")
+    assert "sessions:17" in found.feedback
+    assert "sessions:17" not in judged("**Bread without yeast** [sessions:17]", "sessions:17").feedback
+
+
+def test_nothing_found_scores_low_and_asks_for_no_other_attempt() -> None:
+    draft = list_answer("q", TOPIC, {"sessions": []}, info=INFO)
+    found = evaluate_answer("q", TOPIC, draft, {"sessions": []})
+    assert (found.quality_score, found.confidence_score, found.faithfulness_score) == (0.0, 0.0, 1.0)
+    assert found.feedback == ""
+
+
+def test_smalltalk_is_never_poor() -> None:
+    understanding = asked().model_copy(update={"smalltalk": True})
+    found = evaluate_answer("thanks", understanding, list_answer("thanks", understanding, {}), {})
+    assert found.quality_score == 1.0
+    assert found.feedback == ""
+
+
+@pytest.mark.parametrize(
+    "understanding",
+    [
+        asked(topic="sourdough"),
+        asked(Table.SPEAKERS, Table.SESSIONS, speakers=("Ana Reis",)),
+        asked(days=("2024-05-04",), rooms=("Hall 2", "Cellar")),
+        asked(Table.SESSIONS, Table.EXHIBITORS, topic="ovens", notes=["There is no track Cakes."]),
+    ],
+)
+def test_answers_by_rules_are_faithful(understanding: Understanding) -> None:
+    results = {
+        "sessions": [hit(SOURDOUGH, 0.9, "sourdough", abstract=0.8), hit(OVENS, 0.5, title=0.5), hit(SUNDAY, 0.2)],
+        "speakers": [hit(ANA, 0.9)],
+        "exhibitors": [hit(MILL, 0.4, "flour")],
+    }
+    draft = list_answer("when is it on?", understanding, results, info=INFO)
+    found = evaluate_answer("when is it on?", understanding, draft, results)
+    assert found.faithfulness_score == 1.0
+    assert found.feedback == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "held"),
+    [
+        ("Cats and dogs", "cat", True),
+        ("A catalogue to catch", "cats", False),
+        ("She studies bakers", "study", True),
+        ("She studies bakers", "baking", True),
+        ("Ice skating", "skate", True),
+        ("Retrocomputing", "retro", True),
+        ("Café au lait", "CAFE", True),
+        ("Running", "run", True),
+        ("Runes", "ran", False),
+        ("Concatenate", "cat", False),
+        ("北京的面包", "面包", True),
+        ("snake_case words", "case", True),
+    ],
+)
+def test_which_words_a_text_holds(text: str, word: str, held: bool) -> None:
+    assert all(holds(folded_words(text), term) for term in terms(word)) is held
+
+
+OWN = Evaluation(quality_score=0.2, confidence_score=0.7, faithfulness_score=0.3)
+
+
+def test_a_models_judgement_is_counted() -> None:
+    reply = EvaluationReply(
+        met=["on bread"],
+        missing=["on Sunday", " "],
+        supported=["a", "b", "c"],
+        unsupported=["d"],
+        advice=" Add  Sunday. ",
+    )
+    found = evaluation_of(reply, OWN)
+    assert (found.quality_score, found.confidence_score, found.faithfulness_score) == (0.5, 0.7, 0.75)
+    assert found.feedback == "Add Sunday."
+    assert found.issues == ("does not meet: on Sunday", "unsupported: d")
+
+
+def test_a_model_that_lists_nothing_leaves_the_rules_scores() -> None:
+    found = evaluation_of(EvaluationReply(), OWN)
+    assert (found.quality_score, found.faithfulness_score) == (0.2, 0.3)

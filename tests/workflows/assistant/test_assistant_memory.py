@@ -1,0 +1,203 @@
+"""Profiles and conversations: kept, apart from other people's, and really gone once deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from loopwright.errors import ConfigError, InputError, StoreError
+from loopwright.workflows.assistant.memory import Memory, open_memory
+from loopwright.workflows.assistant.memory.keeping import MOST_TURNS
+from loopwright.workflows.assistant.schemas import Profile, Turn
+
+ANA = Profile(
+    user_id="ana@example.org",
+    name="Ana",
+    interests=("bread", "bees"),
+    languages=("pt",),
+    updated_at=datetime(2024, 5, 4, tzinfo=UTC),
+)
+
+
+def said(text: str, *ids: str) -> Turn:
+    return Turn(role="assistant" if ids else "user", text=text, referenced_ids=ids, at=datetime(2024, 5, 4, tzinfo=UTC))
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    with open_memory("memory" if request.param == "memory" else f"sqlite:{tmp_path}/deep/er/memory.db") as opened:
+        yield opened
+
+
+async def test_a_profile_is_kept_changed_and_deleted(memory: Memory) -> None:
+    assert await memory.profile(ANA.user_id) is None
+    await memory.keep_profile(ANA)
+    assert await memory.profile(ANA.user_id) == ANA
+    changed = ANA.model_copy(update={"interests": ("rye",)})
+    await memory.keep_profile(changed)
+    assert await memory.profile(ANA.user_id) == changed
+    assert await memory.delete_profile(ANA.user_id)
+    assert await memory.profile(ANA.user_id) is None
+    assert not await memory.delete_profile(ANA.user_id)
+
+
+async def test_turns_come_back_in_order_and_the_latest_within_a_limit(memory: Memory) -> None:
+    assert await memory.turns("c") == []
+    first, second = said("When is rye?"), said("On Sunday [sessions:31].", "sessions:31")
+    await memory.add_turns("c", [first, second])
+    await memory.add_turns("c", [said("Where?")])
+    assert await memory.turns("c") == [first, second, said("Where?")]
+    assert await memory.turns("c", 2) == [second, said("Where?")]
+    assert await memory.turns("c", 0) == []
+    assert await memory.turns("c", 99) == [first, second, said("Where?")]
+
+
+async def test_a_conversation_belongs_to_who_began_it(memory: Memory) -> None:
+    await memory.add_turns("hers", [said("My secret")], "ana")
+    await memory.add_turns("open", [said("hello")])
+    for user in ("ben", None):
+        with pytest.raises(InputError, match="belongs to somebody else"):
+            await memory.turns("hers", user_id=user)
+        with pytest.raises(InputError, match="belongs to somebody else"):
+            await memory.add_turns("hers", [said("mine now")], user)
+        with pytest.raises(InputError, match="belongs to somebody else"):
+            await memory.delete_conversation("hers", user)
+    assert await memory.turns("hers", user_id="ana") == [said("My secret")]
+    with pytest.raises(InputError, match="belongs to somebody else"):
+        await memory.add_turns("open", [said("mine now")], "ben")
+    assert await memory.turns("open") == [said("hello")]
+
+
+async def test_conversations_of_a_person_the_latest_first(memory: Memory) -> None:
+    for name in ("one", "two", "three"):
+        await memory.add_turns(name, [said(name)], "ana")
+    await memory.add_turns("other", [said("x")], "ben")
+    await memory.add_turns("one", [said("again")], "ana")
+    assert await memory.conversations("ana") == ["one", "three", "two"]
+    assert await memory.conversations("nobody") == []
+
+
+async def test_more_conversations_than_one_page_are_all_found(memory: Memory) -> None:
+    for n in range(1001):
+        await memory.add_turns(f"c{n}", [said("x")], "ana")
+    assert len(set(await memory.conversations("ana"))) == 1001
+
+
+async def test_forgetting_a_person_takes_the_conversations_along_and_no_others(memory: Memory) -> None:
+    await memory.keep_profile(ANA)
+    await memory.keep_profile(Profile(user_id="ben"))
+    await memory.add_turns("hers", [said("x")], ANA.user_id)
+    await memory.add_turns("his", [said("y")], "ben")
+    assert await memory.delete_profile(ANA.user_id)
+    assert await memory.conversations(ANA.user_id) == []
+    assert await memory.turns("hers") == []
+    assert await memory.profile("ben") == Profile(user_id="ben")
+    assert await memory.turns("his", user_id="ben") == [said("y")]
+
+
+async def test_forgetting_a_person_without_a_profile_takes_the_conversations_too(memory: Memory) -> None:
+    await memory.add_turns("hers", [said("x")], "ana")
+    assert await memory.delete_profile("ana")
+    assert await memory.conversations("ana") == []
+
+
+async def test_a_conversation_is_deleted_alone(memory: Memory) -> None:
+    await memory.add_turns("a", [said("x")], "ana")
+    await memory.add_turns("b", [said("y")], "ana")
+    assert await memory.delete_conversation("a", "ana")
+    assert not await memory.delete_conversation("a", "ana")
+    assert await memory.conversations("ana") == ["b"]
+
+
+async def test_turns_added_at_the_same_time_are_all_kept(memory: Memory) -> None:
+    await asyncio.gather(*(memory.add_turns("c", [said(f"{n}")], "ana") for n in range(60)))
+    turns = await memory.turns("c", user_id="ana")
+    assert sorted(int(turn.text) for turn in turns) == list(range(60))
+
+
+async def test_a_conversation_does_not_grow_without_end(memory: Memory) -> None:
+    await memory.add_turns("c", [said(f"{n}") for n in range(MOST_TURNS + 5)])
+    turns = await memory.turns("c")
+    assert len(turns) == MOST_TURNS
+    assert turns[-1].text == f"{MOST_TURNS + 4}"
+
+
+@pytest.mark.parametrize("odd", ["a.b", "ünï", "with blanks", "langgraph", "%", "'; DROP TABLE store; --", "x" * 500])
+async def test_any_id_names_one_person_and_one_conversation(memory: Memory, odd: str) -> None:
+    await memory.keep_profile(Profile(user_id=odd, name="Odd"))
+    await memory.add_turns(odd, [said("x")], odd)
+    assert (await memory.profile(odd) or ANA).name == "Odd"
+    assert await memory.conversations(odd) == [odd]
+    assert await memory.profile(f"{odd}x") is None
+    assert await memory.delete_profile(odd)
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+async def test_blank_ids_are_refused(memory: Memory, blank: str) -> None:
+    with pytest.raises(InputError, match="blank"):
+        await memory.profile(blank)
+    with pytest.raises(InputError, match="blank"):
+        await memory.keep_profile(Profile(user_id=blank))
+    with pytest.raises(InputError, match="blank"):
+        await memory.turns(blank)
+
+
+def test_a_memory_serves_one_event_loop_after_another(memory: Memory) -> None:
+    asyncio.run(memory.keep_profile(ANA))
+    assert asyncio.run(memory.profile(ANA.user_id)) == ANA
+
+
+async def test_a_file_remembers_after_it_was_closed(tmp_path: Path) -> None:
+    spec = f"sqlite:{tmp_path / 'memory.db'}"
+    with open_memory(spec) as memory:
+        await memory.keep_profile(ANA)
+        await memory.add_turns("c", [said("x")], ANA.user_id)
+    with open_memory(spec) as memory:
+        assert await memory.profile(ANA.user_id) == ANA
+        assert await memory.turns("c", user_id=ANA.user_id) == [said("x")]
+
+
+async def test_what_is_deleted_is_not_left_in_the_files(tmp_path: Path) -> None:
+    with open_memory(f"sqlite:{tmp_path / 'memory.db'}") as memory:
+        await memory.keep_profile(ANA.model_copy(update={"name": "Ana Unmistakable"}))
+        await memory.add_turns("c", [said("an unmistakable secret " * 200)], ANA.user_id)
+        assert b"nmistakable" in content(tmp_path)
+        await memory.delete_profile(ANA.user_id)
+        assert b"nmistakable" not in content(tmp_path)
+
+
+def content(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "memory:x", "sqlite", "sqlite:", "sqlite://memory.db", "redis://user:secret@host"]
+)
+def test_an_unknown_memory_is_refused_without_its_password(spec: str) -> None:
+    with pytest.raises(ConfigError, match="unknown memory") as refused:
+        open_memory(spec)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("These are my notes. " * 100)
+    with pytest.raises(StoreError, match=r"notes\.txt"):
+        open_memory(f"sqlite:{path}")
+    assert path.read_text() == "These are my notes. " * 100
+
+
+async def test_a_broken_file_is_an_error_and_never_an_unknown_person(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with open_memory(f"sqlite:{path}") as memory:
+        await memory.keep_profile(ANA)
+        with sqlite3.connect(path) as other:
+            other.execute("DROP TABLE store")
+        other.close()
+        with pytest.raises(StoreError, match=r"memory\.db cannot be used \(no such table"):
+            await memory.profile(ANA.user_id)

@@ -1,0 +1,75 @@
+"""Marks in answers: only what was offered counts, in whatever form a model writes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopwright.workflows.assistant.answering.references import mark, referenced, strangers, without_strangers
+
+OFFERED = ["sessions:17", "sessions:23", "exhibitors:Mill Lane", "exhibitors:C [sharp]", "speakers:17"]
+
+
+def test_marks_count_in_the_order_of_the_text_each_once() -> None:
+    text = "A [sessions:23] and B [sessions:17], again A [sessions:23]."
+    assert referenced(text, OFFERED) == ("sessions:23", "sessions:17")
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("[sessions:17, sessions:23]", ("sessions:17", "sessions:23")),
+        ("[sessions:17; exhibitors:Mill Lane]", ("sessions:17", "exhibitors:Mill Lane")),
+        ("[Sessions: 17]", ("sessions:17",)),
+        ("【sessions:17】", ("sessions:17",)),
+        ("[ sessions:17 ]", ("sessions:17",)),
+        ("[exhibitors:mill lane]", ("exhibitors:Mill Lane",)),
+        ("[23]", ("sessions:23",)),
+        ("[Mill Lane]", ("exhibitors:Mill Lane",)),
+        ("[exhibitors:C [sharp]]", ("exhibitors:C [sharp]",)),
+    ],
+)
+def test_forms_that_models_write(text: str, ids: tuple[str, ...]) -> None:
+    assert referenced(f"Go there {text}.", OFFERED) == ids
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[sessions:99]",
+        "sessions:17 without brackets",
+        "[17]",  # a session and a speaker have this key
+        r"\[sessions:17\]",
+        "[23](https://example.org)",
+        "[see below]",
+        "(2023)",
+    ],
+)
+def test_what_is_no_citation(text: str) -> None:
+    assert referenced(text, OFFERED) == ()
+
+
+def test_marks_to_strangers_are_taken_out_and_counted() -> None:
+    text = "A [sessions:99]. B [sessions:17, sessions:98]. C [Sessions: 23]!"
+    assert without_strangers(text, OFFERED) == "A. B [sessions:17]. C [sessions:23]!"
+    assert strangers(text, OFFERED) == 2
+
+
+def test_text_without_strangers_cites_the_same_records() -> None:
+    text = "A [sessions:17; exhibitors:Mill Lane; sessions:4] 【speakers:17】 [23]"
+    assert referenced(without_strangers(text, OFFERED), OFFERED) == referenced(text, OFFERED)
+    assert strangers(without_strangers(text, OFFERED), OFFERED) == 0
+
+
+@pytest.mark.parametrize("record_id", OFFERED)
+def test_a_written_mark_is_read_again(record_id: str) -> None:
+    assert referenced(f"x {mark(record_id)} y", OFFERED) == (record_id,)
+
+
+def test_nothing_offered_means_nothing_cited() -> None:
+    assert referenced("[sessions:17]", []) == ()
+    assert without_strangers("A [sessions:17].", []) == "A."
+
+
+def test_long_text_of_brackets_ends() -> None:
+    assert referenced("[sessions:" * 20_000, OFFERED) == ()
+    assert referenced("[" * 50_000, OFFERED) == ()

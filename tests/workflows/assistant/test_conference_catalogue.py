@@ -1,0 +1,148 @@
+"""All records in memory: filters, values, and one catalogue for each revision of a store."""
+
+from __future__ import annotations
+
+import threading
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from postgres import postgres_server, postgres_url  # noqa: F401
+
+from loopwright.retrieval.records import Contribution, Document
+from loopwright.retrieval.stores import open_store
+from loopwright.workflows.assistant.conference.catalogue import Catalogue, current
+from loopwright.workflows.assistant.conference.info import ConferenceInfo
+from loopwright.workflows.assistant.conference.keeping import contribution_of, info_contribution
+from loopwright.workflows.assistant.conference.reading.talks import Person, Talk, records_of
+from loopwright.workflows.assistant.schemas import Filters, Record, Table
+
+LISBON = ZoneInfo("Europe/Lisbon")
+INFO = ConferenceInfo(title="Bread Days", start=date(2026, 5, 8), end=date(2026, 5, 9), time_zone="Europe/Lisbon")
+ANA, BO = Person(name="Ana Só", key="7"), Person(name="Bo Li", key="8")
+
+
+def moment(day: int, hour: int, minute: int = 0) -> datetime:
+    return datetime(2026, 5, day, hour, minute, tzinfo=LISBON)
+
+
+TALKS = (
+    Talk(key="late", title="Late", start=moment(9, 16), end=moment(9, 17), rooms=("Yard",), persons=(ANA,)),
+    Talk(key="rye", title="Rye", start=moment(8, 10), end=moment(8, 11), rooms=("Oven",), tracks=("Grain",), types=("talk",), languages=("en",), persons=(ANA, BO)),
+    Talk(key="oats", title="Oats", start=moment(8, 10, 30), end=moment(8, 12), rooms=("Yard",), tracks=("Grain",), types=("workshop",), languages=("pt",), persons=(BO,)),
+    Talk(key="open", title="Open end", start=moment(8, 14), rooms=("Oven",)),
+    Talk(key="undated", title="Undated"),
+)  # fmt: skip
+STANDS = (
+    Record(id="exhibitors:Mill", table=Table.EXHIBITORS, key="Mill", title="Mill", texts={"name": "Mill"}),
+    Record(id="exhibitors:Oven", table=Table.EXHIBITORS, key="Oven", title="Oven", texts={"name": "Oven"}, fields={"day": ("2026-05-09",), "room": ("Yard",)}),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return Catalogue(INFO, [*records_of(TALKS, INFO), *STANDS])
+
+
+@pytest.mark.parametrize(
+    ("filters", "sessions", "speakers"),
+    [
+        ({}, "rye oats open late undated", "Ana Só, Bo Li"),
+        ({"days": ("2026-05-08",)}, "rye oats open", "Ana Só, Bo Li"),
+        ({"days": ("2026-05-08", "2026-05-09")}, "rye oats open late", "Ana Só, Bo Li"),
+        ({"days": ("2030-01-01",)}, "", ""),
+        ({"rooms": ("Oven",)}, "rye open", "Ana Só, Bo Li"),
+        ({"rooms": ("Oven", "Yard"), "tracks": ("Grain",)}, "rye oats", "Ana Só, Bo Li"),
+        ({"types": ("workshop",)}, "oats", "Bo Li"),
+        ({"languages": ("pt", "de")}, "oats", "Bo Li"),
+        ({"speakers": ("Ana Só",)}, "rye late", "Ana Só"),
+        ({"speakers": ("Ana Só",), "days": ("2026-05-08",)}, "rye", "Ana Só"),
+        ({"speakers": ("Ana Só",), "types": ("workshop",)}, "", ""),
+        ({"after": moment(8, 10, 30)}, "oats open late", "Ana Só, Bo Li"),
+        ({"before": moment(8, 10, 30)}, "rye", "Ana Só, Bo Li"),
+        ({"after": moment(8, 10), "before": moment(8, 10, 30)}, "rye", "Ana Só, Bo Li"),
+        ({"at": moment(8, 10, 30)}, "rye oats", "Ana Só, Bo Li"),
+        ({"at": moment(8, 11)}, "oats", "Bo Li"),
+        ({"at": moment(8, 14)}, "open", ""),
+        ({"at": moment(8, 14, 1)}, "", ""),
+        # 16:00 in Lisbon's summer is 15:00 in UTC.
+        ({"at": datetime(2026, 5, 9, 15, tzinfo=ZoneInfo("UTC"))}, "late", "Ana Só"),
+    ],
+)
+def test_filters(catalogue, filters, sessions, speakers):
+    for _ in range(2):  # the second time from memory
+        found = catalogue.filtered(Table.SESSIONS, Filters(**filters))
+        assert [record.key for record in found] == sessions.split()
+        people = catalogue.filtered(Table.SPEAKERS, Filters(**filters))
+        assert ", ".join(record.title for record in people) == speakers
+
+
+def test_an_exhibitor_who_names_no_day_is_there_all_the_time(catalogue):
+    def titles(**filters) -> list[str]:
+        return [record.title for record in catalogue.filtered(Table.EXHIBITORS, Filters(**filters))]
+
+    assert titles(days=("2026-05-08",)) == ["Mill"]
+    assert titles(days=("2026-05-09",)) == ["Mill", "Oven"]
+    assert titles(at=moment(8, 10), after=moment(8, 9)) == ["Mill", "Oven"]
+    assert titles(rooms=("Yard",)) == ["Oven"]
+
+
+def test_what_a_caller_does_with_a_result_changes_nothing(catalogue):
+    filters = Filters(rooms=("Oven",))
+    catalogue.filtered(Table.SESSIONS, filters).clear()
+    assert len(catalogue.filtered(Table.SESSIONS, filters)) == 2
+
+
+def test_values_with_their_numbers(catalogue):
+    assert list(catalogue.values("room").items()) == [("Oven", 2), ("Yard", 2)]
+    assert catalogue.values("speaker") == {"Ana Só": 2, "Bo Li": 2}
+    assert catalogue.values("room", Table.EXHIBITORS) == {"Yard": 1}
+    assert catalogue.values("nothing") == {}
+
+
+def test_a_store_without_a_conference_has_an_empty_catalogue():
+    with open_store("memory") as store:
+        store.put([Contribution(document=Document(id="/a.txt", title="a", digest="1"), passages=())])
+        catalogue = Catalogue.of(store)
+    assert catalogue.info is None
+    assert catalogue.records == {}
+    assert catalogue.filtered(Table.SESSIONS, Filters()) == []
+
+
+def test_a_catalogue_is_made_anew_only_when_its_store_has_changed(tmp_path):
+    records = records_of(TALKS, INFO)
+    with open_store(f"sqlite:{tmp_path / 'a.db'}") as store, open_store("memory") as other:
+        store.put([info_contribution(INFO), *map(contribution_of, records)])
+        first = current(store)
+        assert first.info == INFO
+        assert sorted(first.records.values(), key=lambda record: record.id) == sorted(
+            records, key=lambda record: record.id
+        )
+        assert current(store) is first
+        assert current(other).records == {}
+        store.delete(["sessions:rye"])
+        assert current(store) is not first
+        assert "sessions:rye" not in current(store).records
+        assert "sessions:rye" in first.records
+
+
+def test_postgresql_gives_the_same_records(postgres_url):  # noqa: F811
+    records = records_of(TALKS, INFO)
+    with open_store(postgres_url) as store:
+        store.put([info_contribution(INFO), *map(contribution_of, (*records, *STANDS))])
+        catalogue = current(store)
+        assert catalogue.info == INFO
+        assert catalogue.records == {record.id: record for record in (*records, *STANDS)}
+
+
+def test_threads_share_one_catalogue():
+    with open_store("memory") as store:
+        store.put([info_contribution(INFO), *map(contribution_of, records_of(TALKS, INFO))])
+        found: list[Catalogue] = []
+        threads = [threading.Thread(target=lambda: found.append(current(store))) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 16
+        assert len({id(catalogue) for catalogue in found}) == 1

@@ -1,0 +1,173 @@
+"""Ingesting a conference: only what changed, all or nothing, and vectors afterwards."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from loopwright.errors import ConfigError, DocumentError
+from loopwright.retrieval.records import Filter
+from loopwright.retrieval.stores import open_store
+from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.conference.ingesting import embed_all, ingest
+from loopwright.workflows.assistant.conference.sample import sample_paths
+from loopwright.workflows.assistant.schemas import Table
+
+FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
+SCHEDULE = """Title,Speakers,Date,Start,Duration,Room,Abstract
+Rye,Ana Só; Bo Li,2026-05-08,10:00,45,Oven,Why rye needs time
+Oats,Bo Li,2026-05-08,11:00,45,Oven,Porridge for everyone
+"""
+STANDS = "name,offering\nMill,flour\nOven,heat\n"
+
+
+class CountingEmbedder:
+    """An embedder whose vectors are the counts of letters; remembers what it was asked."""
+
+    model = "letters"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += texts
+        counts = (
+            np.array([[text.casefold().count(chr(97 + n)) for n in range(26)] for text in texts], np.float32) + 0.01
+        )
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.embed([text])[0]
+
+
+@pytest.fixture
+def files(tmp_path) -> tuple[Path, Path]:
+    schedule, stands = tmp_path / "schedule.csv", tmp_path / "stands.csv"
+    schedule.write_text(SCHEDULE)
+    stands.write_text(STANDS)
+    return schedule, stands
+
+
+def test_only_what_changed_is_stored(files):
+    schedule, stands = files
+    with open_store("memory") as store:
+        first = ingest(store, schedule, exhibitors=stands)
+        assert (first.added, first.changed, first.unchanged, first.removed) == (6, 0, 0, 0)
+        revision = store.revision()
+        again = ingest(store, schedule, exhibitors=stands)
+        assert (again.added, again.changed, again.unchanged, again.removed) == (0, 0, 6, 0)
+        assert store.revision() == revision
+        # Ana is gone, her talk is Bo's alone, and another talk moved.
+        schedule.write_text(SCHEDULE.replace("Ana Só; Bo Li", "Bo Li").replace("11:00", "12:00"))
+        third = ingest(store, schedule, exhibitors=stands)
+        assert (third.added, third.changed, third.unchanged, third.removed) == (0, 2, 3, 1)
+        catalogue = current(store)
+        assert [record.title for record in catalogue.of_table(Table.SPEAKERS)] == ["Bo Li"]
+        assert catalogue.records["sessions:oats"].start.hour == 12
+
+
+def test_tables_whose_file_is_not_given_stay(files):
+    schedule, stands = files
+    with open_store("memory") as store:
+        ingest(store, schedule)
+        assert ingest(store, exhibitors=stands).removed == 0
+        stands.write_text("name,offering\nMill,flour\n")
+        report = ingest(store, exhibitors=stands)
+        assert (report.unchanged, report.removed) == (1, 1)
+        catalogue = current(store)
+        assert catalogue.info is not None
+        assert len(catalogue.of_table(Table.SESSIONS)) == 2
+        assert [record.title for record in catalogue.of_table(Table.EXHIBITORS)] == ["Mill"]
+
+
+def test_a_damaged_file_changes_nothing(files):
+    schedule, stands = files
+    with open_store("memory") as store:
+        ingest(store, schedule)
+        revision = store.revision()
+        schedule.write_text(SCHEDULE.replace("Rye", "Wheat"))
+        stands.write_text("colour\nred\n")
+        with pytest.raises(DocumentError, match="no row has a column"):
+            ingest(store, schedule, exhibitors=stands)
+        assert store.revision() == revision
+
+
+def test_nothing_to_ingest_is_an_error():
+    with open_store("memory") as store, pytest.raises(ConfigError, match="nothing to ingest"):
+        ingest(store)
+
+
+def test_problems_and_progress_are_told(files):
+    schedule, stands = files
+    schedule.write_text(SCHEDULE + "Odd,,2026-05-08,soon,,,\n")
+    told: list[str] = []
+    with open_store("memory") as store:
+        report = ingest(store, schedule, exhibitors=stands, progress=told.append)
+    assert len(report.problems) == 1
+    assert "'soon' is no time of day" in report.problems[0]
+    assert told == ["reading schedule.csv", "reading stands.csv", "storing 7 records"]
+
+
+def test_records_are_found_by_their_words_at_once(files):
+    schedule, stands = files
+    with open_store("memory") as store:
+        ingest(store, schedule, exhibitors=stands)
+        hits = store.search_text("porridge", 5, Filter(tags=("sessions",), facets={"room": ("Oven",)}))
+        assert [hit.passage_id.partition("::")[0] for hit in hits] == ["sessions:oats"]
+
+
+def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
+    schedule, stands = files
+    embedder = CountingEmbedder()
+    told: list[tuple[int, int]] = []
+    with open_store("memory") as store:
+        ingest(store, schedule, exhibitors=stands)
+        passages = store.stats().passages
+        assert embed_all(store, embedder, lambda done, total: told.append((done, total))) == passages
+        assert told[-1] == (passages, passages)
+        assert "Bo Li" in embedder.texts
+        assert len(embedder.texts) == len(set(embedder.texts)) < passages
+        assert embed_all(store, embedder) == 0
+        schedule.write_text(SCHEDULE.replace("Porridge", "Pancakes"))
+        ingest(store, schedule)
+        embedder.texts.clear()
+        assert 0 < embed_all(store, embedder) < passages
+        assert "Oats\nPancakes for everyone" in embedder.texts
+        hit = store.search_vector(embedder.embed_query("Oats\nPancakes for everyone"), 1, model="letters")[0]
+        assert hit.passage_id.startswith("sessions:oats::")
+
+
+def test_embedding_can_be_stopped(files):
+    stop = threading.Event()
+    stop.set()
+    with open_store("memory") as store:
+        ingest(store, files[0])
+        assert embed_all(store, CountingEmbedder(), stop=stop) == 0
+
+
+@pytest.mark.skipif(not FOSDEM.is_dir(), reason="the real schedules are not beside the repository")
+def test_the_next_years_schedule_replaces_a_real_one():
+    with open_store("memory") as store:
+        ingest(store, FOSDEM / "schedule-2024.xml", exhibitors=FOSDEM / "stands.json")
+        report = ingest(store, FOSDEM / "schedule-2025.xml")
+        catalogue = current(store)
+        assert len(catalogue.of_table(Table.SESSIONS)) == 1105
+        assert len(catalogue.of_table(Table.EXHIBITORS)) == 47
+        assert catalogue.info.title == "FOSDEM 2025"
+        assert report.added + report.changed + report.unchanged == 1105 + len(catalogue.of_table(Table.SPEAKERS))
+        again = ingest(store, FOSDEM / "schedule-2025.xml")
+        assert (again.added, again.changed, again.removed) == (0, 0, 0)
+
+
+def test_the_sample_can_be_ingested_again(tmp_path):
+    paths = sample_paths()
+    with open_store(f"sqlite:{tmp_path / 'a.db'}") as store:
+        first = ingest(store, paths.schedule, exhibitors=paths.exhibitors, attendees=paths.attendees)
+        assert first.problems == ()
+        again = ingest(store, paths.schedule, exhibitors=paths.exhibitors, attendees=paths.attendees)
+        assert (again.added, again.changed, again.removed, again.unchanged) == (0, 0, 0, first.added)

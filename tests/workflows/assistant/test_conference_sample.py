@@ -1,0 +1,43 @@
+"""The sample conference that comes with the package."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.conference.sample import sample_store
+from loopwright.workflows.assistant.schemas import Table
+
+
+def test_the_sample_is_a_conference_that_can_take_place():
+    with sample_store() as store:
+        catalogue = current(store)
+    sessions = catalogue.of_table(Table.SESSIONS)
+    assert len(sessions) >= 60
+    assert len(catalogue.of_table(Table.SPEAKERS)) >= 40
+    assert len(catalogue.of_table(Table.EXHIBITORS)) == 25
+    assert len(catalogue.of_table(Table.ATTENDEES)) == 20
+    assert list(catalogue.values("day")) == [day.isoformat() for day in catalogue.info.days]
+    assert len(catalogue.values("track")) >= 5
+    assert set(catalogue.values("type")) >= {"keynote", "talk", "workshop", "lightning talk", "panel"}
+    assert set(catalogue.values("language")) == {"en", "pt", "es", "de"}
+    places: dict[tuple[str, str], list] = defaultdict(list)
+    for session in sessions:
+        assert 50 <= len(session.texts["abstract"].split()) <= 130, session.title
+        assert session.start < session.end
+        for busy in (*session.values("room"), *session.values("speaker")):
+            places[busy, session.values("day")[0]].append(session)
+    for (busy, _), there in places.items():
+        for earlier, later in pairwise(there):
+            assert earlier.end <= later.start, f"{busy}: {earlier.title} and {later.title}"
+
+
+def test_the_sample_has_a_session_after_midnight_and_people_with_wishes():
+    with sample_store() as store:
+        catalogue = current(store)
+    night = next(session for session in catalogue.of_table(Table.SESSIONS) if session.start.hour < 6)
+    assert night.start.date().isoformat() > night.values("day")[0]
+    for record in (*catalogue.of_table(Table.EXHIBITORS), *catalogue.of_table(Table.ATTENDEES)):
+        assert record.texts["seeking"]
+        assert record.texts["offering"]

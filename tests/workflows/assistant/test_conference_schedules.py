@@ -1,0 +1,317 @@
+"""Schedules as organisers have them: Pentabarf XML, pretalx JSON, iCal."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+
+import pytest
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.assistant.conference.reading import Schedule, read_schedule
+from loopwright.workflows.assistant.schemas import Record, Table
+
+FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
+
+PENTABARF = """<?xml version="1.0" encoding="UTF-8"?>
+<schedule>
+  <conference>
+    <title>Bread Days</title><acronym>bread</acronym><venue>Old Mill</venue><city>Lisbon</city>
+    <start>2026-05-08</start><end>2026-05-09</end><day_change>06:00:00</day_change>
+    <time_zone_name>Europe/Lisbon</time_zone_name>
+  </conference>
+  <day index="1" date="2026-05-08">
+    <room name="Oven">
+      <event id="1">
+        <date>2026-05-08T10:00:00+01:00</date><start>10:00</start><duration>00:45</duration><room>Oven</room>
+        <title>Rye &amp; patience</title><subtitle>Slow dough</subtitle><track>Grain</track><type>talk</type>
+        <language>en</language><url>https://bread.example/1</url>
+        <abstract>&lt;p&gt;Why &lt;em&gt;rye&lt;/em&gt; needs time.&lt;/p&gt;&lt;ul&gt;&lt;li&gt;one&lt;/li&gt;&lt;li&gt;two&lt;/li&gt;&lt;/ul&gt;</abstract>
+        <description>See [the mill](https://mill.example/x) for 2 &lt; 3.</description>
+        <persons><person id="7">Ana Só</person><person id="8">Bo Li</person><person id="7">Ana Só</person></persons>
+      </event>
+      <event id="2">
+        <start>01:30</start><duration>1:30</duration><title>Night bake</title>
+        <persons><person id="7">Ana Só</person></persons>
+      </event>
+      <event id="3"><start>11:00</start><duration>ages</duration><title>Long</title></event>
+      <event id="4"><start>noon</start><title>Unclear</title></event>
+      <event id="5"><start>12:00</start><title> </title></event>
+    </room>
+  </day>
+  <day index="2" date="2026-05-09"><room name="Yard"/></day>
+</schedule>
+"""
+
+PRETALX = {
+    "schedule": {
+        "version": "1",
+        "conference": {
+            "acronym": "bread",
+            "title": {"en": "Bread Days", "pt": "Dias do Pão"},
+            "start": "2026-05-08",
+            "end": "2026-05-09",
+            "time_zone_name": "Europe/Lisbon",
+            "days": [
+                {
+                    "date": "2026-05-08",
+                    "day_start": "2026-05-08T04:00:00+01:00",
+                    "rooms": {
+                        "Oven": [
+                            {
+                                "id": 1,
+                                "guid": "g1",
+                                "date": "2026-05-08T10:00:00+01:00",
+                                "duration": "00:45",
+                                "room": "Oven",
+                                "title": "Rye",
+                                "subtitle": "",
+                                "track": {"en": "Grain"},
+                                "type": "talk",
+                                "language": "en",
+                                "abstract": "See [here](https://mill.example).",
+                                "description": None,
+                                "url": "https://bread.example/1",
+                                "persons": [{"id": 7, "public_name": "Ana Só", "biography": "Bakes <b>daily</b>."}],
+                            },
+                            {"id": 2, "date": None, "title": "Undated"},
+                            {"id": 3, "title": ""},
+                        ]
+                    },
+                }
+            ],
+        },
+    }
+}
+
+ICAL = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//bread//EN
+X-WR-CALNAME:Bread Days
+X-WR-TIMEZONE:Europe/Lisbon
+BEGIN:VEVENT
+UID:1@bread.example
+DTSTART;TZID=Europe/Lisbon:20260508T100000
+DTEND;TZID=Europe/Lisbon:20260508T104500
+SUMMARY:Rye\\, slowly
+DESCRIPTION:A long line that is
+  folded.
+LOCATION:Oven
+CATEGORIES:Grain
+URL:https://bread.example/1
+ATTENDEE;CN="Ana Só";ROLE=REQ-PARTICIPANT:invalid:nomail
+END:VEVENT
+BEGIN:VEVENT
+UID:2@bread.example
+DTSTART:20260509T003000Z
+DURATION:PT30M
+SUMMARY:Night bake
+END:VEVENT
+BEGIN:VEVENT
+UID:3@bread.example
+DTSTART;VALUE=DATE:20260509
+SUMMARY:Market
+RRULE:FREQ=DAILY;COUNT=2
+END:VEVENT
+BEGIN:VEVENT
+UID:4@bread.example
+DTSTART:20260509T100000
+SUMMARY:Off
+STATUS:CANCELLED
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def of(schedule: Schedule, id: str) -> Record:
+    return next(record for record in schedule.records if record.id == id)
+
+
+def test_pentabarf_gives_the_conference_sessions_and_speakers(tmp_path):
+    schedule = read_schedule(written(tmp_path, "schedule.xml", PENTABARF))
+    info = schedule.info
+    assert (info.title, info.acronym, info.venue, info.city) == ("Bread Days", "bread", "Old Mill", "Lisbon")
+    assert info.days == (date(2026, 5, 8), date(2026, 5, 9))
+    assert info.day_change == time(6)
+    assert str(info.zone) == "Europe/Lisbon"
+    rye = of(schedule, "sessions:1")
+    assert rye.title == "Rye & patience"
+    assert rye.texts == {
+        "title": "Rye & patience",
+        "subtitle": "Slow dough",
+        "abstract": "Why rye needs time.\n\n- one\n- two",
+        "description": "See the mill for 2 < 3.",
+        "track": "Grain",
+        "speakers": "Ana Só, Bo Li, Ana Só",
+    }
+    assert rye.fields == {
+        "day": ("2026-05-08",),
+        "room": ("Oven",),
+        "track": ("Grain",),
+        "type": ("talk",),
+        "language": ("en",),
+        "speaker": ("Ana Só", "Bo Li"),
+    }
+    assert rye.start == datetime.fromisoformat("2026-05-08T10:00+01:00")
+    assert rye.end == datetime.fromisoformat("2026-05-08T10:45+01:00")
+    assert rye.url == "https://bread.example/1"
+    assert rye.related == ("speakers:7", "speakers:8")
+    ana = of(schedule, "speakers:7")
+    assert ana.title == "Ana Só"
+    assert ana.texts == {"name": "Ana Só", "talks": "Rye & patience\nNight bake", "topics": "Grain"}
+    assert ana.related == ("sessions:1", "sessions:2")
+
+
+def test_what_happens_after_midnight_belongs_to_the_day_before(tmp_path):
+    night = of(read_schedule(written(tmp_path, "schedule.xml", PENTABARF)), "sessions:2")
+    assert night.start == datetime.fromisoformat("2026-05-09T01:30+01:00")
+    assert night.end == datetime.fromisoformat("2026-05-09T03:00+01:00")
+    assert night.values("day") == ("2026-05-08",)
+    assert night.values("room") == ("Oven",)
+
+
+def test_what_is_wrong_with_an_event_is_said_with_its_line_and_the_rest_is_kept(tmp_path):
+    schedule = read_schedule(written(tmp_path, "schedule.xml", PENTABARF))
+    assert of(schedule, "sessions:3").start is not None
+    assert of(schedule, "sessions:3").end is None
+    assert of(schedule, "sessions:4").start is None
+    assert all(record.key != "5" for record in schedule.records)
+    lines = PENTABARF.splitlines()
+    for problem, id, said in zip(
+        schedule.problems, ("3", "4", "5"), ("without an end", "without a time", "no title"), strict=True
+    ):
+        number = next(place for place, line in enumerate(lines, 1) if f'<event id="{id}">' in line)
+        assert problem.startswith(f"schedule.xml, line {number}:")
+        assert said in problem
+
+
+def test_pretalx_json(tmp_path):
+    schedule = read_schedule(written(tmp_path, "schedule.json", json.dumps(PRETALX)))
+    assert schedule.info.title == "Bread Days"
+    assert schedule.info.day_change == time(4)
+    assert schedule.info.days == (date(2026, 5, 8), date(2026, 5, 9))
+    rye = of(schedule, "sessions:1")
+    assert rye.texts["abstract"] == "See here."
+    assert rye.values("track") == ("Grain",)
+    assert rye.end - rye.start == timedelta(minutes=45)
+    assert of(schedule, "speakers:7").texts["biography"] == "Bakes daily."
+    undated = of(schedule, "sessions:2")
+    assert undated.start is None
+    assert undated.values("day") == ("2026-05-08",)
+    assert undated.values("room") == ("Oven",)
+    assert len(schedule.problems) == 2
+
+
+def test_ical(tmp_path):
+    schedule = read_schedule(written(tmp_path, "bread.ics", ICAL.replace("\n", "\r\n")))
+    assert (schedule.info.title, schedule.info.time_zone) == ("Bread Days", "Europe/Lisbon")
+    rye = of(schedule, "sessions:1")
+    assert (rye.title, rye.texts["abstract"]) == ("Rye, slowly", "A long line that is folded.")
+    assert rye.start == datetime.fromisoformat("2026-05-08T10:00+01:00")
+    assert rye.end == datetime.fromisoformat("2026-05-08T10:45+01:00")
+    assert rye.values("speaker") == ("Ana Só",)
+    assert rye.values("track") == ("Grain",)
+    night = of(schedule, "sessions:2")
+    assert night.start == datetime.fromisoformat("2026-05-09T01:30+01:00")
+    assert night.end - night.start == timedelta(minutes=30)
+    assert night.values("day") == ("2026-05-08",)
+    market = of(schedule, "sessions:3")
+    assert market.start is None
+    assert market.values("day") == ("2026-05-09",)
+    assert [("repeats" in problem, "cancelled" in problem) for problem in schedule.problems] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_a_property_of_an_event_that_cannot_be_parsed_costs_only_itself(tmp_path):
+    broken = ICAL.replace("20260508T100000", "soon").replace("DURATION:PT30M", "DURATION:-PT30M")
+    schedule = read_schedule(written(tmp_path, "bread.ics", broken))
+    assert of(schedule, "sessions:1").start is None
+    assert of(schedule, "sessions:1").values("room") == ("Oven",)
+    assert of(schedule, "sessions:2").start is not None
+    assert of(schedule, "sessions:2").end is None
+    assert schedule.problems[0] == "bread.ics: 'Rye, slowly' has no date; it was kept without"
+    assert "cannot last" in schedule.problems[1]
+
+
+def test_a_time_zone_that_the_file_does_not_name_is_the_callers_or_that_of_its_times(tmp_path):
+    path = written(tmp_path, "schedule.xml", PENTABARF.replace("<time_zone_name>Europe/Lisbon</time_zone_name>", ""))
+    assert read_schedule(path).info.time_zone == "Etc/GMT-1"
+    assert read_schedule(path, time_zone="Europe/Paris").info.time_zone == "Europe/Paris"
+    with pytest.raises(DocumentError, match="unknown time zone 'Mars/Base'"):
+        read_schedule(path, time_zone="Mars/Base")
+
+
+def test_a_file_that_is_cut_off_is_refused_with_its_line(tmp_path):
+    begun = PENTABARF[: PENTABARF.index("<track>")]
+    with pytest.raises(DocumentError, match=rf"schedule\.xml: is no valid XML, line {begun.count(chr(10)) + 1}"):
+        read_schedule(written(tmp_path, "schedule.xml", begun))
+    with pytest.raises(DocumentError, match="line 4"):
+        read_schedule(written(tmp_path, "schedule.json", '{"schedule":\n{"conference":\n{"days":\n[1,'))
+    cut = ICAL[: ICAL.index("LOCATION")]
+    with pytest.raises(DocumentError, match=f"cut off at line {cut.count(chr(10))}"):
+        read_schedule(written(tmp_path, "schedule.ics", cut))
+    with pytest.raises(DocumentError, match=r"line 12: 'no property here' is no property"):
+        read_schedule(written(tmp_path, "damaged.ics", ICAL.replace("  folded.", "no property here")))
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<!DOCTYPE schedule [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+        '<!DOCTYPE schedule [<!ENTITY b SYSTEM "SECRET">]>',
+    ],
+    ids=["bomb", "external"],
+)
+def test_entities_are_refused(tmp_path, declaration):
+    secret = written(tmp_path, "secret.txt", "the secret")
+    declaration = declaration.replace("SECRET", secret.as_uri())
+    text = PENTABARF.replace("<schedule>", f"{declaration}<schedule>", 1).replace("Slow dough", "&b;")
+    with pytest.raises(DocumentError, match="declares XML entities") as refused:
+        read_schedule(written(tmp_path, "schedule.xml", text))
+    assert "the secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("missing.xml", None, "cannot be read"),
+        ("empty.xml", "", "is empty"),
+        ("other.xml", "<rss/>", "its root is <rss>"),
+        ("none.xml", "<schedule><day date='2026-05-08'/></schedule>", "holds no session"),
+        ("undated.xml", "<schedule><event/></schedule>", "no session has a date"),
+        ("long.xml", "<schedule><conference><start>1950-01-01</start><end>2000-01-01</end></conference></schedule>", "at most 366 days"),
+        ("calendar.ics", "hello", "must begin with BEGIN:VCALENDAR"),
+        ("schedule.docx", "hello", "unknown ending '.docx'"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_schedule_is_refused(tmp_path, name, content, said):
+    path = tmp_path / name if content is None else written(tmp_path, name, content)
+    with pytest.raises(DocumentError, match=said) as refused:
+        read_schedule(path)
+    assert refused.value.source == str(path)
+
+
+@pytest.mark.skipif(not FOSDEM.is_dir(), reason="the real schedules are not beside the repository")
+@pytest.mark.parametrize(("year", "sessions"), [(2024, 874), (2025, 1105)])
+def test_real_schedules_are_read_whole(year, sessions):
+    schedule = read_schedule(FOSDEM / f"schedule-{year}.xml")
+    assert schedule.problems == ()
+    tables = [record.table for record in schedule.records]
+    assert tables.count(Table.SESSIONS) == sessions
+    ids = {record.id for record in schedule.records}
+    assert len(ids) == len(schedule.records)
+    for record in schedule.records:
+        assert set(record.related) <= ids
+        if record.table == Table.SESSIONS:
+            assert record.start and record.end and record.start < record.end
+            assert record.values("day")[0] in {day.isoformat() for day in schedule.info.days}
+        assert all("<p>" not in text and "&amp;" not in text for text in record.texts.values())

@@ -1,0 +1,280 @@
+"""Sessions, exhibitors and attendees from tables: CSV, JSON, JSONL, Markdown."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+
+import pytest
+
+from loopwright.errors import ConfigError, DocumentError
+from loopwright.workflows.assistant.conference.reading import read_schedule, read_table
+from loopwright.workflows.assistant.conference.reading.markup import plain_text
+from loopwright.workflows.assistant.conference.reading.times import clock_of, date_of, duration_of, moment_of
+from loopwright.workflows.assistant.schemas import Table
+
+FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
+EXHIBITOR = {
+    "name": "Mill & Co",
+    "description": "Flour since 1900.",
+    "offering": "Stone mills",
+    "seeking": "Bakers",
+    "topics": "Grain; Tools",
+    "room": "Yard",
+}
+AS_MARKDOWN = """# Exhibitors
+
+Welcome.
+
+## Mill & Co
+
+Flour since 1900.
+
+- **Products**: Stone mills
+- Looking for: Bakers
+- Themes: Grain; Tools
+
+Booth: Yard
+
+## *Oven* Makers
+
+They say: ovens.
+"""
+AS_MARKDOWN_TABLE = """| Name | Description | Products | Looking for | Themes | Booth |
+|---|---|---|---|---|---|
+| **Mill & Co** | Flour since 1900. | Stone mills | Bakers | Grain; Tools | Yard |
+| | nobody | | | | |
+"""
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "Name;Description;Offering;Looking for;Topics;Room\nMill & Co;Flour since 1900.;Stone mills;Bakers;\"Grain; Tools\";Yard\n"),
+        ("a.tsv", "Company\tAbout\tProducts\tSeeking\tTags\tStand number\nMill & Co\tFlour since 1900.\tStone mills\tBakers\tGrain; Tools\tYard\n"),
+        ("a.json", json.dumps([EXHIBITOR])),
+        ("b.json", json.dumps({"event": "x", "exhibitors": [EXHIBITOR | {"topics": ["Grain", "Tools"]}]})),
+        ("a.jsonl", json.dumps(EXHIBITOR) + "\n\n"),
+        ("a.md", AS_MARKDOWN),
+        ("b.md", AS_MARKDOWN_TABLE),
+    ],
+)  # fmt: skip
+def test_an_exhibitor_is_the_same_from_every_file(tmp_path, name, content):
+    record = read_table(written(tmp_path, name, content), Table.EXHIBITORS).records[0]
+    assert record.id == "exhibitors:Mill & Co"
+    assert record.texts == {
+        "name": "Mill & Co",
+        "description": "Flour since 1900.",
+        "offering": "Stone mills",
+        "seeking": "Bakers",
+        "topics": "Grain, Tools",
+    }
+    assert record.fields == {"room": ("Yard",), "topic": ("Grain", "Tools")}
+
+
+def test_a_markdown_line_with_a_name_that_is_no_column_is_text(tmp_path):
+    second = read_table(written(tmp_path, "a.md", AS_MARKDOWN), Table.EXHIBITORS).records[1]
+    assert (second.title, second.texts["description"]) == ("Oven Makers", "They say: ovens.")
+
+
+def test_attendees(tmp_path):
+    content = 'id,Full name,Job title,Company,Interests,Looking for,Offers,Languages,Days\n1,Zoë Ng,Baker,Mill & Co,"rye, wheat",an oven,sourdough,en;pt,2026-05-08\n'
+    record = read_table(written(tmp_path, "people.csv", content), Table.ATTENDEES).records[0]
+    assert record.id == "attendees:1"
+    assert record.texts == {
+        "name": "Zoë Ng",
+        "role": "Baker, Mill & Co",
+        "interests": "rye, wheat",
+        "seeking": "an oven",
+        "offering": "sourdough",
+    }
+    assert record.fields == {"language": ("en", "pt"), "day": ("2026-05-08",)}
+
+
+def test_sessions_from_a_table(tmp_path):
+    content = """Title,Speakers,Date,Start,End,Room,Track,Language,Abstract
+Rye,Ana Só; Bo Li,2026-05-08,10:00,10:45,Oven,Grain,en,Why rye
+Night bake,Ana Só,2026-05-08,1:30 am,3:00 am,Oven,,,
+Rye,,2026-05-09,14:00,,Yard,,,Again
+Odd,,2026-05-09,soon,,Yard,,,
+"""
+    schedule = read_schedule(written(tmp_path, "Bread Days.csv", content), time_zone="Europe/Lisbon")
+    rye, night, again, odd = (record for record in schedule.records if record.table == Table.SESSIONS)
+    assert schedule.info.title == "Bread Days"
+    assert schedule.info.days == (date(2026, 5, 8), date(2026, 5, 9))
+    assert (rye.id, again.id) == ("sessions:rye", "sessions:rye-2")
+    assert rye.start == datetime.fromisoformat("2026-05-08T10:00+01:00")
+    assert rye.end - rye.start == timedelta(minutes=45)
+    assert night.start == datetime.fromisoformat("2026-05-09T01:30+01:00")
+    assert night.values("day") == ("2026-05-08",)
+    assert again.end is None
+    assert odd.start is None
+    assert schedule.problems == (
+        "Bread Days.csv, line 5: 'Odd': 'soon' is no time of day; write it as HH:MM; it was kept without a time",
+    )
+    assert [record.title for record in schedule.records if record.table == Table.SPEAKERS] == ["Ana Só", "Bo Li"]
+    assert (
+        read_table(tmp_path / "Bread Days.csv", Table.SESSIONS, time_zone="Europe/Lisbon").records == schedule.records
+    )
+
+
+def test_a_json_table_may_name_its_conference(tmp_path):
+    value = {
+        "title": "Bread Days",
+        "time_zone": "Europe/Lisbon",
+        "sessions": [
+            {
+                "id": 4,
+                "title": "Rye",
+                "start": "2026-05-08T10:00",
+                "duration": 45,
+                "speakers": [{"name": "Ana Só", "bio": "Bakes."}, "Bo Li"],
+            }
+        ],
+    }
+    schedule = read_schedule(written(tmp_path, "x.json", json.dumps(value)))
+    session, ana, _ = schedule.records
+    assert (schedule.info.title, schedule.info.time_zone) == ("Bread Days", "Europe/Lisbon")
+    assert session.start == datetime.fromisoformat("2026-05-08T10:00+01:00")
+    assert session.end == datetime.fromisoformat("2026-05-08T10:45+01:00")
+    assert ana.texts["biography"] == "Bakes."
+
+
+def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path):
+    read = read_table(written(tmp_path, "a.csv", "name,offers,shoe size\nA,x,1\nB,x,1,2,3\n,x,1\n"), Table.EXHIBITORS)
+    assert [record.title for record in read.records] == ["A"]
+    assert read.problems == (
+        "a.csv, line 3: has 5 cells, the header 3, and was left out; quote cells that hold the sign between cells",
+        "a.csv, line 4: has no title or name and was left out",
+        "a.csv: columns that were not used: shoe size",
+    )
+    lines = written(tmp_path, "a.jsonl", '{"name": "A"}\n{"name":\n[1]\n')
+    read = read_table(lines, Table.EXHIBITORS)
+    assert [record.title for record in read.records] == ["A"]
+    assert [problem[:17] for problem in read.problems] == ["a.jsonl, line 2: ", "a.jsonl, line 3: "]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "colour,weight\nred,1\n", "no row has a column 'title' or 'name' for exhibitors; its columns: colour, weight"),
+        ("a.json", '{"name": ', "is no valid JSON, line 1"),
+        ("b.json", '{"name": "A"}\n{"name": "B"}', r"name it \.jsonl"),
+        ("c.json", "[1, 2]", "holds no array of objects"),
+        ("d.json", "[" * 100_000, "nests too deeply|is no valid JSON"),
+        ("a.jsonl", "nothing\n", "line 1: is no JSON object"),
+        ("b.csv", b"name\nA\x00B\n", "is no text"),
+    ],
+)  # fmt: skip
+def test_a_table_that_cannot_be_read_is_refused(tmp_path, name, content, said):
+    with pytest.raises(DocumentError, match=said):
+        read_table(written(tmp_path, name, content), Table.EXHIBITORS)
+
+
+def test_speakers_are_not_read_from_a_table(tmp_path):
+    with pytest.raises(ConfigError, match="follow from who gives the sessions"):
+        read_table(written(tmp_path, "a.csv", "name\nA\n"), Table.SPEAKERS)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings_of_spreadsheets(tmp_path, encoding):
+    path = written(tmp_path, "a.csv", "name,about\r\nMühle “Süd”,Brot\r\n".encode(encoding))
+    assert read_table(path, Table.EXHIBITORS).records[0].title == "Mühle “Süd”"
+
+
+def test_an_id_can_stand_in_the_mark_that_cites_it(tmp_path):
+    ids = [
+        record.id
+        for record in read_table(written(tmp_path, "a.csv", "name\n[A]  b\n(A) b\n"), Table.EXHIBITORS).records
+    ]
+    assert ids == ["exhibitors:(A) b", "exhibitors:(A) b-2"]
+
+
+def test_signs_that_cannot_be_stored_and_links_that_are_no_pages_are_left_out(tmp_path):
+    rows = [
+        {"name": "A\ud800", "about": "a\u0000b", "url": "javascript:alert(1)"},
+        {"name": "B", "url": "www.b.example/x"},
+        {"name": "C", "url": "https://c.example/\ud800"},
+    ]
+    records = read_table(written(tmp_path, "a.json", json.dumps(rows)), Table.EXHIBITORS).records
+    assert [(record.id, record.url) for record in records] == [
+        ("exhibitors:A", ""),
+        ("exhibitors:B", "https://www.b.example/x"),
+        ("exhibitors:C", "https://c.example/"),
+    ]
+    assert records[0].texts["description"] == "ab"
+
+
+@pytest.mark.skipif(not FOSDEM.is_dir(), reason="the real stands are not beside the repository")
+def test_real_stands():
+    read = read_table(FOSDEM / "stands.json", Table.EXHIBITORS)
+    assert len(read.records) == 47
+    box = next(record for record in read.records if record.id == "exhibitors:Box86")
+    assert list(box.texts) == ["name", "description", "offering", "news", "topics"]
+    assert box.url == "https://ptitseb.github.io/box86/"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2025-02-01", date(2025, 2, 1)),
+        ("1.2.2025", date(2025, 2, 1)),
+        ("13/2/2025", date(2025, 2, 13)),
+        ("2/13/2025", date(2025, 2, 13)),
+        ("1 February 2025", date(2025, 2, 1)),
+        ("Sat, Feb 1, 2025", date(2025, 2, 1)),
+    ],
+)
+def test_dates(text, expected):
+    assert date_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["1/2/2025", "32.1.2025", "February", "", "tomorrow"])
+def test_what_is_no_date_is_refused(text):
+    with pytest.raises(ValueError):
+        date_of(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("14:30", time(14, 30)), ("2:30 pm", time(14, 30)), ("12am", time(0)), ("9.05", time(9, 5))])  # fmt: skip
+def test_clocks(text, expected):
+    assert clock_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["25:00", "9", "13pm", "noon"])
+def test_what_is_no_clock_is_refused(text):
+    with pytest.raises(ValueError):
+        clock_of(text)
+
+
+def test_moments_and_durations():
+    assert moment_of("1.2.2025 2:30 pm") == datetime(2025, 2, 1, 14, 30)
+    assert moment_of("2025-02-01T14:30:00+01:00").utcoffset() == timedelta(hours=1)
+    with pytest.raises(ValueError):
+        moment_of("2025-02-01")
+    assert [duration_of(text) for text in ("00:45", "01:30:00", "45", "45 min")] == [
+        timedelta(minutes=minutes) for minutes in (45, 90, 45, 45)
+    ]
+    with pytest.raises(ValueError):
+        duration_of("an hour")
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("a < b and List<String> &amp; more", "a < b and List<String> & more"),
+        ("<p>one\ntwo</p><p>three<br/>four</p>", "one two\n\nthree\nfour"),
+        ("<p>seen<script>alert(1)</script> too</p>", "seen too"),
+        ("![logo](https://x.example/l.png) and [link](https://x.example)", "logo and link"),
+        ("zero\u200bwidth", "zerowidth"),
+        ("<div>" * 2000 + "deep", "deep"),
+    ],
+)
+def test_plain_text(raw, text):
+    assert plain_text(raw) == text
