@@ -8,9 +8,7 @@ from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 
-from loopwright.engine import BoundedGraph, Loop, bounded
-from loopwright.engine.debugging import enable_debug_log
-from loopwright.engine.diagram import save_mermaid
+from loopwright.engine import BoundedGraph, Loop
 from loopwright.engine.guarding import add_node
 from loopwright.errors import unknown_name_message
 from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
@@ -33,6 +31,7 @@ from loopwright.workflows.assistant.reasons import why_regenerated, why_retried
 from loopwright.workflows.assistant.routes import after_fetching, wish_after_check, wish_after_evaluation
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
+from loopwright.workflows.compiling import compiled
 
 NAME = "ConferenceAssistant"
 
@@ -147,14 +146,7 @@ def build_graph(
     else:
         builder.add_edge(EVALUATE, END)
     compile_options.setdefault("name", NAME)
-    graph = bounded(builder, loops_of(config), **compile_options)
-    if config.langgraph.recursion_limit:
-        graph = graph.limited_to(config.langgraph.recursion_limit)
-    if config.langgraph.debug_mode:
-        enable_debug_log(config.langgraph.log_dir)
-    if config.langgraph.save_graph_visualization:
-        save_mermaid(graph.topology(), config.langgraph.log_dir)
-    return graph
+    return compiled(builder, loops_of(config), config, **compile_options)
 
 
 def _add_wish(builder: StateGraph[Any, Any, Any], variant: str) -> None:

@@ -9,13 +9,12 @@ from typing import Any
 
 from langgraph.graph import END, StateGraph
 
-from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Stall, StateLimit, bounded
-from loopwright.engine.debugging import enable_debug_log
-from loopwright.engine.diagram import save_mermaid
+from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Stall, StateLimit
 from loopwright.engine.guarding import add_node
 from loopwright.engine.policies import is_transient
 from loopwright.errors import ModelError, NodeFailed, unknown_name_message
 from loopwright.models import ModelRegistry
+from loopwright.workflows.compiling import compiled
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
@@ -111,14 +110,7 @@ def build_graph(
         builder.add_edge(stages[-1], END)
         loops = []
     compile_options.setdefault("name", NAME)
-    graph = bounded(builder, loops, **compile_options)
-    if config.langgraph.recursion_limit:
-        graph = graph.limited_to(config.langgraph.recursion_limit)
-    if config.langgraph.debug_mode:
-        enable_debug_log(config.langgraph.log_dir)
-    if config.langgraph.save_graph_visualization:
-        save_mermaid(graph.topology(), config.langgraph.log_dir)
-    return graph
+    return compiled(builder, loops, config, **compile_options)
 
 
 def node_policies(

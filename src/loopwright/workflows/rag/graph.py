@@ -8,11 +8,10 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from loopwright.engine import Backoff, BoundedGraph, Loop, LoopMessages, Stall, StateLimit, bounded, normalised
-from loopwright.engine.debugging import enable_debug_log
-from loopwright.engine.diagram import save_mermaid
+from loopwright.engine import Backoff, BoundedGraph, Loop, LoopMessages, Stall, StateLimit, normalised
 from loopwright.engine.guarding import add_node
 from loopwright.errors import unknown_name_message
+from loopwright.workflows.compiling import compiled
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.constants import Defaults, LogMessages, RouteDecision
 from loopwright.workflows.rag.nodes import NODES
@@ -128,11 +127,4 @@ def build_graph(
     }
     builder.add_conditional_edges(VERDICTS, wish_after_answer, dict(after_answer))
     compile_options.setdefault("name", NAME)
-    graph = bounded(builder, loops_of(config), **compile_options)
-    if config.langgraph.recursion_limit:
-        graph = graph.limited_to(config.langgraph.recursion_limit)
-    if config.langgraph.debug_mode:
-        enable_debug_log(config.langgraph.log_dir)
-    if config.langgraph.save_graph_visualization:
-        save_mermaid(graph.topology(), config.langgraph.log_dir)
-    return graph
+    return compiled(builder, loops_of(config), config, **compile_options)

@@ -11,6 +11,7 @@ from pathlib import Path
 from loopwright.errors import ConfigError
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.assistant.conference.info import ConferenceInfo
 from loopwright.workflows.assistant.conference.keeping import (
     INFO_ID,
@@ -22,7 +23,6 @@ from loopwright.workflows.assistant.conference.keeping import (
 from loopwright.workflows.assistant.conference.reading import read_schedule, read_table
 from loopwright.workflows.assistant.schemas import Record, Table
 
-VECTOR_BATCH = 64
 """Passages of one transaction."""
 
 
@@ -132,26 +132,7 @@ def embed_all(
     Raises:
         StoreError: If the store fails; the batches before stay.
     """
-    stats = store.stats()
-    # Vectors of other models count too, so this is a lower bound, mended as the work goes on.
-    total = max(stats.passages - stats.vectors, 0)
-    done = 0
-    while not (stop and stop.is_set()):
-        passages = store.without_vector(embedder.model, VECTOR_BATCH)
-        if not passages:
-            break
-        texts = [embedded_text(passage) for passage in passages]
-        # Names and tracks come many times.
-        unlike = list(dict.fromkeys(texts))
-        vectors = dict(zip(unlike, embedder.embed(unlike), strict=True))
-        store.put_vectors(
-            embedder.model, [(passage, vectors[text]) for passage, text in zip(passages, texts, strict=True)]
-        )
-        done += len(passages)
-        total = max(total, done)
-        if progress is not None:
-            progress(done, total)
-    return done
+    return fill_vectors(store, embedder, text_of=embedded_text, on_progress=progress, stop=stop)
 
 
 def _store(

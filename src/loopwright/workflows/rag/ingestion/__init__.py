@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.rag.ingestion.extracting import Extractor
 from loopwright.workflows.rag.ingestion.pipeline import aingest, ingest
 from loopwright.workflows.rag.ingestion.progress import IngestProgress, IngestReport
-from loopwright.workflows.rag.ingestion.vectors import fill_vectors
 
 __all__ = ["Extractor", "IngestProgress", "IngestReport", "aingest", "fill_vectors", "ingest"]

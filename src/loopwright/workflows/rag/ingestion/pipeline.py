@@ -16,11 +16,11 @@ from loopwright.models import UsageRecorder
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution
 from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.rag.ingestion.contributions import contribution_of
 from loopwright.workflows.rag.ingestion.extracting import Extract, Extractor, extracting
 from loopwright.workflows.rag.ingestion.progress import IngestProgress, IngestReport, Tally
 from loopwright.workflows.rag.ingestion.pruning import Seen, gone_documents
-from loopwright.workflows.rag.ingestion.vectors import fill_vectors
 from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, ReadingProblem, find_sources, read_source
 from loopwright.workflows.rag.reading.chunking import SIZE
 from loopwright.workflows.rag.reading.ids import document_id

@@ -13,10 +13,16 @@ VECTOR_BATCH = 64
 """Passages of one transaction, where nobody says otherwise."""
 
 
+def embedded_text(passage: Passage) -> str:
+    """What is embedded of a passage: its title, its headings and its text, each on a line."""
+    return "\n".join(part for part in (passage.title, passage.heading, passage.text) if part)
+
+
 def fill_vectors(
     store: KnowledgeStore,
     embedder: Embedder,
     *,
+    text_of: Callable[[Passage], str] = embedded_text,
     batch: int = VECTOR_BATCH,
     on_progress: Callable[[int, int], None] | None = None,
     stop: threading.Event | None = None,
@@ -29,6 +35,7 @@ def fill_vectors(
     Args:
         store: The knowledge store.
         embedder: The embedding model.
+        text_of: What is embedded of a passage; by default see `embedded_text`.
         batch: Passages of one transaction.
         on_progress: Told after each batch how many passages got a vector, and how many there are to do in all.
         stop: Ends the work before the next batch, once set.
@@ -47,15 +54,14 @@ def fill_vectors(
         passages = store.without_vector(embedder.model, batch)
         if not passages:
             break
-        vectors = embedder.embed([embedded_text(passage) for passage in passages])
-        store.put_vectors(embedder.model, list(zip(passages, vectors, strict=True)))
+        texts = [text_of(passage) for passage in passages]
+        # Some texts come many times, for example names.
+        unlike = list(dict.fromkeys(texts))
+        vectors = dict(zip(unlike, embedder.embed(unlike), strict=True))
+        found = [(passage, vectors[text]) for passage, text in zip(passages, texts, strict=True)]
+        store.put_vectors(embedder.model, found)
         done += len(passages)
         total = max(total, done)
         if on_progress is not None:
             on_progress(done, total)
     return done
-
-
-def embedded_text(passage: Passage) -> str:
-    """What is embedded of a passage: its title, its headings and its text, each on a line."""
-    return "\n".join(part for part in (passage.title, passage.heading, passage.text) if part)
