@@ -65,7 +65,7 @@ def test_a_conference_is_read_once_and_then_answered_from(assistant, files, talk
     done = assistant("ingest", *files)
     assert (done.returncode, done.stderr) == (0, "")
     assert " 0 changed, 0 unchanged, 0 removed" in done.stdout
-    assert "sqlite:conference.db now holds" in done.stdout
+    assert "now in sqlite:conference.db: sessions" in done.stdout
     again = json.loads(assistant("ingest", *files, "--json").stdout)
     assert (again["added"], again["changed"], again["removed"]) == (0, 0, 0)
     assert again["holds"]["sessions"] > 40 and again["vectors"] == 0

@@ -33,7 +33,7 @@ def test_check_names_the_cycle_and_a_loop_that_bounds_it(loopwright):
 def test_graph_show_names_the_workflows_that_there_are(loopwright):
     done = loopwright("graph", "show", "iqe")
     assert done.returncode == 2
-    assert done.stderr == "loopwright: unknown workflow 'iqe'. Did you mean 'iqa'? Known: iqa, rag.\n"
+    assert done.stderr == "loopwright: unknown workflow 'iqe'. Did you mean 'iqa'? Known: assistant, iqa, rag.\n"
 
 
 def test_check_proves_the_workflow(loopwright):

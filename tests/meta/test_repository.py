@@ -84,7 +84,7 @@ def test_every_configuration_key_is_documented_with_its_default():
         key = line.split("#")[0].strip()
         assert not key or key.endswith(":") or "#" in line or key.split(":")[0] in (
             "initial_wait", "factor", "max_wait", "planner", "executor", "summarizer", "log_dir", "models",
-            "one_hop", "multi_hop", "comparison", "retrieval", "search", "web", "model",
+            "one_hop", "multi_hop", "comparison", "retrieval", "memory", "search", "web", "model",
         ), f"{key!r} has no comment"  # fmt: skip
 
 

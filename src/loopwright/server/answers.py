@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from loopwright.server.runs import ANSWERED, FAILED, Run
 from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
+from loopwright.workflows.assistant.events import PipelineSummary
 from loopwright.workflows.assistant.schemas import Status, ThinkingUpdate
-from loopwright.workflows.assistant.streaming import PipelineSummary
 
 
 class ChatAnswer(BaseModel):

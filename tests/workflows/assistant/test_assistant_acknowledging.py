@@ -25,7 +25,22 @@ def test_it_says_where_is_looked(question: str, place: str) -> None:
     assert told == f"Let me look through {place} of Bread Days."
 
 
-@pytest.mark.parametrize("said", ["", "   ", "Thanks!", "thank you so much", "Hello", "bye", "Great, thanks a lot"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "   ",
+        "Thanks!",
+        "thank you so much",
+        "Hello",
+        "bye",
+        "Great, thanks a lot",
+        "help",
+        "My name is Ana.",
+        "forget everything you know about me",
+        "Hi, what can you do?",
+    ],
+)
 def test_nothing_is_said_where_nothing_is_searched(said: str) -> None:
     assert acknowledgment(said, None, INFO) == ""
 
@@ -44,6 +59,13 @@ def test_what_was_understood_is_named() -> None:
     told = acknowledgment(understood, None, INFO)
     assert told == "Let me look for sessions and exhibitors about rye on Sunday 5 May, in Cellar."
     assert acknowledgment(understood.model_copy(update={"smalltalk": True}), None, INFO) == ""
+
+
+def test_several_things_are_named_with_their_own_limits() -> None:
+    days = [{"days": ("2024-05-04",)}, {"days": ("2024-05-05",)}]
+    understood = asked(topic="rye; ovens", any_of=days).model_copy(update={"standalone": "rye talks and ovens talks"})
+    told = acknowledgment(understood, None, INFO)
+    assert told == "Let me look for sessions about rye on Saturday 4 May and about ovens on Sunday 5 May."
 
 
 def test_it_stays_short() -> None:

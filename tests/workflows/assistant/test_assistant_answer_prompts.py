@@ -10,6 +10,7 @@ from assistant_answers import MILL, OVENS, SOURDOUGH, hit, session
 
 from loopwright.models import PromptLibrary
 from loopwright.workflows.assistant.answering import EvaluationReply, referenced, shown_hits
+from loopwright.workflows.assistant.reflecting import ReflectionReply
 
 PROMPTS = PromptLibrary.of_package("loopwright.workflows.assistant")
 TAKES = {
@@ -18,12 +19,14 @@ TAKES = {
     "update_profile": {"question"},
     "plan_queries": {"question", "history", "tables"},
     "generate_acknowledgment": {"question"},
+    "reflect_and_replan": {"question", "topic", "filters", "tables", "vocabulary", "tried", "near"},
 }
 KEYS = {
     "evaluate": set(EvaluationReply.model_fields),
     "update_profile": {"name", "interests", "seeking", "offering", "languages"},
     "plan_queries": {"standalone", "intent", "query_mode", "tables", "topic"},
     "generate_acknowledgment": {"message"},
+    "reflect_and_replan": set(ReflectionReply.model_fields),
 }
 
 
@@ -48,7 +51,7 @@ def test_each_prompt_says_that_what_it_shows_is_data(prompt: str) -> None:
 
 
 def test_the_examples_of_the_answer_cite_only_their_own_records() -> None:
-    examples = PROMPTS.get("generate_response").text.split("Example\n")[1:]
+    examples = PROMPTS.get("generate_response").text.split("Records:\n")[1:-1]
     assert len(examples) == 2
     for example in examples:
         records, _, answer = example.partition("Answer:")
@@ -81,6 +84,13 @@ def test_a_record_cannot_pose_as_another_or_leave_its_fence() -> None:
 
 def test_long_records_are_cut() -> None:
     assert len(shown_hits([hit(session("1", "Long", abstract="word " * 5000))])) < 1500
+
+
+def test_ten_long_records_fit_into_the_context_of_a_small_model() -> None:
+    records = [hit(session(str(key), f"Long {key}", abstract="word " * 5000)) for key in range(10)]
+    shown = shown_hits(records)
+    assert len(shown) < 6000
+    assert referenced(shown, [each.record.id for each in records]) == tuple(each.record.id for each in records)
 
 
 def test_no_records_are_shown_as_none() -> None:

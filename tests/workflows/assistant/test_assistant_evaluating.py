@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit
+from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit, session
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.answering import EvaluationReply, evaluate_answer, evaluation_of, list_answer
@@ -59,6 +59,21 @@ def test_what_introduces_a_list_or_says_that_nothing_is_there_is_no_statement() 
         "What I found on Saturday from 10:00:\n\nI found nothing at 15:00.\n\n- **Bread without yeast** [sessions:17]"
     )
     assert judged(text, "sessions:17").faithfulness_score == 1.0
+
+
+def test_the_name_of_a_room_is_no_time() -> None:
+    room = session("50", "Low tide", room="C.1.06")
+    text = "- **Low tide** [sessions:50]: Sat 4 May, 10:00-10:45, C.1.06."
+    assert judged(text, "sessions:50", results={"sessions": [hit(room, 0.9)]}).faithfulness_score == 1.0
+
+
+def test_a_persons_session_has_its_own_time() -> None:
+    text = "- **Ana Reis** [speakers:7]: Ana Reis, 10:30-11:00."
+    alone = {"speakers": [hit(ANA, 0.9)]}
+    assert judged(text, "speakers:7", results=alone).faithfulness_score == 1.0
+    both = {"speakers": [hit(ANA, 0.9)], "sessions": [hit(SOURDOUGH, 0.5), hit(OVENS, 0.5)]}
+    assert judged(text, "speakers:7", results=both).faithfulness_score == 1.0
+    assert judged(text.replace("10:30", "18:30"), "speakers:7", results=both).faithfulness_score == 0.0
 
 
 def test_citations_of_strangers_count_against_the_answer() -> None:

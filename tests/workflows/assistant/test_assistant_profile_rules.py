@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES, profile_needs_update, updated_profile
+from loopwright.workflows.assistant.memory.updating import (
+    MOST_ENTRIES,
+    forgets_all,
+    profile_needs_update,
+    updated_profile,
+)
 from loopwright.workflows.assistant.schemas import Profile
 
 KNOWN = Profile(user_id="u", name="Ana", interests=("bread", "rye"), seeking=("a mill",), offering=("starters",))
@@ -101,7 +106,7 @@ def test_names(message: str, name: str) -> None:
         ("I speak French and Dutch", (), ("en", "fr", "nl")),
         ("I only speak German", ("en", "fr"), ("de",)),
         ("I speak English only.", (), ("en",)),
-        ("I don't speak German", (), ("en",)),
+        ("I don't speak German", (), ()),
         ("I do not understand German", ("de", "fr"), ("fr",)),
         ("I can't speak English", ("en", "pt"), ("pt",)),
     ],
@@ -157,3 +162,15 @@ def test_long_messages_end_and_add_nothing_long() -> None:
     ):
         found = after(message)
         assert all(len(entry) <= 60 for entry in found.interests)
+
+
+@pytest.mark.parametrize("message", ["forget everything", "Please delete my profile.", "Thanks! Forget me, please."])
+def test_forgetting_everything_is_never_no_news(message: str) -> None:
+    assert profile_needs_update(message, None)
+    assert profile_needs_update(message, Profile(user_id="u"))
+
+
+@pytest.mark.parametrize("message", ["How do I delete my data from a phone?", "talks on how to clear my data lake"])
+def test_what_only_sounds_like_a_command_forgets_nothing(message: str) -> None:
+    assert not forgets_all(message)
+    assert updated_profile(message, KNOWN, "u") is KNOWN

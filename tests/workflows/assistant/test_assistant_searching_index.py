@@ -14,15 +14,16 @@ from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.acronyms import Acronyms
 from loopwright.workflows.assistant.searching.asking import QuestionReader
 from loopwright.workflows.assistant.searching.index import RecordIndex
-from loopwright.workflows.assistant.searching.lexical import coverage
+from loopwright.workflows.assistant.searching.lexical import APART, coverage
 from loopwright.workflows.assistant.searching.likeness import SURE, combined, company, scored
+from loopwright.workflows.assistant.searching.shortening import ShortForms
 from loopwright.workflows.assistant.searching.spelling import Spelling
 from loopwright.workflows.assistant.searching.words import asked_words, plain_words, terms_of
 
 
 def reader_of(*records: Record) -> QuestionReader:
     index = RecordIndex(records)
-    return QuestionReader(index, Spelling(index.surfaces), Acronyms.of(records))
+    return QuestionReader(index, Spelling(index.surfaces), Acronyms.of(records), ShortForms(index))
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +70,8 @@ def test_the_rarer_a_word_the_more_it_says(index):
 def test_a_record_that_has_no_words_is_kept_apart_from_the_others():
     index = RecordIndex([session("a", "🐝", ""), session("b", "Bees", "Bees and bees.")])
     assert len(index.first_cell) == 3 and list(np.diff(index.first_cell)) == [1, 2]
-    assert list(coverage(index, QuestionReader(index, Spelling([]), Acronyms.of([])).read("bees")).records > 0) == [
-        False,
-        True,
-    ]
+    reader = QuestionReader(index, Spelling([]), Acronyms.of([]), ShortForms(index))
+    assert list(coverage(index, reader.read("bees")).records > 0) == [False, True]
 
 
 def test_a_title_counts_for_more_than_a_text_and_a_short_text_for_more_than_a_long_one():
@@ -120,6 +119,129 @@ def test_one_mistake_is_forgiven(index, typed, meant):
 @pytest.mark.parametrize("word", ["oney", "bee", "2031", "xylophone", "ho", ""])
 def test_what_is_too_far_or_too_short_is_not_corrected(index, word):
     assert Spelling(index.surfaces).similar(word) == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "there"),
+    [
+        ("knitting", "sitting existing splitting"),
+        ("painting", "printing"),
+        ("singing", "signing"),
+        ("horse", "house hose"),
+        ("lateral", "literal"),
+        ("tractor", "factor tracker"),
+    ],
+)
+def test_a_correct_english_word_is_not_taken_for_another(asked, there):
+    assert Spelling([*there.split(), "xylophone"]).similar(asked) == ()
+    reader = reader_of(session("1", there.title(), there))
+    assert not coverage(reader.index, reader.read(asked)).held.any()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("kuberntes", "kubernetes"),
+        ("kubernetse", "kubernetes"),
+        ("kubrenets", "kubernetes"),
+        ("postgrsql", "postgresql"),
+        ("ebfp", "ebpf"),
+        ("wasn", "wasm"),
+        ("wojick", "wojcik"),
+    ],
+)
+def test_names_are_found_with_a_slip(typed, meant):
+    words = ["kubernetes", "postgresql", "ebpf", "wasm", "wojcik", "kubevirt"]
+    assert Spelling(words).similar(typed)[0][0] == meant
+
+
+def test_a_correct_english_word_beside_a_name_may_be_a_mistyped_name():
+    records = (session("1", "Ink", "Print.", speakers=("Jana Müller", "Nick Bakker")), session("2", "Oil", "Paint."))
+    reader = reader_of(*records)
+    beside, alone = (coverage(reader.index, reader.read(text)).held for text in ("jana mueller", "mueller"))
+    assert beside[1].tolist()[0] > 0 and not alone.any()
+    assert not coverage(reader.index, reader.read("baker of bread")).held.any()
+
+
+def test_another_first_letter_makes_another_word():
+    assert Spelling(["dockers"]).similar("rockerz") == () and Spelling(["kumquat"]).similar("bumquat") == ()
+    assert Spelling(["mosquitoes"]).similar("osquitoes")[0][0] == "mosquitoes"
+
+
+PROGRAMME = (
+    *(session(f"k{n}", f"Kubernetes in part {n}", "Clusters.") for n in range(6)),
+    *(session(f"j{n}", "Node.js and friends", "JavaScript on servers.") for n in range(4)),
+    *(session(f"o{n}", "Paper", "OpenSky and os.", track="x") for n in range(2)),
+    *(session(f"w{n}", f"Weaving {n}", "Wool of sheep.") for n in range(20)),
+    session("k8", "k8s for cooks", "A stove."),
+    session("kv", "KubeVirt", "Machines."),
+    session("p", "Tuning PostgreSQL", "Indexes."),
+    session("q", "Postgres at home", "Backups.", speakers=("Postgresa Lind",)),
+    session("a", "Accessibility", "For all."),
+    session("m", "Movability of looms", "Wheels."),
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "others"),
+    [
+        ("k8s", ("kubernetes",)),
+        ("kubernetes", ("k8s",)),
+        ("a11y", ("accessibility",)),
+        ("kube", ("kubernetes",)),
+        ("postgres", ("postgresql",)),
+        ("postgresql", ("postgres",)),
+        ("js", ("javascript",)),
+        ("javascript", ("js",)),
+        ("kubevirt", ()),
+        ("paper", ()),
+        ("os", ()),
+        ("k3s", ()),
+        ("m8y", ("movability",)),
+        ("m3y", ()),
+        ("", ()),
+    ],
+)
+def test_short_forms_of_names_are_linked(word, others):
+    assert ShortForms(RecordIndex(PROGRAMME)).others(word) == others
+
+
+@pytest.mark.parametrize(("asked", "keys"), [("k8s", {"k0", "k8"}), ("postgres", {"p", "q"}), ("js", {"j0"})])
+def test_a_short_form_finds_the_name(asked, keys):
+    reader = reader_of(*PROGRAMME)
+    found = coverage(reader.index, reader.read(asked)).records
+    assert keys <= {record.key for record, score in zip(reader.index.records, found, strict=True) if score > 0.3}
+
+
+def test_what_is_far_more_than_a_beginning_of_another_word_stands_for_itself():
+    records = (
+        *(session(f"s{n}", f"Kotl {n}", "Pots.") for n in range(4)),
+        *(session(f"l{n}", f"Kotlobar {n}", "Pans.") for n in range(4)),
+    )
+    assert ShortForms(RecordIndex(records)).others("kotl") == ()
+
+
+def test_words_that_stand_together_in_the_question_should_in_the_record():
+    filler = "and then a walk in the wood with many old trees and birds"
+    reader = reader_of(
+        session("together", "Notes", f"Of wild garlic {filler}."),
+        session("turned", "Notes", f"Of garlic, wild {filler}."),
+        session("apart", "Notes", f"Of wild {filler} garlic."),
+        session("facets", "Notes on garlic", f"Of wild {filler}."),
+        session("one", "Notes", f"Of garlic {filler} there."),
+    )
+    found = coverage(reader.index, reader.read("wild garlic"))
+    together, turned, apart, facets, one = found.records.tolist()
+    assert together == pytest.approx(turned) and together > apart > one
+    assert apart == pytest.approx(together * APART, rel=1e-3)
+    assert facets < coverage(reader.index, reader.read("garlic, that is wild")).records.max() and facets > one
+    assert coverage(reader.index, reader.read("garlic")).records[2] == pytest.approx(found.held[1, 2] / APART)
+
+
+def test_the_end_of_a_facet_is_not_beside_the_beginning_of_the_next():
+    index = RecordIndex([session("1", "Growing wild", "Garlic."), session("2", "Growing", "Wild garlic.")])
+    assert [index.records[n].key for n in index.records_near(["wild"], terms_of("garlic"))] == ["2"]
+    assert len(index.records_near(["wild"], ["nothing"])) == len(index.records_near([], ["wild"])) == 0
 
 
 @settings(max_examples=80, deadline=None)

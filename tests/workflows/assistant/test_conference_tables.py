@@ -147,14 +147,15 @@ def test_a_json_table_may_name_its_conference(tmp_path):
     assert ana.texts["biography"] == "Bakes."
 
 
-def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path):
+def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog):
+    caplog.set_level("INFO", logger="loopwright")
     read = read_table(written(tmp_path, "a.csv", "name,offers,shoe size\nA,x,1\nB,x,1,2,3\n,x,1\n"), Table.EXHIBITORS)
     assert [record.title for record in read.records] == ["A"]
     assert read.problems == (
         "a.csv, line 3: has 5 cells, the header 3, and was left out; quote cells that hold the sign between cells",
         "a.csv, line 4: has no title or name and was left out",
-        "a.csv: columns that were not used: shoe size",
     )
+    assert "a.csv: columns that were not used: shoe size" in caplog.text
     lines = written(tmp_path, "a.jsonl", '{"name": "A"}\n{"name":\n[1]\n')
     read = read_table(lines, Table.EXHIBITORS)
     assert [record.title for record in read.records] == ["A"]

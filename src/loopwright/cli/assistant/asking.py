@@ -16,9 +16,9 @@ from loopwright.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from loopwright.workflows.assistant.events import ChatEvent, Done, Failed, NodeEnd, PipelineSummary
     from loopwright.workflows.assistant.schemas import UserContext
     from loopwright.workflows.assistant.services import Services
-    from loopwright.workflows.assistant.streaming import ChatEvent, Done, Failed, PipelineSummary
 
 User = Annotated[
     str | None, typer.Option("--user", help="Who asks: the profile of this name is used and kept.", show_default=False)
@@ -93,7 +93,7 @@ class _Shown:
         from rich.console import Console
 
         self._console: Console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._draft = ""
+        self._midway = False
         self._summary: PipelineSummary | None = None
         self.code = 0
 
@@ -103,7 +103,7 @@ class _Shown:
         Args:
             event: The event.
         """
-        from loopwright.workflows.assistant import streaming as told
+        from loopwright.workflows.assistant import events as told
         from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
 
         if isinstance(event, told.Acknowledgment):
@@ -111,25 +111,25 @@ class _Shown:
         elif isinstance(event, told.Thinking):
             self._aside(f"({event.strategy or 'nothing left to try'}) {event.message}")
         elif isinstance(event, told.Chunk):
-            self._draft += event.text
+            self._midway = True
             print(printable(event.text), end="", flush=True)
         elif isinstance(event, told.NodeEnd) and event.node == GENERATE_RESPONSE:
-            self._written(str(event.output.get("response_text") or ""))
+            self._text_ended(event)
         elif isinstance(event, told.PipelineSummary):
             self._summary = event
         elif isinstance(event, told.Done | told.Failed):
             self._ended(event)
 
-    def _written(self, answer: str) -> None:
-        """End the draft; where the answer differs, marks of records that were not found are gone from it."""
-        if self._draft:
+    def _text_ended(self, event: NodeEnd) -> None:
+        """End the line; where the text is no answer, because its model failed, say so."""
+        if self._midway:
             print()
-        if answer.strip() != self._draft.strip():
-            print(printable(answer))
-        self._draft = ""
+            if "response_text" not in event.output:
+                self._aside("(that broke off, and the answer begins anew)")
+        self._midway = False
 
     def _ended(self, event: Done | Failed) -> None:
-        from loopwright.workflows.assistant.streaming import Failed
+        from loopwright.workflows.assistant.events import Failed
 
         if isinstance(event, Failed):
             self.code = 2 if event.error_type == InputError.__name__ else 1

@@ -59,8 +59,8 @@ def ingest(
                 f"{report.added} added, {report.changed} changed, {report.unchanged} unchanged, {report.removed} "
                 f"removed in {report.seconds:.1f} s"
             )
-            held = ", ".join(f"{count} {table}" for table, count in counts.items())
-            print(f"{settings.assistant.store} now holds {held}")
+            held = ", ".join(f"{table} {count:,}" for table, count in counts.items() if count)
+            print(f"now in {settings.assistant.store}: {held}")
         vectors = 0
         if embedder:
             with shown_count("vectors", shown) as on_progress:

@@ -20,7 +20,7 @@ def serve(
         str | None,
         typer.Option(
             envvar="LOOPWRIGHT_TOKEN", show_envvar=True, show_default=False,
-            help="The bearer token that every request must carry.",
+            help="The bearer token that every request must carry, but those for health.",
         ),
     ] = None,
     cors: Annotated[

@@ -14,12 +14,14 @@ from loopwright.server.context import Context, Here
 from loopwright.server.problems import Problem, ProblemBody, status_of
 from loopwright.server.runs import Run, RunState
 from loopwright.server.sse import event_stream, known_run, resumed
+from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES
 from loopwright.workflows.assistant.pipeline import LONGEST_MESSAGE
 
 LONGEST_NAME = 200
 """Characters of an identifier that a client chooses."""
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Entries = Annotated[tuple[Annotated[str, Field(max_length=LONGEST_NAME)], ...], Field(max_length=MOST_ENTRIES)]
 LastEventId = Annotated[
     str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
 ]
@@ -44,13 +46,13 @@ class ProfileFields(BaseModel):
 
     name: str = Field(default="", max_length=LONGEST_NAME)
     """How to address the person."""
-    interests: tuple[str, ...] = ()
+    interests: Entries = ()
     """Topics, in the person's words, newest last."""
-    seeking: tuple[str, ...] = ()
+    seeking: Entries = ()
     """What the person wants to buy, learn or find."""
-    offering: tuple[str, ...] = ()
+    offering: Entries = ()
     """What the person sells, teaches or brings."""
-    languages: tuple[str, ...] = ()
+    languages: Entries = ()
     """Language codes that the person understands; empty for any."""
 
 

@@ -19,12 +19,12 @@ Without a chat model, everything runs on rules: what is found is listed and expl
 from __future__ import annotations
 
 from loopwright.workflows.assistant.config import AssistantConfig
+from loopwright.workflows.assistant.events import ChatEvent
 from loopwright.workflows.assistant.graph import build_graph, should_retry
 from loopwright.workflows.assistant.pipeline import achat, astream_chat, chat, visualize_graph
 from loopwright.workflows.assistant.results import ChatResult
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
-from loopwright.workflows.assistant.streaming import ChatEvent
 
 __all__ = [
     "AssistantConfig",

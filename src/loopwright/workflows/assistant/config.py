@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loopwright.engine.config import Section
+from loopwright.errors import InputError, unknown_name_message
 from loopwright.workflows.assistant.constants import (
     DEFAULT_LIMIT,
     DEFAULT_THRESHOLD,
@@ -32,7 +35,9 @@ class AssistantTimeouts(Section):
     """Seconds for one attempt of each kind of node."""
 
     search: PositiveFloat = 30.0
-    """Searching the conference."""
+    """Searching the conference; looked at after each query, which is not cut short itself."""
+    memory: PositiveFloat = 10.0
+    """Reading or keeping what is remembered of a person or a conversation; what is too slow is done without."""
     model: PositiveFloat = 60.0
     """A node that asks a chat model, with all its calls."""
 
@@ -80,7 +85,12 @@ class AssistantConfig(WorkflowConfig):
 
         Args:
             mode: What follows a poor search; a limit of 0 becomes 2 where `mode` retries.
+
+        Raises:
+            InputError: If there is no such mode.
         """
+        if mode not in get_args(RetryMode):
+            raise InputError(unknown_name_message("retry mode", mode, get_args(RetryMode)))
         section = self.assistant
         retries = 0 if mode == "none" else section.max_retry_count or MAX_RETRY_COUNT
         changed = section.model_copy(update={"max_retry_count": retries, "reflection_enabled": mode != "mechanical"})

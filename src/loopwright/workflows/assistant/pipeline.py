@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -19,13 +21,15 @@ from loopwright.engine.following import afollowing, closing
 from loopwright.engine.policies import cause_of, is_transient
 from loopwright.errors import InputError, LoopwrightError, NodeFailed, unknown_name_message
 from loopwright.models import UsageRecorder
+from loopwright.workflows.assistant.events import ChatEvent, Done, Failed
 from loopwright.workflows.assistant.graph import build_graph
+from loopwright.workflows.assistant.memory.updating import forgets_all
 from loopwright.workflows.assistant.reasons import given_profile, moment
 from loopwright.workflows.assistant.results import ChatResult, result_of
 from loopwright.workflows.assistant.schemas import PlannedQuery, RetryMode, Table, Turn, UserContext
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import ChatInput
-from loopwright.workflows.assistant.streaming import ChatEvent, Done, Failed, Translator, summary_of
+from loopwright.workflows.assistant.streaming import Translator, summary_of, told_of
 from loopwright.workflows.assistant.understanding import understand
 from loopwright.workflows.opened import prices, usage_of_the_run
 
@@ -34,6 +38,8 @@ logger = logging.getLogger("loopwright.assistant")
 LONGEST_MESSAGE = 10_000
 """Characters; a longer message is more likely a document."""
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair."""
 _CONTEXT = ("user_id", "conversation_id", "now", "profile")
 
 
@@ -49,7 +55,8 @@ def chat(
 
     Args:
         message: The message.
-        user_context: Who asks and when: ``user_id``, ``conversation_id``, ``now`` (ISO time), ``profile``.
+        user_context: Who asks and when: ``user_id``, ``conversation_id``, ``now`` (ISO time; by default the present
+            moment), ``profile``.
         services: The conference, the memory and the models.
         mode: What follows a poor search; None as configured.
         run_id: Names the run; by default a new name.
@@ -96,7 +103,7 @@ async def astream_chat(
     """Answer one message and yield what a client sees, as it happens; the last event is ``done`` or ``error``.
 
     What a later attempt at the answer replaces has come by then: a new ``node_start`` of ``generate_response`` begins a
-    new answer. See `chat` for the arguments.
+    new answer, whether the one before was judged poor or its model failed half-way. See `chat` for the arguments.
     """
     usage = _usage()
     translator = Translator(services, usage)
@@ -113,9 +120,9 @@ async def astream_chat(
                         yield told
     except LoopwrightError as error:
         cause = cause_of(error)
-        # A node's input is for the log.
-        told = error.told if isinstance(error, NodeFailed) else str(error)
-        yield Failed(error=told, error_type=type(cause).__name__, can_retry=is_transient(cause))
+        if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
+            logger.error("a run failed", exc_info=error)
+        yield Failed(error=_told(error), error_type=type(cause).__name__, can_retry=is_transient(cause))
 
 
 def warm_up(services: Services) -> None:
@@ -179,9 +186,9 @@ async def _followed(
 
 
 async def _remember(result: ChatResult, context: UserContext, services: Services) -> None:
-    """Keep the turn; a memory that fails loses the turn, not the answer."""
+    """Keep the turn; a memory that fails loses the turn, not the answer. A wish to be forgotten is not kept."""
     conversation = context.get("conversation_id")
-    if not conversation:
+    if not conversation or forgets_all(result.message):
         return
     now = datetime.now(UTC)
     turns = [
@@ -189,15 +196,26 @@ async def _remember(result: ChatResult, context: UserContext, services: Services
         Turn(role="assistant", text=result.answer, referenced_ids=result.referenced_ids, at=now),
     ]
     try:
-        await services.memory.add_turns(conversation, turns, user_id=context.get("user_id"))
-    except LoopwrightError as error:
-        logger.warning("The turn of conversation %r is not kept: %s", conversation, error)
+        async with asyncio.timeout(services.config.assistant.timeout.memory):
+            await services.memory.add_turns(conversation, turns, user_id=context.get("user_id"))
+    except (LoopwrightError, TimeoutError) as error:
+        logger.warning("The turn of conversation %r is not kept: %s", conversation, error or "the memory is too slow")
+
+
+def _told(error: LoopwrightError) -> str:
+    """What went wrong, as clients may know it; a node's input is for the log."""
+    if not isinstance(error, NodeFailed):
+        return str(error)
+    cause = cause_of(error)
+    if isinstance(cause, NodeFailed):
+        return cause.told
+    return f"node {error.node!r} failed: {told_of(type(cause).__name__, str(cause))}"
 
 
 def _ended(result: ChatResult) -> Done | Failed:
     if result.status == "failed":
         error = result.error or "the run ended before an answer was written"
-        return Failed(error=error, error_type=result.error_node or "NoAnswer", can_retry=True)
+        return Failed(error=error, error_type="NoAnswer", can_retry=True)
     return Done(
         run_id=result.run_id,
         referenced_ids=result.referenced_ids,
@@ -211,16 +229,17 @@ def _input(message: str, context: UserContext) -> ChatInput:
         raise InputError(f"the message is {message!r}: give a text that asks something")
     if len(message) > LONGEST_MESSAGE:
         raise InputError(f"the message has {len(message)} characters; at most {LONGEST_MESSAGE} are read")
-    if any("\ud800" <= character <= "\udfff" for character in message):
+    if _HALF.search(message):
         raise InputError("the message holds half of a surrogate pair: give it as UTF-8")
     for key in context:
         if key not in _CONTEXT:
-            raise InputError(unknown_name_message("key of user_context", key, _CONTEXT))
+            raise InputError(unknown_name_message("key of user_context", str(key), _CONTEXT))
     for key in ("user_id", "conversation_id"):
         value: Any = context.get(key)
-        if value is not None and not (isinstance(value, str) and value):
-            raise InputError(f"{key} is {value!r}: give a text")
-    given = ChatInput(messages=[HumanMessage(message.strip())], user_context=dict(context))
+        if value is not None and not (isinstance(value, str) and value.strip() and not _HALF.search(value)):
+            raise InputError(f"{key} is {value!r}: give a text that is not blank")
+    now = context.get("now") or datetime.now(UTC).isoformat()
+    given = ChatInput(messages=[HumanMessage(message.strip())], user_context={**context, "now": now})
     moment(context.get("now"))
     try:
         given_profile(given)

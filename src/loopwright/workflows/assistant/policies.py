@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from loopwright.engine import GiveUp, NodePolicy, Retry, usual_retries
-from loopwright.errors import BackendError
+from loopwright.workflows.assistant.config import AssistantTimeouts
 from loopwright.workflows.assistant.constants import (
     EXECUTE_QUERIES,
+    FETCH_DATA,
+    GENERATE_ACKNOWLEDGMENT,
     GENERATE_RESPONSE,
     RELAX_AND_RETRY,
+    UPDATE_PROFILE,
 )
 from loopwright.workflows.assistant.nodes import NODES, NodeDeclaration
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
 
-BACKEND = "backend"
-"""What events call a further attempt after the store failed."""
-
-_ALWAYS_DEGRADE = ("fetch_data", "update_profile", "generate_acknowledgment")
+_ALWAYS_DEGRADE = (FETCH_DATA, UPDATE_PROFILE, GENERATE_ACKNOWLEDGMENT)
 """What an answer can do without, model or not."""
 
 
@@ -44,19 +44,26 @@ def _policy(node: NodeDeclaration, services: Services) -> NodePolicy:
         "max_wait": pipeline.retry.max_wait,
     }
     asks = node.has_llm and services.chat(node.name) is not None
-    searches = node.name in (EXECUTE_QUERIES, RELAX_AND_RETRY)
     rules: tuple[Retry, ...] = usual_retries(pipeline.max_retry_attempts, **waits) if asks else ()
     calls = 0
     if asks:
         repairs = 0 if node.name == GENERATE_RESPONSE else section.repairs
         calls = len(services.models.models_of(node.name)) * (repairs + 1)
     return NodePolicy(
-        timeout=section.timeout.model if asks else section.timeout.search if searches else None,
+        timeout=_timeout(node.name, section.timeout, asks=asks),
         retries=rules,
         give_up=_give_up(node, services) if asks or node.name in _ALWAYS_DEGRADE else None,
         max_model_calls=calls,
         debug=config.langgraph.debug_mode,
     )
+
+
+def _timeout(node: str, seconds: AssistantTimeouts, *, asks: bool) -> float | None:
+    if asks:
+        return seconds.model
+    if node in (FETCH_DATA, UPDATE_PROFILE):
+        return seconds.memory
+    return seconds.search if node in (EXECUTE_QUERIES, RELAX_AND_RETRY) else None
 
 
 def _give_up(node: NodeDeclaration, services: Services) -> GiveUp | None:
@@ -68,8 +75,3 @@ def _give_up(node: NodeDeclaration, services: Services) -> GiveUp | None:
         return {**instead(cast("AssistantState", state), services), "error": message, "error_node": node.name}
 
     return GiveUp(goto=node.next, update=update)
-
-
-def passes(error: BaseException) -> bool:
-    """Whether a failure of the store may pass by itself."""
-    return isinstance(error, BackendError) and error.transient

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any
 
 from loopwright.errors import InputError
@@ -56,12 +56,16 @@ def moment(now: Any) -> datetime | None:
     Raises:
         InputError: If it is none of these.
     """
-    if now is None or isinstance(now, datetime):
-        return now
+    if now is None:
+        return None
     try:
-        return datetime.fromisoformat(now)
+        moment = now if isinstance(now, datetime) else datetime.fromisoformat(now)
+        # In any zone, and with some days before and after it.
+        if MINYEAR < moment.year < MAXYEAR:
+            return moment
     except (TypeError, ValueError):
-        raise InputError(f"now is {now!r}: give an ISO time, for example 2025-02-01T14:00:00+01:00") from None
+        pass
+    raise InputError(f"now is {now!r}: give an ISO time, for example 2025-02-01T14:00:00+01:00")
 
 
 def user_of(state: AssistantState | Mapping[str, Any]) -> str | None:

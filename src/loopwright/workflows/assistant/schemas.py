@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, time
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -57,6 +57,19 @@ class Filters(Frozen):
     """Begins earlier than this, with its time zone."""
     at: datetime | None = None
     """Is on at this moment: has begun by then and has not ended, with its time zone."""
+    ends_after: datetime | None = None
+    """Ends later than this, with its time zone; with ``before``, what overlaps with a stretch of time."""
+    from_time: time | None = None
+    """Begins at this time of day or later, on whichever day, by the conference's own clock. What begins in the small
+    hours counts as late in the evening before, see ``conference.catalogue.NIGHT_ENDS``."""
+    until_time: time | None = None
+    """Begins earlier in the day than this, as ``from_time``."""
+    at_time: time | None = None
+    """Is on at this time of day, on whichever day."""
+    without: tuple[str, ...] = ()
+    """Ids of records that are not asked for, for example the session that others overlap with."""
+    any_of: tuple[Filters, ...] = ()
+    """Alternatives, at least one of them as a whole: Saturday morning or Sunday afternoon."""
     rooms: tuple[str, ...] = ()
     """Room names as the schedule has them, at least one of them; a building is all its rooms."""
     tracks: tuple[str, ...] = ()
@@ -72,6 +85,13 @@ class Filters(Frozen):
     def empty(self) -> bool:
         """Whether nothing is restricted."""
         return self == Filters()
+
+    @property
+    def timed(self) -> bool:
+        """Whether a moment or a time of day is asked for, beyond the day."""
+        moments = (self.after, self.before, self.at, self.ends_after)
+        asked = (*moments, self.from_time, self.until_time, self.at_time)
+        return any(said is not None for said in asked) or any(filters.timed for filters in self.any_of)
 
 
 class PlannedQuery(Frozen):

@@ -57,12 +57,17 @@ class Services:
 
         Args:
             mode: What follows a poor search.
+
+        Raises:
+            InputError: If there is no such mode.
         """
         config = self.config.in_mode(mode)
         if config == self.config:
             return self
         return self.opened.once(
-            f"mode {mode}", lambda: type(self)(config, self.models, given_store=self.store, opened=_Lent(self.opened))
+            # With the limit: services that do not retry know no other than the usual one.
+            f"mode {mode} {config.assistant.max_retry_count}",
+            lambda: type(self)(config, self.models, given_store=self.store, opened=_Lent(self.opened)),
         )
 
     def chat(self, node: str) -> BaseChatModel | None:

@@ -6,9 +6,11 @@ import re
 
 from loopwright.retrieval.text import fold
 from loopwright.workflows.assistant.answering.smalltalk import greets
-from loopwright.workflows.assistant.answering.wording import NOUNS, described, joined, plain, shortened
+from loopwright.workflows.assistant.answering.wording import NOUNS, joined, plain, wanted
 from loopwright.workflows.assistant.conference.info import ConferenceInfo
 from loopwright.workflows.assistant.schemas import Profile, Table, Understanding
+from loopwright.workflows.assistant.understanding.personal import is_about_the_person
+from loopwright.workflows.assistant.understanding.smalltalk import smalltalk_of, without_greeting
 
 _MOST_TOPIC = 80
 _PLACES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -30,13 +32,15 @@ def acknowledgment(
         info: The conference.
 
     Returns:
-        One short sentence; empty where nothing is searched, for example after thanks.
+        One short sentence; empty where nothing is searched, for example after thanks, or after what a person only says
+        of itself.
     """
     name = f"{plain(profile.name)}, l" if profile and profile.name else "L"
     conference = f" of {plain(info.title)}" if info and info.title else ""
     if isinstance(question, Understanding):
         return "" if question.smalltalk else f"{name}et me look for {_sought(question)}."
-    if not question.strip() or greets(question):
+    asked = without_greeting(question)
+    if not asked or greets(question) or smalltalk_of(asked) or is_about_the_person(asked):
         return ""
     said = fold(question)
     place = next((place for pattern, place in _PLACES if pattern.search(said)), "the programme")
@@ -45,6 +49,5 @@ def acknowledgment(
 
 def _sought(understanding: Understanding) -> str:
     things = joined(NOUNS[table][1] for table in understanding.tables) or NOUNS[Table.SESSIONS][1]
-    about = f" about {plain(shortened(understanding.topic, _MOST_TOPIC))}" if understanding.topic else ""
-    restricted = described(understanding.filters)
-    return f"{things}{about}{' ' if restricted else ''}{restricted}"
+    asked = wanted(understanding.topic, understanding.standalone, understanding.filters, _MOST_TOPIC)
+    return f"{things} {asked}".strip()

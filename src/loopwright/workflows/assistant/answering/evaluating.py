@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from loopwright.workflows.assistant.answering.fitting import asked_parts, met, topic_held
-from loopwright.workflows.assistant.answering.references import strangers
-from loopwright.workflows.assistant.answering.statements import borne_out, statements
-from loopwright.workflows.assistant.answering.wording import NOUNS, plain, shortened
+from loopwright.workflows.assistant.answering.references import marks_in
+from loopwright.workflows.assistant.answering.statements import Witness, statements
+from loopwright.workflows.assistant.answering.wording import NOUNS, plain, shortened, topics_of
 from loopwright.workflows.assistant.constants import DEFAULT_THRESHOLD
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Understanding
+from loopwright.workflows.assistant.understanding.about import ABOUT
 
 _SHOWN = 80
 
@@ -24,10 +25,11 @@ def evaluate_answer(
 ) -> Evaluation:
     """Judge an answer.
 
-    The parts of a question are its topic, each kind of filter, the first table that was asked, and each thing that it
-    names and the conference does not have. The topic is met as far as the best cited record reaches the threshold, or
-    holds the topic's words; a filter as far as the cited records do, on average; the table if one of its records is
-    cited; the last if the answer says so. Without any of these parts a question is met by any citation.
+    The parts of a question are its topics, each kind of filter, the first table that was asked, and each thing that it
+    names and the conference does not have. A topic is met as far as the best cited record reaches the threshold, or
+    holds the topic's words (of several topics, the words alone count); a filter as far as the cited records do, on
+    average; the table if one of its records is cited; the last if the answer says so. Without any of these parts a
+    question is met by any citation.
 
     Args:
         question: The question as asked.
@@ -40,14 +42,16 @@ def evaluate_answer(
         The scores. ``feedback`` is empty where another attempt from the same records could mend nothing, for example
         where nothing was found, or nothing was asked for.
     """
-    if understanding.smalltalk:
+    if understanding.smalltalk or (understanding.intent == ABOUT and draft.status == "answered"):
         return Evaluation(quality_score=1.0, confidence_score=1.0, faithfulness_score=1.0)
     records = {found.record.id: found for hits in query_results.values() for found in hits}
     cited = [records[each] for each in draft.referenced_ids if each in records]
     parts = _parts(understanding, draft, cited, threshold)
-    said = statements(draft.text, tuple(records))
-    doubted = [each for each in said if not borne_out(each, {key: found.record for key, found in records.items()})]
-    foreign = strangers(draft.text, tuple(records)) + sum(each not in records for each in draft.referenced_ids)
+    marks = marks_in(draft.text, tuple(records))
+    said = statements(draft.text, marks)
+    witness = Witness({key: found.record for key, found in records.items()})
+    doubted = [each for each in said if not witness.bears_out(each)]
+    foreign = sum(each.strangers for each in marks) + sum(each not in records for each in draft.referenced_ids)
     counted = len(said) + foreign
     issues = [f"does not meet {part}" for part, share in parts.items() if share < 1]
     mendable = [f"not borne out: {shortened(each.text, _SHOWN)}" for each in doubted]
@@ -67,9 +71,15 @@ def evaluate_answer(
 def _parts(understanding: Understanding, draft: Draft, cited: Sequence[Found], threshold: float) -> dict[str, float]:
     """Part of the question -> how far the citations meet it, from 0 to 1."""
     parts: dict[str, float] = {}
-    if understanding.topic:
-        parts[f"the topic {understanding.topic!r}"] = max(
-            (_on_topic(found, understanding.topic, threshold) for found in cited), default=0.0
+    topics = topics_of(understanding.topic)
+    for topic in topics:
+        # The score is that of the whole question, which of several topics proves none.
+        parts[f"the topic {topic!r}"] = max(
+            (
+                _on_topic(found, topic, threshold) if len(topics) == 1 else topic_held(found.record, topic)
+                for found in cited
+            ),
+            default=0.0,
         )
     judged = [met(found.record, understanding.filters) for found in cited]
     for part in asked_parts(understanding.filters):
@@ -85,7 +95,7 @@ def _parts(understanding: Understanding, draft: Draft, cited: Sequence[Found], t
 
 def _on_topic(found: Found, topic: str, threshold: float) -> float:
     near = min(1.0, found.score / threshold) if threshold else 1.0
-    return max(near, topic_held(found.record, topic))
+    return near if near == 1 else max(near, topic_held(found.record, topic))
 
 
 def _passed_over(

@@ -7,11 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from loopwright.retrieval.text import UNSPACED, fold, query_terms
+from loopwright.workflows.assistant.answering.wording import is_named
+from loopwright.workflows.assistant.conference.catalogue import Window, span_of
 from loopwright.workflows.assistant.constants import DEFAULT_THRESHOLD
 from loopwright.workflows.assistant.schemas import Filters, Found, Record, Status, Table, Understanding
+from loopwright.workflows.assistant.understanding.compounds import BETWEEN_TOPICS
 
 HALF = 0.5
-"""Of a topic, a record that was found by other words must hold more than this share of the words to fit it."""
+"""Of a topic, a record must hold more than this share of the words to fit it, unless it is near in meaning."""
+_WELL = 0.5
+"""The score from which a record is near in meaning, whatever words it holds."""
 
 _SHORTEST = 3
 _SHORT = 4
@@ -47,9 +52,15 @@ def met(record: Record, filters: Filters) -> dict[str, bool]:
         if field == "speaker" and record.table is Table.SPEAKERS:
             own = (record.title,)
         if wanted and own:
-            judged[field] = not {fold(value) for value in wanted}.isdisjoint(fold(value) for value in own)
-    if record.start is not None and (filters.after or filters.before or filters.at):
-        judged["time"] = _in_time(record, filters)
+            # Mostly both are as the schedule has them, and need not be folded.
+            judged[field] = any(value in wanted for value in own) or not {fold(value) for value in wanted}.isdisjoint(
+                fold(value) for value in own
+            )
+    if filters.timed and (span := span_of(record)):
+        judged["time"] = Window.of(filters).holds(span)
+    if filters.any_of:
+        # The alternative that it fails least.
+        judged |= min((met(record, each) for each in filters.any_of), key=lambda held: list(held.values()).count(False))
     return judged
 
 
@@ -69,7 +80,7 @@ def asked_parts(filters: Filters) -> tuple[str, ...]:
     Args:
         filters: The filters.
     """
-    timed = ("time",) if filters.after or filters.before or filters.at else ()
+    timed = ("time",) if filters.timed else ()
     return (*(field for field, wanted_of in _FIELDS if wanted_of(filters)), *timed)
 
 
@@ -78,11 +89,19 @@ def topic_held(record: Record, topic: str) -> float:
 
     Args:
         record: The record.
-        topic: The topic.
+        topic: The topic; of several, the one that it holds most of counts.
     """
-    wanted = query_terms(topic)
     words = words_of(record)
-    return sum(holds(words, term) for term in wanted) / len(wanted) if wanted else 1.0
+    shares = (
+        sum(holds(words, term) for term in wanted) / len(wanted) if wanted else 1.0
+        for wanted in map(_wanted, topic.split(BETWEEN_TOPICS))
+    )
+    return max(shares)
+
+
+@lru_cache(maxsize=256)
+def _wanted(topic: str) -> tuple[str, ...]:
+    return tuple(query_terms(topic))
 
 
 def words_of(record: Record) -> str:
@@ -117,15 +136,33 @@ def holds(words: str, term: str) -> bool:
     """
     if UNSPACED.match(term):
         return term in words
-    # The stemmer ends "study" and "studies" with an i, and "baking" with an e.
-    stem = term[:-1] if len(term) > _SHORTEST and term[-1] in "ie" else term
+    stem = stem_of(term)
     sought = f" {stem}"
     place = words.find(sought)
     while place >= 0:
-        if len(stem) > _SHORT or _INFLECTION.match(words, place + len(sought)):
+        after = place + len(sought)
+        if len(stem) > _SHORT or _INFLECTION.match(words, after):
+            return True
+        end = words.find(" ", after)
+        # "operators", whose stem is "oper".
+        if term in _stems(words[place + 1 : end if end >= 0 else len(words)]):
             return True
         place = words.find(sought, place + 1)
     return False
+
+
+@lru_cache(maxsize=8192)
+def _stems(word: str) -> tuple[str, ...]:
+    return tuple(query_terms(word))
+
+
+def stem_of(term: str) -> str:
+    """What the words of a term begin with: the stemmer ends "study" with an i, and "baking" with an e.
+
+    Args:
+        term: The term.
+    """
+    return term[:-1] if len(term) > _SHORTEST and term[-1] in "ie" else term
 
 
 def fit_of(
@@ -145,39 +182,38 @@ def fit_of(
             compare them with that other text, so that one must hold more than half of the topic's words to fit all.
 
     Returns:
-        ``answered``; ``partial`` where one reaches the threshold, or holds more than half of the topic's words; else
-        ``nothing_found``.
+        ``answered`` where one reaches the threshold, meets all filters, and holds more than half of the topic's words
+        or is near in meaning; ``partial`` where one reaches the threshold, or holds more than half of the topic's
+        words; else ``nothing_found``.
     """
-    good = [found.score >= threshold for found in cited]
-    on_topic = [
-        (near and not searched_again) or _on_topic(found, understanding.topic)
-        for found, near in zip(cited, good, strict=True)
-    ]
+    on_topic = [_on_topic(found, understanding, threshold, searched_again=searched_again) for found in cited]
     fits = (
-        near and held and not unmet(found.record, understanding.filters) and _of_tables(found, understanding.tables)
-        for found, near, held in zip(cited, good, on_topic, strict=True)
+        held
+        and found.score >= threshold
+        and not unmet(found.record, understanding.filters)
+        and _of_tables(found, understanding.tables)
+        for found, held in zip(cited, on_topic, strict=True)
     )
     if any(fits):
         return "answered"
-    part = any(good) or (bool(understanding.topic) and any(on_topic))
+    part = any(found.score >= threshold for found in cited) or (bool(understanding.topic) and any(on_topic))
     return "partial" if part else "nothing_found"
 
 
-def _on_topic(found: Found, topic: str) -> bool:
-    return not topic or topic_held(found.record, topic) > HALF
+def _on_topic(found: Found, understanding: Understanding, threshold: float, *, searched_again: bool) -> bool:
+    topic = understanding.topic
+    if not topic:
+        return True
+    wanted = _wanted(topic)
+    if len(wanted) == 1 and not is_named(topic, understanding.standalone):
+        # "I'm bored" names no topic, and a talk with "boring tests" somewhere is no answer to it.
+        return f" {fold(topic)} " in f"{folded_words(found.record.title)} "
+    if topic_held(found.record, topic) > HALF or (not searched_again and found.score >= max(_WELL, threshold)):
+        return True
+    # The search knows a word by a typing error or an acronym too.
+    known = set(query_terms(" ".join(found.terms)))
+    return bool(wanted) and sum(term in known for term in wanted) / len(wanted) > HALF
 
 
 def _of_tables(found: Found, tables: Sequence[Table]) -> bool:
     return not tables or found.record.table in tables
-
-
-def _in_time(record: Record, filters: Filters) -> bool:
-    start = record.start
-    if start is None:
-        return False
-    end = record.end or start
-    return (
-        (filters.after is None or start >= filters.after)
-        and (filters.before is None or start < filters.before)
-        and (filters.at is None or start <= filters.at < end)
-    )

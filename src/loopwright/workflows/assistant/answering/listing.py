@@ -7,34 +7,36 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loopwright.retrieval.text import fold
-from loopwright.workflows.assistant.answering.fitting import fit_of
-from loopwright.workflows.assistant.answering.lines import line_of, overlaps, titled
+from loopwright.workflows.assistant.answering.choosing import Choice, chosen_of
+from loopwright.workflows.assistant.answering.closing import advice, closing
+from loopwright.workflows.assistant.answering.fitting import HALF, fit_of, topic_held
+from loopwright.workflows.assistant.answering.leading import lead, nothing_there
+from loopwright.workflows.assistant.answering.lines import Telling, differences, line_of
 from loopwright.workflows.assistant.answering.offering import offered
 from loopwright.workflows.assistant.answering.references import referenced
-from loopwright.workflows.assistant.answering.smalltalk import small_answer
-from loopwright.workflows.assistant.answering.wording import NOUNS, described, joined, plain, shortened
+from loopwright.workflows.assistant.answering.smalltalk import EXAMPLES, small_answer
+from loopwright.workflows.assistant.answering.wording import NOUNS, about, joined, plain, topics_of
 from loopwright.workflows.assistant.conference.info import ConferenceInfo
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
 from loopwright.workflows.assistant.schemas import (
     Draft,
     Found,
     Record,
+    SearchOutcome,
     Status,
-    Strategy,
     Table,
     ThinkingUpdate,
     Understanding,
 )
+from loopwright.workflows.assistant.understanding.about import ABOUT
 
 _IN_TIME = re.compile(
     r"\b(?:when|what time|schedule|timetable|agenda|plan my|itinerary|in order of time|upcoming|earliest|latest)\b"
     r"|\b(?:next|first|last) (?:talks?|sessions?|ones?|things?|up)\b|\bis next\b"
 )
-_WAYS: dict[Strategy, str] = {"relax": "more widely", "rewrite": "in other words", "pivot": "in other places"}
+_TAKEN_AS = "; taken as "
+"""In a note, what a misspelt name was taken for: said, and no failure."""
 _FEW = 3
-_MOST_OVERLAPS = 3
-_MOST_TOPIC = 120
-_SHORT_TITLE = 40
 
 
 def list_answer(
@@ -45,6 +47,7 @@ def list_answer(
     notes: Sequence[str] = (),
     stop_reason: dict[str, Any] | list[dict[str, Any]] | None = None,
     thinking: Sequence[ThinkingUpdate] = (),
+    outcomes: Sequence[SearchOutcome] = (),
     info: ConferenceInfo | None = None,
     records: Mapping[str, Record] | None = None,
     limit: int = DEFAULT_LIMIT,
@@ -59,6 +62,7 @@ def list_answer(
         notes: What could not be taken as asked, besides the notes of `understanding`.
         stop_reason: Which loop reached its bound, if one did.
         thinking: The retries that the person was told of.
+        outcomes: What the queries of the last plan brought, to say how much the list leaves out.
         info: The conference.
         records: All records of the conference by id, to name the sessions of a speaker with time and room; by default
             only the hits are known.
@@ -67,91 +71,84 @@ def list_answer(
 
     Returns:
         The answer. It is ``answered`` only where a cited record fits all that was asked, and nothing that was asked is
-        missing from the conference. Where no record reaches the threshold or holds the topic's words, the nearest are
-        named as such, and the status is ``nothing_found``.
+        missing from the conference. Where no record reaches the threshold or holds the topic's words, the few nearest
+        are named as such, none of them if they are unrelated, and the status is ``nothing_found``.
     """
     if understanding.smalltalk:
-        return Draft(text=small_answer(question, plain(info.title) if info else ""))
-    chosen = offered(query_results, limit, tables=understanding.tables)
+        told = tuple(map(plain, understanding.notes))
+        return Draft(text=small_answer(question, plain(info.title) if info else "", told=told))
     remarks = list(dict.fromkeys([*understanding.notes, *notes]))
-    fit = fit_of(understanding, chosen, threshold, searched_again=bool(thinking) or stop_reason is not None)
-    head = [_lead(understanding, chosen, fit, info), *(plain(note) for note in remarks)]
-    if thinking:
-        head.append(_searched(thinking))
-    if not chosen:
-        return Draft(text=" ".join([*map(_stopped, head), _advice(understanding)]), status="nothing_found")
-    missing = [table for table in understanding.tables if not query_results.get(table)]
+    if understanding.intent == ABOUT and remarks:
+        return Draft(text=" ".join(_stopped(plain(fact)) for fact in remarks))
+    if remarks and not understanding.topic and understanding.filters.empty and understanding.query_mode == "specific":
+        # Nothing is left of what was asked, and whatever there is would be no answer to it.
+        return Draft(text=" ".join([*(_stopped(plain(note)) for note in remarks), EXAMPLES]), status="nothing_found")
+    again = bool(thinking)
+    hits = offered(query_results, limit, tables=understanding.tables)
+    fit = fit_of(understanding, hits, threshold, searched_again=again or stop_reason is not None)
+    choice = chosen_of(understanding, hits, fit, threshold)
+    head = [plain(note) for note in remarks]
+    if not choice.told:
+        head += [nothing_there(question, understanding, info, again=again), advice(understanding, again=again)]
+        return Draft(text=" ".join(map(_stopped, head)), status="nothing_found")
+    found_in = {found.record.table for found in choice.told}
+    missing = [table for table in understanding.tables if table not in found_in]
     if missing and fit != "nothing_found":
         head.append(f"I found no {joined((NOUNS[table][1] for table in missing), 'or')} for this.")
-    known = records or {found.record.id: found.record for hits in query_results.values() for found in hits}
-    body = _groups(understanding, chosen, known, in_time=bool(_IN_TIME.search(fold(question))))
-    pairs = [] if understanding.filters.at else _pairs(chosen)
-    tail = [f"At the same time: {'; '.join(pairs)}."] if pairs else []
+    if absent := _not_held(understanding, choice, fit):
+        head.append(f"I am not sure that anything here is {joined((about(each, question) for each in absent), 'or')}.")
+    telling = Telling(
+        topic="" if fit == "nothing_found" else understanding.topic,
+        filters=understanding.filters,
+        known=records or {found.record.id: found.record for hits in query_results.values() for found in hits},
+        cited=frozenset(found.record.id for found in choice.told),
+        detail=len(choice.told) <= _FEW,
+        shared=_shared_differences(understanding, choice.told),
+    )
+    head.append(lead(question, understanding, choice.told, fit, info, telling.shared))
+    body = _groups(understanding, choice.told, telling, in_time=bool(_IN_TIME.search(fold(question))))
+    # Where a topic leaves places, whatever else was found was not chosen.
+    full = not understanding.topic or len(hits) == limit == len(choice.told)
+    after = closing(understanding, choice, fit, query_results if full else {}, outcomes if full and not again else ())
     # The lead introduces the list, so that what else is to be said stands before it.
-    text = "\n\n".join([" ".join([*map(_stopped, head[1:]), head[0]]), *body, *tail])
-    ids = referenced(text, [found.record.id for found in chosen])
-    unanswered = bool(remarks) or (bool(missing) and missing[0] == understanding.tables[0])
+    text = "\n\n".join([" ".join(map(_stopped, head)), *body, *after])
+    ids = referenced(text, [found.record.id for found in hits])
+    unmet = absent or [note for note in remarks if _TAKEN_AS not in note]
+    unanswered = bool(unmet) or (bool(missing) and missing[0] == understanding.tables[0])
     return Draft(text=text, referenced_ids=ids, status="partial" if fit == "answered" and unanswered else fit)
 
 
-def _lead(understanding: Understanding, chosen: Sequence[Found], fit: Status, info: ConferenceInfo | None) -> str:
-    tables = understanding.tables or tuple(dict.fromkeys(found.record.table for found in chosen)) or (Table.SESSIONS,)
-    about = _about(understanding)
-    if fit == "answered":
-        return f"What I found{about}:"
-    if fit == "partial":
-        return f"Nothing fits all that you asked{about}. What comes near:"
-    things = joined((NOUNS[table][1] for table in tables), "or")
-    of = f" of {plain(info.title)}" if info and info.title else ""
-    nearest = " The nearest that there is:" if chosen else ""
-    return f"I found no {things}{about} in the programme{of}.{nearest}"
+def _shared_differences(understanding: Understanding, chosen: Sequence[Found]) -> tuple[str, ...]:
+    """How every record differs from what was asked."""
+    each = [differences(found.record, understanding.filters) for found in chosen]
+    return tuple(part for part in each[0] if all(part in others for others in each))
 
 
-def _about(understanding: Understanding) -> str:
-    topic = f" about {plain(shortened(understanding.topic, _MOST_TOPIC))}" if understanding.topic else ""
-    restricted = described(understanding.filters)
-    return f"{topic}{' ' if restricted else ''}{restricted}"
+def _not_held(understanding: Understanding, choice: Choice, fit: Status) -> list[str]:
+    """Of several topics those that nothing told holds, where others are met."""
+    topics = topics_of(understanding.topic)
+    if len(topics) < 2 or fit == "nothing_found":
+        return []
+    return [topic for topic in topics if all(topic_held(found.record, topic) <= HALF for found in choice.told)]
 
 
-def _searched(thinking: Sequence[ThinkingUpdate]) -> str:
-    ways = dict.fromkeys(way for update in thinking if (way := _WAYS.get(update.strategy)))
-    return f"The first search found too little, so I searched again{' ' if ways else ''}{joined(ways)}."
-
-
-def _advice(understanding: Understanding) -> str:
-    looser = " or without the limits of time and place" if described(understanding.filters) else ""
-    return f"Try other words{looser}."
-
-
-def _groups(
-    understanding: Understanding, chosen: Sequence[Found], known: Mapping[str, Record], *, in_time: bool
-) -> list[str]:
-    """The hits by table; the table of the best hit first, so that the best are cited first."""
+def _groups(understanding: Understanding, chosen: Sequence[Found], telling: Telling, *, in_time: bool) -> list[str]:
+    """The hits by table; those that were asked for first, then those of the best hits."""
     by_table: dict[Table, list[Found]] = {}
-    for found in chosen:
-        by_table.setdefault(found.record.table, []).append(found)
-    cited = frozenset(found.record.id for found in chosen)
+    for table in (*understanding.tables, *(found.record.table for found in chosen)):
+        if table not in by_table and (own := [found for found in chosen if found.record.table is table]):
+            by_table[table] = own
     lines: list[str] = []
     for table, hits in by_table.items():
         listed = sorted(hits, key=_begins) if in_time or not understanding.topic else hits
-        heading = [f"**{NOUNS[table][1].title()}**"] if len(by_table) > 1 else []
-        shown = [
-            line_of(found, understanding.filters, known=known, cited=cited, detail=len(chosen) <= _FEW)
-            for found in listed
-        ]
-        lines.append("\n".join([*heading, *shown]) if not heading else "\n\n".join([*heading, "\n".join(shown)]))
+        if len(by_table) > 1:
+            lines.append(f"**{NOUNS[table][1].title()}**")
+        lines.append("\n".join(line_of(found, telling) for found in listed))
     return lines
 
 
 def _begins(found: Found) -> float:
     return found.record.start.timestamp() if found.record.start else 0.0
-
-
-def _pairs(chosen: Sequence[Found]) -> list[str]:
-    pairs = overlaps([found.record for found in chosen if found.record.table is Table.SESSIONS])
-    return [
-        f"{titled(first, _SHORT_TITLE)} and {titled(second, _SHORT_TITLE)}" for first, second in pairs[:_MOST_OVERLAPS]
-    ]
 
 
 def _stopped(text: str) -> str:

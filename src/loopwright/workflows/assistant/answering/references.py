@@ -50,16 +50,6 @@ def referenced(text: str, offered_ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for found in marks_in(text, offered_ids) for each in found.ids))
 
 
-def strangers(text: str, offered_ids: Sequence[str]) -> int:
-    """How many citations of a text name records that were not put before its writer.
-
-    Args:
-        text: The text with its marks.
-        offered_ids: The ids that were put before its writer.
-    """
-    return sum(found.strangers for found in marks_in(text, offered_ids))
-
-
 def without_strangers(text: str, offered_ids: Sequence[str]) -> str:
     """The text without marks to records that were not offered, and with the others as `mark` writes them.
 
@@ -88,16 +78,19 @@ def marks_in(text: str, offered_ids: Sequence[str]) -> list[Mark]:
         offered_ids: The ids that were put before its writer.
     """
     found = _exact(text, offered_ids)
-    known = {fold(each): each for each in offered_ids}
+    exact = {each.start for each in found}
+    others = [match for match in _GROUP.finditer(text) if match.start() not in exact]
+    bare = list(_BARE.finditer(text))
+    known = {fold(each): each for each in offered_ids} if others else {}
     keys: dict[str, list[str]] = {}
-    for each in offered_ids:
+    for each in offered_ids if bare else ():
         keys.setdefault(fold(each.partition(":")[2]), []).append(each)
-    for match in _GROUP.finditer(text):
+    for match in others:
         names = _NEXT.split(match[0][1:-1].strip())
         ids = [known.get(fold(_COLON.sub(":", name.strip(), count=1))) for name in names]
         kept = tuple(each for each in ids if each)
         found.append(Mark(match.start(), match.end(), kept, len(ids) - len(kept)))
-    for match in _BARE.finditer(text):
+    for match in bare:
         one = keys.get(fold(match[1]), [])
         if len(one) == 1:
             found.append(Mark(match.start(), match.end(), (one[0],), 0))

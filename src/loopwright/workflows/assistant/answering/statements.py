@@ -9,7 +9,7 @@ from functools import cache
 
 from loopwright.retrieval.text import STOP_WORDS, terms
 from loopwright.workflows.assistant.answering.fitting import HALF, folded_words, holds, words_of
-from loopwright.workflows.assistant.answering.references import Mark, marks_in
+from loopwright.workflows.assistant.answering.references import Mark
 from loopwright.workflows.assistant.answering.wording import NOUNS, day_named, when
 from loopwright.workflows.assistant.conference.facets import facets_of
 from loopwright.workflows.assistant.schemas import Record, Table
@@ -17,12 +17,14 @@ from loopwright.workflows.assistant.schemas import Record, Table
 _LINE = re.compile(r"[^\n]+")
 # A full stop ends a statement only before a new one: not in "e.g. x", "v1.2" or "K.1.105".
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[“\"'*(]*[A-Z\d])")
-_TIME = re.compile(r"\b(\d{1,2})[:.h](\d{2})\b")
+# Not within the name of a room, as "C.1.06", or of a version, as "v1.20".
+_TIME = re.compile(r"(?<![\w.])(\d{1,2})[:.h](\d{2})(?![\w]|\.\w)")
+_ASIDE = re.compile(r"\([^()]*\d[:.h]\d\d[^()]*(?:\([^()]*\)[^()]*)?\)")
 _ABSENCE = re.compile(r"\b(?:no|not|none|nothing|nobody|cannot|isn't|aren't|don't|didn't|couldn't)\b", re.IGNORECASE)
 _OWN_WORDS = (
     "talk talks session speaker exhibitor attendee stand mention come near meaning gives present fit cover about also "
     "good great interesting recommend see visit meet take place start end room time day language type same another "
-    "other than asked find found"
+    "other than asked find found more track further off perhaps cancelled"
 )
 
 
@@ -36,7 +38,7 @@ class Statement:
     """The records that it cites."""
 
 
-def statements(text: str, offered_ids: Sequence[str]) -> list[Statement]:
+def statements(text: str, marks: Sequence[Mark]) -> list[Statement]:
     """The parts of an answer that say something of a record: those that cite one, and those that give a time.
 
     A sentence without a mark belongs to the records that the line cites before it. What introduces a list, says what
@@ -44,14 +46,14 @@ def statements(text: str, offered_ids: Sequence[str]) -> list[Statement]:
 
     Args:
         text: The answer.
-        offered_ids: The ids that were put before its writer.
+        marks: Its marks, as `loopwright.workflows.assistant.answering.references.marks_in` finds them.
     """
-    marks = marks_in(text, offered_ids)
     found: list[Statement] = []
     for line in _LINE.finditer(text):
+        here = [mark for mark in marks if line.start() <= mark.start < line.end()]
         cited_before: tuple[str, ...] = ()
-        for start, end in _sentences(line):
-            inside = [mark for mark in marks if start <= mark.start < end]
+        for start, end in _sentences(line, here):
+            inside = [mark for mark in here if start <= mark.start < end]
             own = tuple(each for mark in inside for each in mark.ids)
             cited_before = own or cited_before
             bare = _without(inside, text, start, end)
@@ -63,45 +65,92 @@ def statements(text: str, offered_ids: Sequence[str]) -> list[Statement]:
     return found
 
 
-def borne_out(statement: Statement, records: Mapping[str, Record]) -> bool:
-    """Whether the cited records bear a statement out: they have its times of day, and at least half of its words.
+class Witness:
+    """The records that were put before the writer of an answer, and what they bear out."""
 
-    Args:
-        statement: The statement.
-        records: The records that were put before the writer, by id.
-    """
-    cited = [records[each] for each in statement.cited if each in records]
-    if not cited:
-        return False
-    unseen = _times(statement.text) - _times(" ".join(map(when, cited)))
-    if unseen and not unseen <= _times(" ".join(text for record in cited for text in record.texts.values())):
-        return False
-    own = "".join(words_of(record) + folded_words(_dated(record)) for record in cited)
-    said = {term for term in terms(statement.text) if term not in _own_words() and term not in STOP_WORDS}
-    return not said or sum(holds(own, term) for term in said) / len(said) >= HALF
+    def __init__(self, records: Mapping[str, Record]) -> None:
+        """Prepare.
+
+        Args:
+            records: The records by id.
+        """
+        self._records = records
+        self._words: dict[str, str] = {}
+        self._own: dict[str, frozenset[str]] = {}
+
+    def bears_out(self, statement: Statement) -> bool:
+        """Whether the cited records bear a statement out: they have its times of day, and at least half of its words.
+
+        Args:
+            statement: The statement.
+        """
+        cited = [self._records[each] for each in statement.cited if each in self._records]
+        if not cited or not self._have_times(cited, statement.text):
+            return False
+        own = [self._words_of(record) for record in cited]
+        # When and where a person's session is stands in its own record alone.
+        told = _ASIDE.sub(" ", statement.text) if self._without_sessions(cited) else statement.text
+        said = set(folded_words(_TIME.sub(" ", told)).split()) - _spoken()
+        # Most words stand there as they are, and need not be stemmed.
+        missing = said.difference(*(self._own[record.id] for record in cited))
+        shares = [share for word in missing if (share := _share("".join(own), word)) is not None]
+        counted = len(said) - len(missing) + len(shares)
+        return not counted or (len(said) - len(missing) + sum(shares)) / counted >= HALF
+
+    def _without_sessions(self, cited: Sequence[Record]) -> bool:
+        """Whether one is a person with a session that was not put before the writer."""
+        return any(each not in self._records for record in cited if record.start is None for each in record.related)
+
+    def _words_of(self, record: Record) -> str:
+        known = self._words.get(record.id)
+        if known is None:
+            dated = f"{when(record)} {day_named(record.start.date())}" if record.start else ""
+            known = self._words[record.id] = words_of(record) + folded_words(dated)
+            self._own[record.id] = frozenset(known.split())
+        return known
+
+    def _have_times(self, cited: Sequence[Record], text: str) -> bool:
+        unseen = _times(text)
+        if not unseen:
+            return True
+        if self._without_sessions(cited):
+            return True
+        sessions = (self._records[each] for record in cited if record.start is None for each in record.related)
+        for record in (*cited, *sessions):
+            unseen -= _times(when(record))
+        return not unseen or unseen <= _times(" ".join(text for record in cited for text in record.texts.values()))
+
+
+def _share(own: str, word: str) -> float | None:
+    """The share of a word's terms that words hold; None for a word of the assistant itself."""
+    wanted = [term for term in terms(word) if term not in _own_terms()]
+    return sum(holds(own, term) for term in wanted) / len(wanted) if wanted else None
 
 
 @cache
-def _own_words() -> frozenset[str]:
+def _own_terms() -> frozenset[str]:
     """Words of the assistant itself, which no record needs to hold: its turns of phrase, tables and facets."""
     nouns = [word for both in NOUNS.values() for word in both]
     facets = [facet.key for table in Table for facet in facets_of(table)]
     return frozenset(terms(" ".join([_OWN_WORDS, *nouns, *facets])))
 
 
+@cache
+def _spoken() -> frozenset[str]:
+    """Words that say nothing of a record, as they are written most often."""
+    return STOP_WORDS | frozenset(_OWN_WORDS.split())
+
+
 def _times(text: str) -> set[tuple[int, str]]:
     return {(int(hour), minute) for hour, minute in _TIME.findall(text)}
 
 
-def _dated(record: Record) -> str:
-    return f"{when(record)} {day_named(record.start.date())}" if record.start else ""
-
-
-def _sentences(line: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _sentences(line: re.Match[str], marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
     start = line.start()
     for gap in _ENDS.finditer(line.string, line.start(), line.end()):
-        yield start, gap.start()
-        start = gap.end()
+        if not any(mark.start < gap.start() < mark.end for mark in marks):
+            yield start, gap.start()
+            start = gap.end()
     yield start, line.end()
 
 

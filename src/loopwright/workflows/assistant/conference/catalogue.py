@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
 from math import inf
-from typing import Self
+from typing import NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 from loopwright.retrieval.records import Filter
@@ -25,6 +26,9 @@ from loopwright.workflows.assistant.schemas import Filters, Record, Table
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _MOST_REMEMBERED = 256
 _A_MOMENT = 1e-3
+_HOUR, _DAY = 3_600.0, 86_400.0
+NIGHT_ENDS = time(5)
+"""What begins earlier in the morning is at night: by the time of day it comes after the evening before."""
 
 
 class Catalogue:
@@ -56,7 +60,7 @@ class Catalogue:
                 for value in values:
                     self._holders[record.table, field, value].add(record.id)
         # Comparing numbers is a hundred times as fast as comparing times of different zones.
-        self._spans = {record.id: _span(record) for record in ordered}
+        self._spans = {record.id: span_of(record) for record in ordered}
         self._values: dict[tuple[Table, str], dict[str, int]] = {}
         self._filtered: dict[tuple[Table, Filters], tuple[Record, ...]] = {}
 
@@ -138,10 +142,14 @@ class Catalogue:
         if table == Table.SESSIONS:
             fields["day"] = filters.days
         wanted = [self._with(table, field, values) for field, values in fields.items() if values]
+        if filters.any_of:
+            wanted.append({record.id for each in filters.any_of for record in self.filtered(table, each)})
         records: Iterable[Record] = self._tables[table]
         if wanted:
             places = sorted(map(self._places.__getitem__, set.intersection(*wanted)))
             records = map(self._ordered.__getitem__, places)
+        if filters.without:
+            records = (record for record in records if record.id not in filters.without)
         if table != Table.SESSIONS:
             days = set(filters.days)
             return tuple(
@@ -149,9 +157,10 @@ class Catalogue:
                 for record in records
                 if not (days and (named := record.values("day"))) or not days.isdisjoint(named)
             )
-        if filters.after is None and filters.before is None and filters.at is None:
+        if not filters.timed:
             return tuple(records)
-        return tuple(_within(records, self._spans, filters))
+        window = Window.of(filters)
+        return tuple(record for record in records if (span := self._spans[record.id]) and window.holds(span))
 
     def _with(self, table: Table, field: str, values: Sequence[str]) -> set[str]:
         return set[str]().union(*(self._holders.get((table, field, value), ()) for value in values))
@@ -203,23 +212,82 @@ def _order(record: Record) -> tuple[Table, datetime, str, str]:
     return record.table, record.start or _NEVER, record.title.casefold(), record.id
 
 
-def _span(record: Record) -> tuple[float, float] | None:
-    """When a record begins and ends, in seconds since 1970; one without an end is on only when it begins."""
+class Span(NamedTuple):
+    """When a record is on, in numbers."""
+
+    start: float
+    """When it begins, in seconds since 1970."""
+    end: float
+    """When it ends, in seconds since 1970; one without an end is on only when it begins."""
+    clock: float
+    """At what time of day it begins, in seconds after `NIGHT_ENDS` by its own clock."""
+
+
+def span_of(record: Record) -> Span | None:
+    """When a record is on, or None if it has no time.
+
+    Args:
+        record: The record.
+    """
     if record.start is None:
         return None
     start = record.start.timestamp()
-    return start, record.end.timestamp() if record.end else start + _A_MOMENT
+    end = record.end.timestamp() if record.end else start + _A_MOMENT
+    return Span(start, end, _clock(record.start.time()))
 
 
-def _within(
-    records: Iterable[Record], spans: Mapping[str, tuple[float, float] | None], filters: Filters
-) -> list[Record]:
-    """The records that fit in time."""
-    after = filters.after.timestamp() if filters.after else -inf
-    before = filters.before.timestamp() if filters.before else inf
-    at = filters.at.timestamp() if filters.at else None
-    return [
-        record
-        for record in records
-        if (span := spans[record.id]) and after <= span[0] < before and (at is None or span[0] <= at < span[1])
-    ]
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What filters ask of time, in numbers."""
+
+    after: float
+    """Begins then or later, in seconds since 1970."""
+    before: float
+    """Begins earlier."""
+    at: float | None
+    """Is on then, in seconds since 1970."""
+    ends_after: float
+    """Ends later, in seconds since 1970."""
+    from_clock: float
+    """Begins at this time of day or later, in seconds after `NIGHT_ENDS`."""
+    until_clock: float
+    """Begins earlier in the day."""
+    at_clock: float | None
+    """Is on at this time of day."""
+
+    @classmethod
+    def of(cls, filters: Filters) -> Self:
+        """The window of some filters.
+
+        Args:
+            filters: The filters.
+        """
+        return cls(
+            after=filters.after.timestamp() if filters.after else -inf,
+            before=filters.before.timestamp() if filters.before else inf,
+            at=filters.at.timestamp() if filters.at else None,
+            ends_after=filters.ends_after.timestamp() if filters.ends_after else -inf,
+            from_clock=-inf if filters.from_time is None else _clock(filters.from_time),
+            until_clock=inf if filters.until_time is None else _clock(filters.until_time),
+            at_clock=None if filters.at_time is None else _clock(filters.at_time),
+        )
+
+    def holds(self, span: Span) -> bool:
+        """Whether what is on then fits.
+
+        Args:
+            span: When it is on.
+        """
+        start, end, clock = span
+        return (
+            self.after <= start < self.before
+            and end > self.ends_after
+            and (self.at is None or start <= self.at < end)
+            and self.from_clock <= clock < self.until_clock
+            # Modulo a day: what is on over night has begun by the clock's numbers after it ends.
+            and (self.at_clock is None or (self.at_clock - clock) % _DAY < end - start)
+        )
+
+
+def _clock(said: time) -> float:
+    return ((said.hour - NIGHT_ENDS.hour) * _HOUR + said.minute * 60 + said.second) % _DAY

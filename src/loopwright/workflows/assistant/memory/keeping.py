@@ -54,7 +54,8 @@ class Memory:
         self._guard = guard
         self._erase = erase
         self._close = close
-        # A turn is added by reading and writing, and the store for memory cannot be searched while it grows.
+        # Turns are added, and profiles changed, by reading and writing, and the store for memory cannot be searched
+        # while it grows.
         self._lock = threading.Lock()
 
     async def profile(self, user_id: str) -> Profile | None:
@@ -81,6 +82,22 @@ class Memory:
             StoreError: If the store fails.
         """
         await self._run(self._store.put, _PROFILES, _named(profile.user_id, "user_id"), profile.model_dump(mode="json"))
+
+    async def change_profile(self, user_id: str, change: Callable[[Profile | None], Profile]) -> Profile:
+        """Change what is known of a person; no other change comes between, within one process.
+
+        Args:
+            user_id: The person.
+            change: Makes the new profile of what is known now; None if nothing is.
+
+        Returns:
+            The new profile.
+
+        Raises:
+            InputError: If `user_id` is blank.
+            StoreError: If the store fails.
+        """
+        return await self._run(self._change, _named(user_id, "user_id"), change)
 
     async def delete_profile(self, user_id: str) -> bool:
         """Forget a person, with all conversations that belong to the person.
@@ -177,6 +194,12 @@ class Memory:
     def _value(self, namespace: tuple[str, ...], key: str) -> dict[str, Any] | None:
         item = self._store.get(namespace, key)
         return None if item is None else item.value
+
+    def _change(self, user_id: str, change: Callable[[Profile | None], Profile]) -> Profile:
+        kept = self._value(_PROFILES, user_id)
+        changed = change(None if kept is None else Profile.model_validate(kept))
+        self._store.put(_PROFILES, user_id, changed.model_dump(mode="json"))
+        return changed
 
     def _conversation(self, conversation_id: str, user_id: str | None) -> dict[str, Any] | None:
         kept = self._value(_CONVERSATIONS, _named(conversation_id, "conversation_id"))

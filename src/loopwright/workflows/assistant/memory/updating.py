@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from loopwright.retrieval.text import fold
-from loopwright.workflows.assistant.memory.statements import SelfStatement, self_statements
 from loopwright.workflows.assistant.schemas import Profile
+from loopwright.workflows.assistant.understanding.statements import SelfStatement, self_statements
 
 MOST_ENTRIES = 20
 """Entries of one list of a profile; the oldest are dropped."""
@@ -26,15 +26,33 @@ def profile_needs_update(question: str, profile: Profile | None) -> bool:
         profile: What is known, or None.
     """
     known = profile or Profile(user_id="")
-    return updated_profile(question, known, known.user_id) is not known
+    return forgets_all(question) or updated_profile(question, known, known.user_id) is not known
+
+
+def forgets_all(question: str) -> bool:
+    """Whether a message asks to forget everything, which is more than the profile: its conversations too.
+
+    Args:
+        question: The message.
+    """
+    return any(statement.field == "all" for statement in self_statements(question))
+
+
+def takes_back(question: str) -> bool:
+    """Whether a message takes something back, which a reading that only adds would get wrong.
+
+    Args:
+        question: The message.
+    """
+    return any(not statement.holds for statement in self_statements(question))
 
 
 def updated_profile(question: str, profile: Profile | None, user_id: str) -> Profile:
     """The profile after a message.
 
-    "Forget that" takes back the newest interest, without any the newest
-    thing sought, else offered. Who says in English which languages they speak or do not speak understands English,
-    unless they say that they do not, or speak only others.
+    "Forget that" takes back the newest interest, without any the newest thing sought, else offered. Who says in English
+    which languages they speak understands English too, unless they speak only others. A language that a person does not
+    speak is taken from those that are known; where none are, that it is not spoken cannot be kept.
 
     Args:
         question: The message, in English; in other languages nothing is read.
@@ -82,5 +100,4 @@ def _languages(said: SelfStatement, known: tuple[str, ...]) -> tuple[str, ...]:
     if said.holds:
         before = () if said.only else known or (_OWN_LANGUAGE,)
         return tuple(dict.fromkeys([*before, *said.values]))
-    left = _without(known, said.values)
-    return left if left or _OWN_LANGUAGE in said.values else (_OWN_LANGUAGE,)
+    return _without(known, said.values)

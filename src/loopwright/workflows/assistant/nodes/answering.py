@@ -6,8 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
-from loopwright.engine.events import TextStreamed
-from loopwright.engine.listening import emit
+from loopwright.errors import ModelError
 from loopwright.models.usage import model_name
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answering import (
@@ -19,11 +18,11 @@ from loopwright.workflows.assistant.answering import (
     offered,
     referenced,
     shown_hits,
-    without_strangers,
 )
 from loopwright.workflows.assistant.conference.catalogue import current
 from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
 from loopwright.workflows.assistant.nodes.asking import ask_model, prompts
+from loopwright.workflows.assistant.nodes.telling import Telling, tell
 from loopwright.workflows.assistant.reasons import question_of, understood
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found
 from loopwright.workflows.assistant.services import Services
@@ -44,6 +43,9 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     Returns:
         ``response_text``, ``referenced_ids`` (each was put before the writer and is cited), ``status``, and the answer
         as a message.
+
+    Raises:
+        ModelError: If the model writes nothing.
     """
     found: dict[str, list[Found]] = state.get("query_results") or {}
     chat = services.chat(GENERATE_RESPONSE)
@@ -61,18 +63,21 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
         )
     )
     name = model_name(chat)
+    ids = [each.record.id for each in shown]
+    telling = Telling(ids)
     whole: BaseMessage | None = None
     try:
         async for piece in chat.astream(text):
             whole = piece if whole is None else _joined(whole, piece)
-            _tell(piece.text)
+            telling.add(piece.text)
     except Exception:
         services.usage.record_failure(model=name, node=GENERATE_RESPONSE)
         raise
     if whole is not None:
         services.usage.record(whole, model=name, node=GENERATE_RESPONSE)
-    answer = whole.text.strip() if whole else ""
-    ids = [each.record.id for each in shown]
+    answer = telling.end()
+    if not answer:
+        raise ModelError(f"{name} wrote no answer")
     cited = referenced(answer, ids)
     chosen = [each for each in shown if each.record.id in cited]
     status = fit_of(
@@ -81,7 +86,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
         services.config.assistant.search.score_threshold,
         searched_again=state.get("retry_count", 0) > 0,
     )
-    return _answered(Draft(text=without_strangers(answer, ids), referenced_ids=cited, status=status))
+    return _answered(Draft(text=answer, referenced_ids=cited, status=status))
 
 
 def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -101,10 +106,12 @@ def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any
         thinking=state.get("thinking_updates") or (),
         info=catalogue.info,
         records=catalogue.records,
+        outcomes=state.get("outcomes") or (),
         limit=services.config.assistant.search.limit,
+        threshold=services.config.assistant.search.score_threshold,
     )
     for start in range(0, len(draft.text), _PIECE):
-        _tell(draft.text[start : start + _PIECE])
+        tell(draft.text[start : start + _PIECE])
     return _answered(draft)
 
 
@@ -129,7 +136,9 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
         records=shown_hits(_offered(state, services)),
         answer=untrusted_line(state.get("response_text") or ""),
     )
-    return _judged(evaluation_of(reply, _by_rules(state)), services)
+    ids = state.get("referenced_ids") or ()
+    cited = [found.record for found in _offered(state, services) if found.record.id in ids]
+    return _judged(evaluation_of(reply, _by_rules(state, services), cited), services)
 
 
 def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -139,16 +148,22 @@ def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]
         state: As for `evaluate`.
         services: The configuration.
     """
-    return _judged(_by_rules(state), services)
+    return _judged(_by_rules(state, services), services)
 
 
-def _by_rules(state: AssistantState) -> Evaluation:
+def _by_rules(state: AssistantState, services: Services) -> Evaluation:
     draft = Draft(
         text=state.get("response_text") or "",
         referenced_ids=tuple(state.get("referenced_ids") or ()),
         status=state.get("status") or "nothing_found",
     )
-    return evaluate_answer(question_of(state), understood(state), draft, state.get("query_results") or {})
+    return evaluate_answer(
+        question_of(state),
+        understood(state),
+        draft,
+        state.get("query_results") or {},
+        threshold=services.config.assistant.search.score_threshold,
+    )
 
 
 def _judged(evaluation: Evaluation, services: Services) -> dict[str, Any]:
@@ -178,8 +193,3 @@ def _offered(state: AssistantState, services: Services) -> list[Found]:
 
 def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:
     return whole + piece if isinstance(whole, AIMessageChunk) and isinstance(piece, AIMessageChunk) else piece
-
-
-def _tell(text: str) -> None:
-    if text:
-        emit(TextStreamed(node=GENERATE_RESPONSE, text=text).model_dump(mode="json"))

@@ -22,6 +22,7 @@ from loopwright.workflows.assistant.nodes.fetching import (
 from loopwright.workflows.assistant.nodes.planning import plan_queries, planned_by_rules
 from loopwright.workflows.assistant.nodes.reflecting import reflect_and_replan, relaxed_instead
 from loopwright.workflows.assistant.nodes.searching import check_results, execute_queries, relax_and_retry
+from loopwright.workflows.assistant.reasons import given_profile
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
 
@@ -62,8 +63,8 @@ def _nothing(_state: AssistantState, _services: Services) -> dict[str, Any]:
     return {}
 
 
-def _unknown(_state: AssistantState, _services: Services) -> dict[str, Any]:
-    return fresh_state()
+def _unknown(state: AssistantState, _services: Services) -> dict[str, Any]:
+    return {**fresh_state(), "profile": given_profile(state)}
 
 
 DECLARATIONS: tuple[NodeDeclaration, ...] = (

@@ -10,7 +10,13 @@ from pydantic import BaseModel
 from loopwright.workflows.assistant.answering.acknowledging import acknowledgment
 from loopwright.workflows.assistant.conference.catalogue import current
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
-from loopwright.workflows.assistant.memory.updating import profile_needs_update, updated_profile
+from loopwright.workflows.assistant.memory.updating import (
+    MOST_ENTRIES,
+    forgets_all,
+    profile_needs_update,
+    takes_back,
+    updated_profile,
+)
 from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.reasons import given_profile, question_of, user_of
 from loopwright.workflows.assistant.schemas import Profile
@@ -91,26 +97,42 @@ class ProfileReply(BaseModel):
 async def update_profile(state: AssistantState, services: Services) -> dict[str, Any]:
     """Add what the person says of itself to the profile, and keep it where there is a user id.
 
+    Who asks to forget everything is forgotten at once, with all conversations.
+
     Args:
         state: Reads ``messages``, ``user_context`` and ``profile``.
         services: The memory, and the chat model if any.
 
     Returns:
-        ``profile``.
+        ``profile``; and ``history`` where everything is forgotten.
     """
-    question, known = question_of(state), state.get("profile")
-    profile = updated_profile(question, known, user_of(state) or "")
-    if services.chat(UPDATE_PROFILE) is not None:
+    question, user = question_of(state), user_of(state) or ""
+    if forgets_all(question):
+        if user:
+            await services.memory.delete_profile(user)
+        left = updated_profile(question, Profile(user_id=user), user)
+        if user and left.model_copy(update={"updated_at": None}) != Profile(user_id=user):
+            await services.memory.keep_profile(left)
+        return {"profile": left, "history": []}
+    said = ProfileReply()
+    # A model's reading only adds, and what is taken back is not to come in again.
+    if services.chat(UPDATE_PROFILE) is not None and not takes_back(question):
         said = await ask_model(services, UPDATE_PROFILE, ProfileReply, question=question)
-        profile = _joined(profile, said)
-    if profile.user_id:
-        await services.memory.keep_profile(profile)
-    return {"profile": profile}
+
+    def changed(known: Profile | None) -> Profile:
+        return _joined(updated_profile(question, known, user), said)
+
+    # What is kept is changed as it is now: another conversation may have changed it, and a profile that was given for
+    # this question alone is never kept.
+    kept = await services.memory.change_profile(user, changed) if user else None
+    return {"profile": kept if kept and not given_profile(state) else changed(state.get("profile"))}
 
 
 def _joined(profile: Profile, said: ProfileReply) -> Profile:
+    if said == ProfileReply():
+        return profile
     lists = {
-        name: tuple(dict.fromkeys([*getattr(profile, name), *filter(None, getattr(said, name))]))
+        name: tuple(dict.fromkeys([*getattr(profile, name), *filter(None, getattr(said, name))]))[-MOST_ENTRIES:]
         for name in ("interests", "seeking", "offering", "languages")
     }
     return profile.model_copy(update={**lists, "name": said.name or profile.name, "updated_at": datetime.now(UTC)})
@@ -133,8 +155,10 @@ async def generate_acknowledgment(state: AssistantState, services: Services) -> 
     Returns:
         ``acknowledgment``.
     """
-    if services.chat(GENERATE_ACKNOWLEDGMENT) is None:
-        return acknowledged_by_rules(state, services)
+    by_rules = acknowledged_by_rules(state, services)
+    # Where nothing is searched, there is nothing to say first.
+    if services.chat(GENERATE_ACKNOWLEDGMENT) is None or not by_rules["acknowledgment"]:
+        return by_rules
     reply = await ask_model(services, GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question_of(state))
     return {"acknowledgment": reply.message}
 

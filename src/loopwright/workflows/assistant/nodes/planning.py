@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import BaseModel
@@ -22,14 +23,35 @@ class PlanReply(BaseModel):
 
     standalone: str
     """The question as it stands without the conversation before it."""
-    intent: str
-    """What is wanted, in a few words."""
-    query_mode: QueryMode = "specific"
-    """Whether the question, the person's profile, or both decide."""
+    intent: str = ""
+    """What is wanted, in a few words; empty leaves it to the rules."""
+    query_mode: QueryMode | None = None
+    """Whether the question, the person's profile, or both decide; null leaves it to the rules."""
     tables: list[Table]
     """Where to look, the most important first."""
     topic: str = ""
     """What it is about, in words that the programme may use; empty if it is about no topic."""
+
+    def over(self, rules: Understanding, present: Collection[Table]) -> Understanding:
+        """What was understood, where the model's reading goes before that of the rules.
+
+        Where the rules see no topic, every word of the question asks for a time, a place or a kind of record, which
+        they know for certain; small models would search for those words, and in other tables.
+
+        Args:
+            rules: The rules' reading.
+            present: The tables that the conference has.
+        """
+        said: dict[str, Any] = {
+            "intent": " ".join(self.intent.split()) or rules.intent,
+            "query_mode": self.query_mode or rules.query_mode,
+        }
+        if rules.topic:
+            tables = tuple(dict.fromkeys(table for table in self.tables if table in present))
+            # To look everywhere is to say nothing.
+            chosen = tables if 0 < len(tables) < len(present) else rules.tables
+            said |= {"tables": chosen, "topic": " ".join(self.topic.split()) or rules.topic}
+        return rules.model_copy(update=said)
 
 
 async def plan_queries(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -45,25 +67,23 @@ async def plan_queries(state: AssistantState, services: Services) -> dict[str, A
     """
     catalogue = current(services.store)
     understanding = _understood(state, catalogue)
-    if services.chat(PLAN_QUERIES) is not None and not understanding.smalltalk:
+    present = [table for table in Table if catalogue.of_table(table)]
+    # Smalltalk asks for no search, and what is asked of the conference itself is answered from its own data.
+    if services.chat(PLAN_QUERIES) is not None and understanding.tables:
         reply = await ask_model(
             services,
             PLAN_QUERIES,
             PlanReply,
             question=question_of(state),
             history=_shown(state.get("history") or []),
-            tables=", ".join(table for table in Table if catalogue.of_table(table)),
+            tables=", ".join(present),
         )
-        # What the model makes of the conversation is read by the rules again: for names, times and places.
-        reread = _understood(state, catalogue, reply.standalone or None)
-        understanding = reread.model_copy(
-            update={
-                "intent": reply.intent or reread.intent,
-                "query_mode": reply.query_mode,
-                "tables": tuple(dict.fromkeys(reply.tables)) or reread.tables,
-                "topic": reply.topic or reread.topic,
-            }
-        )
+        # What the model makes of the conversation is read by the rules again: for names, times and places. Without a
+        # conversation the question stands alone as it is.
+        if state.get("history") and reply.standalone.strip():
+            understanding = _understood(state, catalogue, reply.standalone)
+        if understanding.tables:
+            understanding = reply.over(understanding, present)
     return _planned(understanding, state, services)
 
 

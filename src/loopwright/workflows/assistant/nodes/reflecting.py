@@ -7,8 +7,9 @@ from typing import Any
 
 from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.nodes.asking import ask_model
+from loopwright.workflows.assistant.nodes.searching import relaxed_anew
 from loopwright.workflows.assistant.reasons import question_of, understood
-from loopwright.workflows.assistant.reflecting import ReflectionReply, reflect, reflection_of, relaxed, shown_search
+from loopwright.workflows.assistant.reflecting import ReflectionReply, reflect, reflection_of, shown_search
 from loopwright.workflows.assistant.schemas import Reflection, ThinkingUpdate
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
@@ -54,15 +55,14 @@ def relaxed_instead(state: AssistantState, services: Services) -> dict[str, Any]
         state: As for `reflect_and_replan`.
         services: The configuration.
     """
-    planned, outcomes = state.get("planned_queries") or [], state.get("outcomes") or []
-    queries = tuple(relaxed(planned, outcomes, services.config.assistant))
+    queries = relaxed_anew(state, services)
     return _replanned(
         state,
         Reflection(
-            reasoning="The reflection failed; the same searches with wider limits instead.",
-            strategy="relax",
-            message="Let me look a little more widely.",
-            queries=queries,
+            reasoning="The reflection failed; the same searches with wider limits instead, where any are left.",
+            strategy="relax" if queries else "",
+            message="Let me look a little more widely." if queries else "Let me tell you what there is.",
+            queries=tuple(queries),
         ),
     )
 

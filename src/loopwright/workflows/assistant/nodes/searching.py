@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ async def execute_queries(state: AssistantState, services: Services) -> dict[str
     Returns:
         ``outcomes``, ``query_results`` and ``attempts``.
     """
-    return _searched(state, services, state.get("planned_queries") or [])
+    return await _searched(state, services, state.get("planned_queries") or [])
 
 
 async def check_results(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -56,20 +57,36 @@ async def relax_and_retry(state: AssistantState, services: Services) -> dict[str
         services: The conference.
 
     Returns:
-        ``planned_queries``, ``retry_count`` one higher, ``reflection_strategy``, and what `execute_queries` returns.
+        ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``retry_count`` one higher,
+        ``reflection_strategy``, and what `execute_queries` returns.
     """
-    queries = relaxed(state.get("planned_queries") or [], state.get("outcomes") or [], services.config.assistant)
+    queries = relaxed_anew(state, services)
     return {
         "planned_queries": queries,
         "retry_count": state.get("retry_count", 0) + 1,
         "reflection_strategy": "relax",
-        **_searched(state, services, queries),
+        **await _searched(state, services, queries),
     }
 
 
-def _searched(state: AssistantState, services: Services, queries: Sequence[PlannedQuery]) -> dict[str, Any]:
+def relaxed_anew(state: AssistantState, services: Services) -> list[PlannedQuery]:
+    """The last plan with wider limits, without what was searched before.
+
+    Args:
+        state: Reads ``planned_queries``, ``outcomes`` and ``attempts``.
+        services: The configuration.
+    """
+    queries = relaxed(state.get("planned_queries") or [], state.get("outcomes") or [], services.config.assistant)
+    tried = [query for plan in state.get("attempts") or [] for query in plan]
+    return [query for query in queries if query not in tried]
+
+
+async def _searched(state: AssistantState, services: Services, queries: Sequence[PlannedQuery]) -> dict[str, Any]:
     search, profile = services.search, state.get("profile")
-    outcomes: list[SearchOutcome] = [search.run(query, profile) for query in queries]
+    outcomes: list[SearchOutcome] = []
+    for query in queries:
+        outcomes.append(search.run(query, profile))
+        await asyncio.sleep(0)  # for other chats, and for the time limit
     return {
         "outcomes": outcomes,
         "query_results": merge(state.get("query_results") or {}, outcomes),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from loopwright.workflows.assistant.reflecting.loosening import loosened
+from loopwright.workflows.assistant.reflecting.loosening import A_LITTLE, loosened
 from loopwright.workflows.assistant.reflecting.situation import Situation, Step
 from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, SearchOutcome, Table
 
@@ -32,7 +32,7 @@ def at_other_times(situation: Situation) -> Iterator[Step]:
             "relax",
             tuple(query for query, _, _ in ways),
             "; ".join(f"{there} {query.table.value} {told}" for query, there, told in ways),
-            f"look {' and '.join(dict.fromkeys(told for _, _, told in ways))}",
+            f"look {_where([told for _, _, told in ways])}",
         )
 
 
@@ -70,13 +70,23 @@ def in_other_tables(situation: Situation) -> Iterator[Step]:
         )
 
 
+def _where(told: Sequence[str]) -> str:
+    """Where is looked instead; another time of the day is said once, however near it is."""
+    places = list(dict.fromkeys(told))
+    return " and ".join(place for place in places if place != A_LITTLE or len(places) == 1)
+
+
 def _ways(outcome: SearchOutcome, situation: Situation) -> list[tuple[PlannedQuery, int, str]]:
     query, usual = outcome.query, situation.config.search
     catalogue = situation.search.catalogue
     passing: list[tuple[Filters, int, str]] = []
-    # With neither a topic nor a person, other days would bring whatever there is.
-    of_something = bool(situation.topic or query.filters.speakers)
-    for filters, told in loosened(query.filters, catalogue.info, days=of_something):
+    # With neither a topic nor a person nor a kind of session, other days would bring whatever there is.
+    asked = query.filters
+    of_something = bool(situation.topic or asked.speakers)
+    of_a_kind = bool(asked.tracks or asked.types)
+    for filters, told in loosened(
+        asked, catalogue.info, days=of_something or of_a_kind, kinds=of_something or not of_a_kind
+    ):
         there = len(catalogue.filtered(query.table, filters))
         if there:
             passing.append((filters, there, told))

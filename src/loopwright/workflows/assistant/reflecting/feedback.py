@@ -38,6 +38,8 @@ class Shared:
     """The titles of the records that hold it, the best first."""
     weight: float
     """How much it says; see `weighed`."""
+    naming: bool
+    """Whether it names what they are about: it stands in more than one of their titles and tracks."""
 
 
 def shared_words(seen: Sequence[Found], searched: str, search: Search) -> list[Shared]:
@@ -69,8 +71,20 @@ def shared_words(seen: Sequence[Found], searched: str, search: Search) -> list[S
         if key in titled and len(by_id) > 1 and support >= MIN_SUPPORT:
             form = forms[key].most_common(1)[0][0]
             titles = tuple(record.title for record in by_id.values())
-            kept += [Shared(word.text, support, titles, word.weight) for word in weighed(form, search) if word.telling]
+            named = _names_them(key, list(by_id.values()))
+            kept += [
+                Shared(word.text, support, titles, word.weight, named) for word in weighed(form, search) if word.telling
+            ]
     return sorted(kept, key=lambda each: (-each.support * each.weight, each.text))
+
+
+def _names_them(key: tuple[str, ...], holders: Sequence[Record]) -> bool:
+    """Whether a word that records share stands where they are named, in more than one of them."""
+    named = sum(
+        any(terms_of(word) == key for word in plain_words(" ".join([record.title, *record.values("track")])))
+        for record in holders
+    )
+    return named > 1
 
 
 def _text_of(record: Record) -> str:

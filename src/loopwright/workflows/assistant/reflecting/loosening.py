@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 
 from loopwright.workflows.assistant.conference.info import ConferenceInfo
 from loopwright.workflows.assistant.schemas import Filters
@@ -11,7 +11,12 @@ from loopwright.workflows.assistant.schemas import Filters
 AROUND = (timedelta(hours=1), timedelta(hours=2))
 """How long before and after a moment something may begin to be near it."""
 
-_PLACES = ("rooms", "tracks", "types")
+A_LITTLE = "a little earlier or later"
+"""Where is looked around a moment, for people."""
+
+_KINDS = ("tracks", "types")
+_PLACES = ("rooms", *_KINDS)
+_TIMES = ("at", "after", "before", "ends_after", "at_time", "from_time", "until_time")
 
 
 def can_be_loosened(filters: Filters) -> bool:
@@ -20,12 +25,13 @@ def can_be_loosened(filters: Filters) -> bool:
     Args:
         filters: What is asked.
     """
-    timed = filters.at or filters.after or filters.before
     kinds = sum(bool(getattr(filters, name)) for name in (*_PLACES, "days"))
-    return bool(timed) or kinds > 1 or bool(kinds and (filters.speakers or filters.languages))
+    return _asks(filters, "time") or kinds > 1 or bool(kinds and (filters.speakers or filters.languages))
 
 
-def loosened(filters: Filters, info: ConferenceInfo | None, *, days: bool = True) -> Iterator[tuple[Filters, str]]:
+def loosened(
+    filters: Filters, info: ConferenceInfo | None, *, days: bool = True, kinds: bool = True
+) -> Iterator[tuple[Filters, str]]:
     """What asks for a little less, the nearest first, and at last for all of it.
 
     Persons and languages stay: somebody else's talk, or one that is not understood, is no answer. The day is given up
@@ -35,15 +41,15 @@ def loosened(filters: Filters, info: ConferenceInfo | None, *, days: bool = True
         filters: What is asked.
         info: The conference, whose days may end after midnight.
         days: Whether the day may be given up at all.
+        kinds: Whether tracks and types may be: where nothing else was asked, they are what was asked about.
 
     Yields:
         The filters, and where they look instead, for people.
     """
-    gone = [name for name in ("time", *_PLACES, *(("days",) if days else ())) if _asks(filters, name)]
-    if filters.at is not None:
-        before, after = AROUND
-        window = {"at": None, "after": filters.at - before, "before": filters.at + after}
-        yield filters.model_copy(update=window), "a little earlier or later"
+    kept = {*(() if days else ("days",)), *(() if kinds else _KINDS)}
+    gone = [name for name in ("time", *_PLACES, "days") if name not in kept and _asks(filters, name)]
+    if window := _around(filters):
+        yield filters.model_copy(update=window), A_LITTLE
     for name in gone:
         yield _without(filters, (name,), info), _SAID[name]
     if len(gone) > 1:
@@ -59,16 +65,28 @@ _SAID = {
 }
 
 
+def _around(filters: Filters) -> dict[str, object]:
+    """What begins near the moment or the time of day that is asked for; empty without one."""
+    before, after = AROUND
+    if filters.at is not None:
+        return {"at": None, "after": filters.at - before, "before": filters.at + after}
+    if filters.at_time is not None:
+        # The date says nothing; only times of day are added to.
+        said = datetime.combine(date(2000, 1, 1), filters.at_time)
+        return {"at_time": None, "from_time": (said - before).time(), "until_time": (said + after).time()}
+    return {}
+
+
 def _asks(filters: Filters, name: str) -> bool:
     if name == "time":
-        return any((filters.at, filters.after, filters.before))
+        return filters.timed or bool(filters.any_of)
     return bool(getattr(filters, name))
 
 
 def _without(filters: Filters, names: Sequence[str], info: ConferenceInfo | None) -> Filters:
     update: dict[str, object] = {name: () for name in names if name != "time"}
     if "time" in names:
-        update |= {"at": None, "after": None, "before": None}
+        update |= dict.fromkeys(_TIMES) | {"any_of": ()}
         if "days" not in names and not filters.days:
             update["days"] = _days_of(filters, info)
     return filters.model_copy(update=update)
@@ -76,7 +94,7 @@ def _without(filters: Filters, names: Sequence[str], info: ConferenceInfo | None
 
 def _days_of(filters: Filters, info: ConferenceInfo | None) -> tuple[str, ...]:
     """The conference day of a time that was asked without one."""
-    moment = filters.at or filters.after
+    moment = filters.at or filters.after or filters.ends_after
     if moment is None:
         return ()
     day = info.day_of(moment) if info is not None else moment.date()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
+from loopwright.retrieval.text import fold
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.plans import Plan
 from loopwright.workflows.assistant.schemas import (
@@ -14,6 +15,7 @@ from loopwright.workflows.assistant.schemas import (
     PlannedQuery,
     Reflection,
     SearchMode,
+    Strategy,
     Table,
     Understanding,
 )
@@ -24,6 +26,11 @@ _MAX_MESSAGE = 300
 """Characters of a message to the person."""
 _MAX_TEXT = 300
 """Characters of a query."""
+_JARGON = re.compile(
+    r"(?<![a-z])(?:quer(?:y|ies)|thresholds?|scores?|facet(?:ed|s)?|filters?|tables?|databases?|json|pivot|relax)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words of a message that speaks of the machinery instead of the programme."""
 
 
 class ReflectionQuery(BaseModel):
@@ -42,13 +49,14 @@ class ReflectionQuery(BaseModel):
 
 
 class ReflectionReply(BaseModel):
-    """How a chat model reflects on a poor search."""
+    """How a chat model reflects on a poor search.
 
-    reasoning: str = ""
+    How the plan differs from earlier ones is told from the searches themselves: small models name it wrongly.
+    """
+
+    reasoning: str
     """What was seen and what follows, for developers."""
-    strategy: Literal["relax", "rewrite", "pivot"]
-    """How the new plan differs."""
-    message: str = Field(min_length=1)
+    message: str
     """One friendly sentence to the person, without jargon."""
     queries: list[ReflectionQuery]
     """What to search next."""
@@ -86,8 +94,8 @@ def reflection_of(
         return own.model_copy(update={"reasoning": f"{own.reasoning}{noted or ' The model planned no search.'}"})
     return Reflection(
         reasoning=f"{_line(reply.reasoning, 2000)}{noted}",
-        strategy=reply.strategy,
-        message=_line(reply.message, _MAX_MESSAGE),
+        strategy=_strategy(plan.queries[0], attempts),
+        message=_message(reply, plan.queries),
         queries=tuple(plan.queries),
     )
 
@@ -104,6 +112,27 @@ def _planned(proposed: ReflectionQuery, understanding: Understanding, config: As
         limit=config.search.limit,
         score_threshold=min(1.0, max(wanted, min(LOWEST_THRESHOLD, usual))),
     )
+
+
+def _strategy(query: PlannedQuery, attempts: Sequence[Sequence[PlannedQuery]]) -> Strategy:
+    """How the most promising search of a plan differs from what was searched."""
+    tried = [each for plan in attempts for each in plan]
+    text = fold(query.query_text)
+    same_text = {(each.table, each.search_mode) for each in tried if fold(each.query_text) == text}
+    if (query.table, query.search_mode) in same_text:
+        return "relax"
+    asked = {each.table for each in tried}
+    return "pivot" if same_text or (asked and query.table not in asked) else "rewrite"
+
+
+def _message(reply: ReflectionReply, queries: Sequence[PlannedQuery]) -> str:
+    """The model's message, unless it says nothing or speaks of the machinery."""
+    said = _line(reply.message, _MAX_MESSAGE)
+    if said and not _JARGON.search(said):
+        return said
+    texts = dict.fromkeys(query.query_text for query in queries if query.query_text)
+    sought = " and ".join(f'"{text}"' for text in texts) or "whatever there is then"
+    return f"There is too little so far, so I look for {sought}."
 
 
 def _line(text: str, most: int) -> str:

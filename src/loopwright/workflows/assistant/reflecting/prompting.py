@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loopwright.retrieval.web import untrusted_line
+from loopwright.workflows.assistant.reflecting.feedback import NEAR_ENOUGH
 from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, SearchOutcome, Table, Understanding
 from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.words import asked_words
@@ -39,7 +40,9 @@ def shown_search(
     counts = {outcome.query: len(outcome.hits) for outcome in outcomes}
     tried = [_shown_query(query, counts.get(query)) for plan in attempts for query in plan]
     seen = {found.record.id: found for outcome in outcomes for found in (*outcome.hits, *outcome.near_misses)}
-    near = sorted(seen.values(), key=lambda found: -found.score)[:_NEAR]
+    # What scores less is there by chance, and a small model would take it for the topic.
+    close = (found for found in seen.values() if found.score >= NEAR_ENOUGH)
+    near = sorted(close, key=lambda found: -found.score)[:_NEAR]
     return {
         "topic": _line(understanding.topic) or "no topic",
         "filters": _shown_filters(understanding.filters),
@@ -54,14 +57,24 @@ def _shown_query(query: PlannedQuery, results: int | None) -> str:
     # Only the last plan's counts are known; that an earlier one led to another search says enough.
     found = "too little" if results is None else f"{results} results"
     asked = "" if query.filters.empty else f", {_shown_filters(query.filters)}"
-    shown = f'{query.table.value}, {query.search_mode}, "{query.query_text[:_LENGTH]}"{asked}'
+    # The whole record is the usual way to compare.
+    mode = f", {query.search_mode}" if query.search_mode == "faceted" else ""
+    shown = f'{query.table.value} "{query.query_text[:_LENGTH]}"{mode}{asked}'
     return f"{shown}, threshold {query.score_threshold:.2f}: {found}"
 
 
 def _shown_filters(filters: Filters) -> str:
-    asked = filters.model_dump(mode="json", exclude_defaults=True)
-    shown = (f"{name} {', '.join(value) if isinstance(value, list) else value}" for name, value in asked.items())
-    return untrusted_line("; ".join(shown)) or "nothing"
+    return "nothing" if filters.empty else untrusted_line("; ".join(_asked(filters)))
+
+
+def _asked(filters: Filters) -> Iterator[str]:
+    """Each part of filters, for example ``rooms Janson, UD2``."""
+    alternatives = " or ".join(f"({'; '.join(_asked(each))})" for each in filters.any_of)
+    if alternatives:
+        yield f"any of {alternatives}"
+    asked = filters.model_dump(mode="json", exclude_defaults=True, exclude={"any_of"})
+    for name, value in asked.items():
+        yield f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, list) else value}"
 
 
 def _shown_words(topic: str, search: Search) -> str:

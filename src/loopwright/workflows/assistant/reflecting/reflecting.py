@@ -51,7 +51,7 @@ def reflect(
         return Reflection(
             reasoning=f"{seen} Nothing is left that was not searched.",
             strategy="",
-            message="I find no other way to look for this, so I tell you what there is.",
+            message="There is no other way to look for this, so here is what I have.",
             queries=(),
         )
     return Reflection(
@@ -89,6 +89,6 @@ def _seen(situation: Situation) -> str:
 def _message(situation: Situation, taken: Step) -> str:
     topic = situation.topic
     shown = topic if len(topic) <= _LONGEST_TOPIC else f"{topic[:_LONGEST_TOPIC].rsplit(' ', 1)[0]}…"
-    about = f' on "{shown}"' if shown else " at that time and place"
+    about = f" on “{shown}”" if shown else " at that time and place"
     begin = f"There is little{about} so far" if situation.found else f"I found nothing{about} yet"
     return f"{begin}, so I {taken.told}."

@@ -47,7 +47,7 @@ def in_full(situation: Situation) -> Iterator[Step]:
             for mode in _MODES
         ),
         f"only the topic {topic!r} was searched, and the best that came has {situation.best:.2f}",
-        "look more widely" if same else "look for your whole question, more widely",
+        "look at what comes near as well" if same else "look for your whole question, and at what comes near",
     )
 
 
@@ -70,7 +70,7 @@ def in_shared_words(situation: Situation) -> Iterator[Step]:
                 for outcome in situation.poor
             ),
             "; ".join(f"{each.text!r} is shared by {', '.join(map(repr, each.records))}" for each in added),
-            f"look for {_quoted(each.text for each in added)}, which what came nearest is about",
+            _told(added),
         )
 
 
@@ -122,5 +122,12 @@ def _wider(outcome: SearchOutcome, text: str, situation: Situation, **changes: o
     return outcome.query.model_copy(update={**shown, **changes})
 
 
+def _told(added: Sequence[Shared]) -> str:
+    """What words are looked for; those that only happen to be shared say nothing to a person."""
+    named = [each.text for each in added if each.naming]
+    return f"look for {_quoted(named)} as well" if named else "look for what is like the nearest that I found"
+
+
 def _quoted(words: Iterable[str]) -> str:
-    return ", ".join(f'"{word}"' for word in words)
+    *first, last = [f"“{word}”" for word in words]
+    return f"{', '.join(first)} and {last}" if first else last

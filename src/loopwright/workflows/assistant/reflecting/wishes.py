@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from loopwright.workflows.assistant.answering.wording import NOUNS
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.loosening import can_be_loosened
 from loopwright.workflows.assistant.schemas import Found, RetryWish, SearchOutcome, Table, Understanding
@@ -76,7 +77,8 @@ def _wish_of_few(
         return RetryWish(reason=f"the {first.value} found fit only loosely", kind="weak", tables=(first,))
     few = len(results) < config.search.enough and not understanding.filters.speakers
     if few and best < bar(SURE_MARGIN, threshold):
-        return RetryWish(reason=f"only {len(results)} {first.value} found", kind="too_few", tables=(first,))
+        noun = NOUNS[first][len(results) != 1]
+        return RetryWish(reason=f"only {len(results)} {noun} found", kind="too_few", tables=(first,))
     return None
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loopwright.workflows.assistant.searching.acronyms import Acronyms
+from loopwright.workflows.assistant.searching.english import english_words
 from loopwright.workflows.assistant.searching.index import RecordIndex
 from loopwright.workflows.assistant.searching.lexical import Alternative, AskedWord
+from loopwright.workflows.assistant.searching.shortening import SHORT_FORM, ShortForms
 from loopwright.workflows.assistant.searching.spelling import Spelling
 from loopwright.workflows.assistant.searching.words import asked_words, terms_of
 
@@ -33,6 +35,8 @@ class QuestionReader:
     """The words as they are written there."""
     acronyms: Acronyms
     """What short names stand for there."""
+    short_forms: ShortForms
+    """What short names are likely to stand for."""
 
     def read(self, text: str) -> list[AskedWord]:
         """The words of a question with what may stand for each.
@@ -68,16 +72,27 @@ class QuestionReader:
         for joined in beside:
             if joined != word and joined in self.index.surfaces:
                 yield Alternative(terms_of(joined), _JOINED)
+        for other in self.short_forms.others(word):
+            yield Alternative(terms_of(other), SHORT_FORM)
         known = self.knows(word)
         if not known:
             for first, second in self._halves(word):
                 yield Alternative((*terms_of(first), *terms_of(second)), _JOINED)
-        if self.index.surfaces[word] <= _RARE:
-            for other, likeness in self.spelling.similar(word):
-                if not known:
-                    yield Alternative(terms_of(other), likeness)
-                elif other != word and other in self.index.names:
-                    yield Alternative(terms_of(other), likeness * _DOUBTED)
+        yield from self._respelt(words, place, known)
+
+    def _respelt(self, words: Sequence[str], place: int, known: bool) -> Iterator[Alternative]:
+        """What a word may be a mistyped form of; a correct English word only beside a name, and then of a name."""
+        word, names = words[place], self.index.names
+        if known and self.index.surfaces[word] > _RARE:
+            return
+        correct = word in english_words()
+        if correct and names.isdisjoint((*words[max(0, place - 1) : place], *words[place + 1 : place + 2])):
+            return
+        for other, likeness in self.spelling.near(word):
+            if not known and not correct:
+                yield Alternative(terms_of(other), likeness)
+            elif other != word and other in names:
+                yield Alternative(terms_of(other), likeness * _DOUBTED)
 
     def _halves(self, word: str, shortest: int = 3) -> Iterator[tuple[str, str]]:
         surfaces = self.index.surfaces

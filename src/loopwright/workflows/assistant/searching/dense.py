@@ -16,7 +16,7 @@ from loopwright.workflows.assistant.conference.facets import facet_of
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import Floats, Ints, RecordIndex
 
-NEAREST = 600
+NEAREST = 300
 """How many passages one search asks for; what is beyond them counts as the last of them."""
 FEW = 400
 """So many records are searched on their own; more are searched with all others, which costs less than to part them."""

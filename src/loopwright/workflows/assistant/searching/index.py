@@ -16,6 +16,9 @@ from loopwright.workflows.assistant.searching.words import plain_words, terms_of
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
+NEAR = 4
+"""Words that are so many places apart, or fewer, stand together."""
+
 _TITLE = "title"
 _PERSONS = "speaker"
 
@@ -69,6 +72,8 @@ class RecordIndex:
         self._number = {term: number for number, term in enumerate(cells.postings)}
         self._terms = tuple(cells.postings)
         self._postings = _normalised(cells, [record.table for record in self.records])
+        self._positions = {term: np.array(found, np.int32) for term, found in cells.positions.items()}
+        self._cell_begin = np.array(cells.begins, np.int32)
         self._held = [np.array([self._number[term] for term in terms], np.int32) for terms in held]
         self._frequency = np.bincount(np.concatenate([np.empty(0, np.int32), *self._held]), minlength=len(self._terms))
 
@@ -144,6 +149,23 @@ class RecordIndex:
         """
         return np.unique(self.cell_record[self.cells_with(term)[0]])
 
+    def records_near(self, first: Iterable[str], second: Iterable[str]) -> Ints:
+        """The places of the records in which terms stand at most `NEAR` places apart, in either order, in one facet.
+
+        Args:
+            first: Terms, any of them.
+            second: Other terms, any of them.
+        """
+        one, other = self._places_of(first), self._places_of(second)
+        if not len(one) or not len(other):
+            return np.empty(0, np.int32)
+        after = np.searchsorted(other, one)
+        gap = np.minimum(
+            np.abs(other[np.minimum(after, len(other) - 1)] - one), np.abs(one - other[np.maximum(after - 1, 0)])
+        )
+        cells = np.searchsorted(self._cell_begin, one[gap <= NEAR], side="right") - 1
+        return np.unique(self.cell_record[cells])
+
     def terms_in(self, places: Iterable[int]) -> Counter[str]:
         """Term -> in how many of some records it stands.
 
@@ -156,18 +178,22 @@ class RecordIndex:
         numbers, counts = np.unique(np.concatenate(held), return_counts=True)
         return Counter({self._terms[n]: int(count) for n, count in zip(numbers, counts, strict=True)})
 
+    def _places_of(self, terms: Iterable[str]) -> Ints:
+        found = [self._positions[term] for term in terms if term in self._positions]
+        return np.sort(np.concatenate(found)) if found else np.empty(0, np.int32)
+
     def _read(self, place: int, record: Record, cells: _Cells) -> list[str]:
         """Add a record's cells, and give back its terms."""
         surfaces: set[str] = set()
         held: dict[str, None] = {}
         for facet, text in facet_texts(record):
             words = plain_words(text)
-            counts = Counter(term for word in words for term in terms_of(word))
+            sequence = [term for word in words for term in terms_of(word)]
             # The title is first, and a cell even without words, so that every record has one.
-            if counts or not held:
-                cells.add(place, record, facet, text, counts)
+            if sequence or not held:
+                cells.add(place, record, facet, text, sequence)
                 surfaces.update(words)
-                held |= dict.fromkeys(counts)
+                held |= dict.fromkeys(sequence)
         self.surfaces.update(surfaces)
         return list(held)
 
@@ -183,9 +209,18 @@ class _Cells:
         self.prose: list[bool] = []
         self.names: list[bool] = []
         self.postings: dict[str, tuple[list[int], list[int]]] = {}
+        self.positions: dict[str, list[int]] = {}
+        self.begins: list[int] = []
+        self._end = 0
 
-    def add(self, place: int, record: Record, facet: str, text: str, counts: Counter[str]) -> None:
+    def add(self, place: int, record: Record, facet: str, text: str, sequence: Sequence[str]) -> None:
         declared = facet_of(record.table, facet)
+        counts = Counter(sequence)
+        self.begins.append(self._end)
+        for position, term in enumerate(sequence, self._end):
+            self.positions.setdefault(term, []).append(position)
+        # What ends one facet does not stand near what begins the next.
+        self._end += len(sequence) + NEAR
         for term, count in counts.items():
             cells, often = self.postings.setdefault(term, ([], []))
             cells.append(len(self.records))

@@ -10,6 +10,9 @@ import numpy as np
 from loopwright.retrieval.lexicon import K1
 from loopwright.workflows.assistant.searching.index import Floats, RecordIndex
 
+APART = 0.85
+"""What words are worth that stand together in the question, but apart in the record."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
@@ -53,8 +56,9 @@ def coverage(index: RecordIndex, words: Sequence[AskedWord]) -> Coverage:
     For a term, ``s = tf / (k1 + tf)``, BM25's saturation without its weight, where ``tf`` sums the counts in all
     facets, each times the facet's emphasis and relative to its length (BM25F). A word is worth the best of its
     alternatives, an alternative the mean over its terms; a record the mean over the words, weighed by how much each
-    says, so that a word that stands nowhere counts against all records. Source: S. Robertson and H. Zaragoza, "The
-    Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6.
+    says, so that a word that stands nowhere counts against all records. Words that follow each other in the question
+    and are both in a record, but near each other in none of its facets, count for less there (see `APART`). Source:
+    S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6.
 
     Args:
         index: The records.
@@ -70,9 +74,22 @@ def coverage(index: RecordIndex, words: Sequence[AskedWord]) -> Coverage:
             np.maximum(held[row], of_records, out=held[row])
             np.maximum(inside, of_cells, out=inside)
         cells += weights[row] * inside
+    held *= _together(index, words, held)
     total = np.float32(weights.sum() or 1.0)
     missing = float(weights[~held.any(axis=1)].sum() / total)
     return Coverage(weights @ held / total, cells / total, held, missing)
+
+
+def _together(index: RecordIndex, words: Sequence[AskedWord], held: Floats) -> Floats:
+    """What each word counts for in each record, by the words beside it, float32 [words, records]."""
+    terms = [{term for each in word.alternatives for term in each.terms} for word in words]
+    near, parted = np.zeros(held.shape, bool), np.zeros(held.shape, bool)
+    for row in range(len(words) - 1):
+        found = np.zeros(len(index), bool)
+        found[index.records_near(terms[row], terms[row + 1])] = True
+        near[row : row + 2] |= found
+        parted[row : row + 2] |= (held[row] > 0) & (held[row + 1] > 0) & ~found
+    return np.where(parted & ~near, np.float32(APART), np.float32(1.0))
 
 
 def _held(index: RecordIndex, alternative: Alternative) -> tuple[Floats, Floats]:

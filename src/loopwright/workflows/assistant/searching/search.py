@@ -17,6 +17,7 @@ from loopwright.workflows.assistant.searching.asking import QuestionReader
 from loopwright.workflows.assistant.searching.dense import DenseSearch
 from loopwright.workflows.assistant.searching.index import RecordIndex
 from loopwright.workflows.assistant.searching.scoring import Fit, Scorer, with_person
+from loopwright.workflows.assistant.searching.shortening import ShortForms
 from loopwright.workflows.assistant.searching.spelling import Spelling
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 
@@ -111,7 +112,7 @@ class Search:
 
     def _prepared(self, catalogue: Catalogue) -> _Prepared:
         index = RecordIndex(catalogue.records.values())
-        reader = QuestionReader(index, Spelling(index.surfaces), Acronyms.of(index.records))
+        reader = QuestionReader(index, Spelling(index.surfaces), Acronyms.of(index.records), ShortForms(index))
         dense = DenseSearch(self._store, self._embedder, index) if self._embedder is not None else None
         scorer = Scorer(index, reader, dense)
         return _Prepared(catalogue, index, scorer, Vocabulary(index, reader, dense))

@@ -8,11 +8,12 @@ from functools import lru_cache
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from loopwright.workflows.assistant.searching.english import english_words
+
 SHORTEST = 4
 """A shorter word is not corrected: too many others are one letter away."""
-LEAST_ALIKE = 0.75
-"""One edit in four letters, two in eight."""
-_LONG = 7  # In words of so many letters a wrong first letter is rare enough to be forgiven.
+_FIRST_FORGIVEN = 7  # In words of so many letters a first letter may be left out or added, but not be another.
+_TWO_EDITS = 9  # In shorter words, two edits make another word.
 _KEPT = 3
 
 
@@ -30,11 +31,12 @@ class Spelling:
             if len(word) >= SHORTEST and not word.isdigit():
                 self._buckets.setdefault((len(word), word[0]), []).append(word)
         self._firsts = sorted({first for _, first in self._buckets})
-        self.similar = lru_cache(maxsize=4096)(self._similar)
-        """The known words that are spelt most like a word, at most three.
+        self.near = lru_cache(maxsize=4096)(self._near)
+        """The known words that are spelt most like a word, correct English or not, at most three.
 
-        The likeness is ``1 - d / longer length`` with d the optimal string alignment distance (insert, delete, replace,
-        swap neighbours), from 0.75 up to 1. Short words must begin alike.
+        One edit (insert, delete, replace, swap neighbours) is forgiven, two in words of nine letters and more. The
+        first letter stays; only in words of seven letters and more it may be left out, added or swapped. The likeness
+        is ``1 - d / longer length`` with d the optimal string alignment distance.
 
         Args:
             word: A folded word.
@@ -43,13 +45,37 @@ class Spelling:
             Words with their likeness, the most alike first.
         """
 
-    def _similar(self, word: str) -> tuple[tuple[str, float], ...]:
+    def similar(self, word: str) -> tuple[tuple[str, float], ...]:
+        """The same for a word that is no correct English; none for one that is.
+
+        Args:
+            word: A folded word.
+        """
+        return () if word in english_words() else self.near(word)
+
+    def _near(self, word: str) -> tuple[tuple[str, float], ...]:
         if len(word) < SHORTEST or word.isdigit():
             return ()
-        firsts = self._firsts if len(word) >= _LONG else [word[0]]
-        lengths = range(int(len(word) * LEAST_ALIKE), int(len(word) / LEAST_ALIKE) + 1)
-        near = [other for length in lengths for first in firsts for other in self._buckets.get((length, first), ())]
-        found: Sequence[tuple[str, float, int]] = process.extract(
-            word, near, scorer=OSA.normalized_similarity, score_cutoff=LEAST_ALIKE, limit=_KEPT
-        )
-        return tuple((other, likeness) for other, likeness, _ in found)
+        edits = 2 if len(word) >= _TWO_EDITS else 1
+        found = _nearest(word, self._beginning(word, word[0], edits), edits)
+        if len(word) >= _FIRST_FORGIVEN:
+            others = [
+                other
+                for first in self._firsts
+                if first != word[0]
+                for other in self._beginning(word, first, 1)
+                if other[1:] != word[1:]
+            ]
+            found += _nearest(word, others, 1)
+        return tuple(sorted(found, key=lambda each: -each[1])[:_KEPT])
+
+    def _beginning(self, word: str, first: str, edits: int) -> list[str]:
+        lengths = range(len(word) - edits, len(word) + edits + 1)
+        return [other for length in lengths for other in self._buckets.get((length, first), ())]
+
+
+def _nearest(word: str, known: Sequence[str], edits: int) -> list[tuple[str, float]]:
+    found: Sequence[tuple[str, int, int]] = process.extract(
+        word, known, scorer=OSA.distance, score_cutoff=edits, limit=_KEPT
+    )
+    return [(other, 1 - distance / max(len(word), len(other))) for other, distance, _ in found]

@@ -13,6 +13,7 @@ from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.searching.asking import QuestionReader
 from loopwright.workflows.assistant.searching.dense import DenseSearch
 from loopwright.workflows.assistant.searching.index import RecordIndex
+from loopwright.workflows.assistant.searching.shortening import SHORT_FORM
 from loopwright.workflows.assistant.searching.words import asked_words, plain_words, terms_of
 
 EXPLAINED = 0.95
@@ -68,11 +69,12 @@ class Vocabulary:
         """The words that stand near a word.
 
         The similarity is, for spelling, the share of letters that need no edit (only for a word that no record has);
-        for an abbreviation, 0.95; for co-occurrence, the normalised pointwise mutual information over records,
-        ``ln(p(x, y) / (p(x) p(y))) / -ln p(x, y)``, times ``n / (n + 1)`` for both the records in common and those of
-        the rarer word; for meaning, the cosine of the two words' vectors, among the words that tell the records that
-        are nearest in meaning from others. Sources: G. Bouma, "Normalized (Pointwise) Mutual Information in Collocation
-        Extraction", 2009; P. Pantel and D. Lin, "Discovering Word Senses from Text", 2002.
+        for an abbreviation, 0.95, or 0.85 where no text explains it; for co-occurrence, the normalised pointwise mutual
+        information over records, ``ln(p(x, y) / (p(x) p(y))) / -ln p(x, y)``, times ``n / (n + 1)`` for both the
+        records in common and those of the rarer word; for meaning, the cosine of the two words' vectors, among the
+        words that tell the records that are nearest in meaning from others. Sources: G. Bouma, "Normalized (Pointwise)
+        Mutual Information in Collocation Extraction", 2009; P. Pantel and D. Lin, "Discovering Word Senses from Text",
+        2002.
 
         Args:
             word: The word, in any case, or a long name of several.
@@ -132,6 +134,8 @@ class Vocabulary:
         for name in (*acronyms.long.get(word, ()), *acronyms.short.get(word, ())):
             yield Neighbour(name, EXPLAINED, "abbreviation")
         if " " not in word:
+            for other in self._reader.short_forms.others(word):
+                yield Neighbour(other, SHORT_FORM, "abbreviation")
             if self._reader.knows(word):
                 yield from self._together(word)
             else:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
+from loopwright.workflows.assistant.conference.catalogue import NIGHT_ENDS
 from loopwright.workflows.assistant.understanding.days import DAY
 from loopwright.workflows.assistant.understanding.frames import says_programme
 from loopwright.workflows.assistant.understanding.words import Words
@@ -21,6 +22,7 @@ _PARTS = {
     "afternoon": (_NOON, _AFTERNOON_ENDS),
     "evening": (_EVENING, None),
     "night": (_EVENING, None),
+    "end": (time(16), None),
 }
 """Part of the day -> when what belongs to it begins: from, and before."""
 
@@ -201,10 +203,13 @@ def _range(words: Words, earliest_hour: int) -> Clock | None:
         first = _read(match, "1", earliest_hour, like=groups["half2"])
         if first is None or last is None:
             continue
-        if first > last and first.hour >= 12 and not groups["half1"]:
+        if first > last and first.hour >= 12 and not groups["half1"] and groups["hour1"] != str(first.hour):
             first = first.replace(hour=first.hour - 12)
-        if words.take_span(match.start(), match.end(), CLOCK):
-            return Clock(after=first, before=last)
+        if not words.take_span(match.start(), match.end(), CLOCK):
+            continue
+        if first > last and last >= NIGHT_ENDS:
+            return Clock(notes=(f"A time from {first:%H:%M} to {last:%H:%M} would end before it begins.",))
+        return Clock(after=first, before=last)
     return None
 
 
@@ -253,18 +258,18 @@ def _alone(words: Words, earliest_hour: int) -> Clock | None:
 
 
 def _part(words: Words) -> Clock | None:
+    first = None
+    # What follows the first is read as well, so that it is no topic; a question with both is parted at "and".
     for match in _PART.finditer(words.text):
         if not words.take_span(match.start(), match.end(), CLOCK):
             # "tonight" is a day too.
             if match[0].lower() == "tonight":
-                return Clock(after=_EVENING)
+                first = first or Clock(after=_EVENING)
             continue
-        if match["end"]:
-            return Clock(after=time(16))
-        said = " ".join(match["part"].lower().rstrip("s").split()).replace("tonight", "night")
+        said = " ".join((match["part"] or "end").lower().rstrip("s").split()).replace("tonight", "night")
         after, before = _PARTS.get(said) or _PARTS[said.split()[-1]]
-        return Clock(after=after, before=before)
-    return None
+        first = first or Clock(after=after, before=before)
+    return first
 
 
 def _read(match: re.Match[str], name: str, earliest_hour: int, *, like: str | None = None) -> time | None:

@@ -7,17 +7,40 @@ from collections.abc import Callable, Sequence
 
 from loopwright.workflows.assistant.conference.catalogue import Catalogue
 from loopwright.workflows.assistant.schemas import Record, Table, Turn
-from loopwright.workflows.assistant.understanding.frames import SESSION_NOUNS
+from loopwright.workflows.assistant.understanding.anchors import RELATION
+from loopwright.workflows.assistant.understanding.clock import CLOCK
+from loopwright.workflows.assistant.understanding.days import DAY
+from loopwright.workflows.assistant.understanding.frames import BARE, SESSION_NOUNS
+from loopwright.workflows.assistant.understanding.kinds import LANGUAGE, TYPE
+from loopwright.workflows.assistant.understanding.personal import is_about_the_person
+from loopwright.workflows.assistant.understanding.persons import PERSON
+from loopwright.workflows.assistant.understanding.planning import ONE_ALONE
 from loopwright.workflows.assistant.understanding.reading import Reading
 from loopwright.workflows.assistant.understanding.smalltalk import smalltalk_of, without_greeting
+from loopwright.workflows.assistant.understanding.tables import TABLE
 from loopwright.workflows.assistant.understanding.topics import TITLE
-from loopwright.workflows.assistant.understanding.words import FREE
+from loopwright.workflows.assistant.understanding.tracks import TRACK
+from loopwright.workflows.assistant.understanding.words import FREE, REFUSED
 
 _MARKER = re.compile(
-    r"^\s*(?:(?:and|or|but|also|ok(?:ay)?|so|then|now)\b[,\s]*)*(?:(?:what|how)\s+about\b|what\s+of\b|same\s+(?:for|but|on|in|at)?\b"
-    r"|only\b|just\b|which\s+(?:of\s+(?:them|these|those)|ones)\s+(?:are|is|take\s+place)\b)?\s*",
+    r"^\s*(?P<link>(?:(?:and|or|but|also|ok(?:ay)?|so|then|now)\b[,\s]*)*)(?P<plain>(?:what|how)\s+about\b|what\s+of\b"
+    r"|(?:the\s+)?same(?:\s+(?:thing|again|question))?\b(?:\s+(?:for|but|on|in|at)\b)?|only\b|just\b"
+    r"|which\s+(?:of\s+(?:them|these|those)|ones)\s+(?:are|is|take\s+place)\b)?\s*",
     re.IGNORECASE,
 )
+_ASKS_ANEW = re.compile(
+    r"\s*(?:what|which|who|whom|where|when|how|why|is|are|do|does|did|can|could|will|any|anything|something|show|tell|list"
+    r"|find|give|i|we|please)\b",
+    re.IGNORECASE,
+)
+_GIVER = re.compile(
+    r"\bwho(?:\s+is|['’]s)?\s+(?:giv(?:es?|ing)|speak(?:s|ing)|present(?:s|ing)|hold(?:s|ing)|talk(?:s|ing)|the\s+speaker)\b",
+    re.IGNORECASE,
+)
+_ONLY_TITLE = re.compile(r'"[^"]+"[?.! ]*')
+_NARROWING = frozenset({DAY, CLOCK, LANGUAGE, REFUSED})
+"""What a few words that name nothing else can only mean within the question before: "on Sunday?", "not in German"."""
+_MOST_ELLIPTIC = 6
 _INSTEAD = re.compile(r"\s*\b(?:instead|as\s+well|too|then)\s*(?=[?.!]*\s*$)", re.IGNORECASE)
 _ORDINALS = {
     "first": 0,
@@ -60,28 +83,29 @@ def standalone_of(question: str, history: Sequence[Turn], catalogue: Catalogue, 
         catalogue: The conference, for the records that answers cite.
         read: Reads a question that stands alone.
     """
-    previous, cited = "", list[Record]()
+    earlier, cited = list[str](), list[Record]()
     for turn in history:
         if turn.role == "assistant":
             cited = [catalogue.records[id] for id in turn.referenced_ids if id in catalogue.records] or cited
-        elif not smalltalk_of(turn.text):
-            previous = _resolved(without_greeting(turn.text), previous, cited, read)
-    return _resolved(question, previous, cited, read)
+        elif not (smalltalk_of(turn.text) or is_about_the_person(without_greeting(turn.text))):
+            earlier.append(_resolved(without_greeting(turn.text), earlier, cited, read))
+    return _resolved(question, earlier, cited, read)
 
 
-def _resolved(question: str, previous: str, cited: Sequence[Record], read: Reader) -> str:
+def _resolved(question: str, earlier: Sequence[str], cited: Sequence[Record], read: Reader) -> str:
+    previous = earlier[-1] if earlier else ""
     if cited:
-        referred = _referred(question, previous, cited, read)
+        referred = _referred(question, earlier, cited, read)
         if referred:
             return referred
     if previous and (marker := _MARKER.match(question)):
         new = _INSTEAD.sub("", question[marker.end() :])
-        if marker[0].strip() or _is_fragment(new, read):
+        if marker["plain"] or _is_elliptic(new, read, linked=bool(marker["link"].strip())):
             return _merged(previous, new, read) or question
     return question
 
 
-def _referred(question: str, previous: str, cited: Sequence[Record], read: Reader) -> str:
+def _referred(question: str, earlier: Sequence[str], cited: Sequence[Record], read: Reader) -> str:
     """The question with "the second one", "it" or "she" replaced by what the last answer cites; empty without any."""
     nth = _NTH.search(question)
     if nth:
@@ -89,17 +113,45 @@ def _referred(question: str, previous: str, cited: Sequence[Record], read: Reade
         place = len(cited) - 1 if said == "last" else _ORDINALS[said] if said else int(nth["number"]) - 1
         alone = not _asks_more(question[: nth.start()] + question[nth.end() :], read)
         if place < len(cited) and alone:
-            return _with(question, nth, cited[place].title, quoted=True)
+            asked = _with(question, nth, cited[place].title, quoted=True)
+            return _giver_of(question, cited[place]) or (
+                f"{ONE_ALONE}{asked}" if _ONLY_TITLE.fullmatch(asked) else asked
+            )
     person = _PERSON.search(question)
     if person and not read(question[: person.start()] + question[person.end() :]).topic:
-        name = next(iter(read(previous).filters.speakers), "") or _speaker_of(cited)
+        if cited[0].table == Table.EXHIBITORS:
+            return _with(question, person, cited[0].title, quoted=True)
+        name = next((name for text in earlier[-1:] for name in read(text).filters.speakers), "") or _speaker_of(cited)
         return _with(question, person, name, quoted=False) if name else ""
+    giver = _giver_of(question, cited[0])
+    if giver and not _asks_more(_THING.sub("", _GIVER.sub("", question)), read):
+        return giver
     thing = _THING.search(question)
-    if thing and not _asks_more(question[: thing.start()] + question[thing.end() :], read):
+    if thing and (subject := _subject_elsewhere(question, thing, earlier, cited, read)):
+        return subject
+    if thing and not _asks_more(RELATION.sub(" ", question[: thing.start()]) + question[thing.end() :], read):
         return _with(question, thing, cited[0].title, quoted=True)
     if _GIVES.match(question) and not _asks_more(question, read):
         return f'{question.strip().rstrip("?. ")} "{cited[0].title}"?'
     return ""
+
+
+def _giver_of(question: str, record: Record) -> str:
+    """The question for the persons who give a session, where they are asked for."""
+    persons = record.values("speaker") if _GIVER.search(question) else ()
+    return f"Which speaker is {' and '.join(persons)}?" if persons else ""
+
+
+def _subject_elsewhere(
+    question: str, thing: re.Match[str], earlier: Sequence[str], cited: Sequence[Record], read: Reader
+) -> str:
+    """The question about the latest topic, where "it" is asked of another kind of record than the last answer has."""
+    rest = read(question[: thing.start()] + question[thing.end() :])
+    if TABLE not in rest.words.kinds or rest.topic or cited[0].table in rest.tables.tables:
+        return ""
+    topics = (reading.topic for text in reversed(earlier) if TITLE not in (reading := read(text)).words.kinds)
+    topic = next(filter(None, topics), "")
+    return _INSTEAD.sub("", question[: thing.start()] + topic + question[thing.end() :]) if topic else ""
 
 
 def _asks_more(rest: str, read: Reader) -> bool:
@@ -126,10 +178,23 @@ def _speaker_of(cited: Sequence[Record]) -> str:
     return next((record.values("speaker")[0] for record in cited if record.values("speaker")), "")
 
 
-def _is_fragment(question: str, read: Reader) -> bool:
-    """Whether a text only filters: a few words without a verb that asks, as "on Sunday?"."""
+def _is_elliptic(question: str, read: Reader, *, linked: bool) -> bool:
+    """Whether a text only makes sense after the question before it.
+
+    One that names its own track, type, room or topic starts anew, unless a word such as "and" links it.
+    """
     reading = read(question)
-    return len(reading.words) <= 5 and not reading.topic and not reading.words.runs() and bool(len(reading.words))
+    if not len(reading.words) or len(reading.words) > _MOST_ELLIPTIC:
+        return False
+    if linked:
+        return not _ASKS_ANEW.match(question)
+    said = set(reading.words.kinds) - {FREE}
+    free = any(
+        word.key not in BARE for word, kind in zip(reading.words.words, reading.words.kinds, strict=True) if not kind
+    )
+    return (
+        not reading.topic and not free and bool(said) and _NARROWING.issuperset(said) and not _ASKS_ANEW.match(question)
+    )
 
 
 def _merged(previous: str, new: str, read: Reader) -> str:
@@ -138,15 +203,19 @@ def _merged(previous: str, new: str, read: Reader) -> str:
     kinds = {kind for kind in change.words.kinds if kind not in (FREE, TITLE)}
     if not kinds and not change.topic:
         return ""
-    replaced = set(kinds)
-    if "person" in kinds or (change.topic and not old.topic and "person" in old.words.kinds):
-        replaced |= {"person"}
-    if "clock" in kinds and "day" not in kinds and old.filters.at is None:
-        replaced.discard("day")
-    # "what about her?" is another question, "and by her?" a narrower one.
-    other = "person" in kinds and not _begins_with_link(new)
+    replaced, linked = kinds - {REFUSED}, _begins_with_link(new)
+    if change.topic:
+        # A new topic is not meant within the old one's track.
+        replaced |= {TRACK} if old.topic else {TRACK, PERSON}
+    # "what about her?" or "the Go devroom?" is another question, and "by her?" a narrower one.
+    other = not kinds.isdisjoint({PERSON, TRACK}) and not linked
     kept = _without(old, replaced, topic=bool(change.topic) or other)
-    joint = " about " if change.topic and not kinds and not _begins_with_link(new) else " "
+    joint = " about " if change.topic and not kinds and not linked else " "
+    if not linked and CLOCK in old.words.kinds and not kinds.isdisjoint({TRACK, TYPE, TABLE}):
+        # "between 10 and 12 keynotes" would be no time any more.
+        joint = " for "
+    if REFUSED in kinds:
+        joint = ", "
     return f"{kept}{joint}{new.strip().rstrip('?.! ')}".strip() + "?"
 
 
@@ -160,7 +229,7 @@ def _without(old: Reading, kinds: set[str], *, topic: bool) -> str:
     gone = [
         kind in kinds
         or (topic and kind in (FREE, TITLE) and words[i].text in old.topic)
-        or ("table" in kinds and words.key(i) in SESSION_NOUNS)
+        or (TABLE in kinds and words.key(i) in SESSION_NOUNS)
         for i, kind in enumerate(words.kinds)
     ]
     text = words.text

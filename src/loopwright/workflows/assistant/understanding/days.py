@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from loopwright.workflows.assistant.understanding.frames import says_programme
-from loopwright.workflows.assistant.understanding.words import Words
+from loopwright.workflows.assistant.understanding.words import REFUSED, Words
 
 DAY = "day"
 """The kind of words that name a day."""
@@ -52,6 +52,7 @@ _NEGATED = re.compile(
 )
 # "today's" something else than what a conference has is nowadays.
 _OTHERS = r"['’]s\s+(?!talks?\b|sessions?\b|keynotes?\b|workshops?\b|programme?\b|schedule\b|lectures?\b)"
+_DATES = (_ISO, _DAY_MONTH, _MONTH_DAY, _DOTTED)
 _RELATIVE = re.compile(
     rf"\b(?:(?P<today>today(?!{_OTHERS})|tonight|this\s+(?=morning|afternoon|evening))|(?P<tomorrow>tomorrow)|(?P<yesterday>yesterday))\b",
     re.IGNORECASE,
@@ -91,13 +92,24 @@ def read_days(words: Words, days: Sequence[date], today: date | None) -> Days:
         (_EVERY, lambda m: days),
         (_RELATIVE, lambda m: _relative(m, today, words, notes)),
     )
+    away = today is not None and not days[0] <= today <= days[-1]
     found: set[date] = set()
     excluded: set[date] = set()
     for pattern, dates_of in readers:
         for match in pattern.finditer(words.text):
             dates = dates_of(match)
+            if not dates and pattern in _DATES and _is_date(match) and words.take_span(*match.span(), DAY):
+                notes.append(f'There is no day "{match[0].strip()}".')
+            if pattern is _RELATIVE and (away or (today is None and match["today"] is None)):
+                words.take_span(*match.span(), DAY)
+                notes.append(elsewhen(today, days) if today else _unknown(match))
+                continue
             if dates and words.take_span(match.start(), match.end(), DAY):
                 negated = _NEGATED.search(words.text, 0, match.start())
+                place = negated and words.within(negated.start(), match.start())
+                # What is refused of its own, as in "except LLVM on Sunday", is no refusal of the day.
+                if place and REFUSED in words.kinds[place[0] : place[1] + 1]:
+                    negated = None
                 (excluded if negated else found).update(dates)
                 if negated:
                     words.take_span(negated.start(), match.start(), DAY)
@@ -114,8 +126,28 @@ def _relative(match: re.Match[str], today: date | None, words: Words, notes: lis
         return [today + timedelta(days=1 if match["tomorrow"] else -1 if match["yesterday"] else 0)]
     # Without words of a programme "today" only means nowadays.
     if says_programme(words.text):
-        notes.append(f'Which day "{match[0].strip()}" is cannot be told: the moment of asking is not known.')
+        notes.append(_unknown(match))
     return []
+
+
+def _unknown(match: re.Match[str]) -> str:
+    return f'Which day "{match[0].strip()}" is cannot be told: the moment of asking is not known.'
+
+
+def _is_date(match: re.Match[str]) -> bool:
+    """Whether the numbers are those of a day and a month, though there is no such day: "30 February"."""
+    numbers = [int(group) for group in match.groups() if group and group.isdigit() and len(group) < 3]
+    return all(1 <= number <= 31 for number in numbers) and min(numbers, default=1) <= 12 + 19 * (len(numbers) == 1)
+
+
+def elsewhen(today: date, days: Sequence[date]) -> str:
+    """What is said where "now" or "today" is no time of the conference.
+
+    Args:
+        today: The day of asking.
+        days: The days of the conference.
+    """
+    return f"Today is {_spoken(today)}; the conference is on {_span(days)}."
 
 
 def _month(name: str) -> int:
@@ -158,9 +190,12 @@ def _nth(match: re.Match[str], days: Sequence[date]) -> list[date]:
 
 
 def _outside(missing: Sequence[date], days: Sequence[date]) -> str:
-    span = _spoken(days[0]) if len(days) == 1 else f"{_spoken(days[0])} to {_spoken(days[-1])}"
     verb = "is no day" if len(missing) == 1 else "are no days"
-    return f"{' and '.join(map(_spoken, missing))} {verb} of the conference, which is on {span}."
+    return f"{' and '.join(map(_spoken, missing))} {verb} of the conference, which is on {_span(days)}."
+
+
+def _span(days: Sequence[date]) -> str:
+    return _spoken(days[0]) if len(days) == 1 else f"{_spoken(days[0])} to {_spoken(days[-1])}"
 
 
 def _spoken(day: date) -> str:

@@ -39,9 +39,17 @@ _ASKING = frozenset(
 )
 _IDLE = frozenset(
     "run runs running read reading use get gets got help say says said concern concerns treat treats explain explains "
-    "focus focuses point time free kick kicks off whole end ends long".split()
+    "focus focuses point time free kick kicks off whole end ends long come comes follow follows".split()
 )
-LEADING = _SMALL | _ASKING | SESSION_NOUNS | TRACK_NOUNS | frozenset({"room", "rooms", "hall", "where", "regarding"})
+_FOREIGN = frozenset("de des del le les el las los von vom".split())
+LEADING = (
+    _SMALL
+    | _FOREIGN
+    | _ASKING
+    | SESSION_NOUNS
+    | TRACK_NOUNS
+    | frozenset({"room", "rooms", "hall", "where", "regarding"})
+)
 """What may be cut from the front of a topic."""
 TRAILING = (
     (_SMALL - frozenset("it off".split()))
@@ -49,7 +57,7 @@ TRAILING = (
     | frozenset(
         "please pls plz thanks stuff attend see go visit watch happening scheduled available held there today planned "
         "speaking speaker speakers talking presenting presented given expect recommend suggest start starts begin "
-        "begins devroom track tracks exist topic topics ok okay maybe worth like want miss meet".split()
+        "begins devroom track tracks exist topic topics ok okay maybe worth like want miss meet again".split()
     )
 )
 """What may be cut from the end of a topic."""

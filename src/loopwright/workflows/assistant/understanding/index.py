@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime, time, tzinfo
 from typing import Any
 from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
-from loopwright.workflows.assistant.conference.catalogue import Catalogue
+from loopwright.workflows.assistant.conference.catalogue import NIGHT_ENDS, Catalogue
 from loopwright.workflows.assistant.schemas import Record, Table
+from loopwright.workflows.assistant.understanding.exhibitors import ExhibitorNames
+from loopwright.workflows.assistant.understanding.frames import BARE, SESSION_NOUNS, TRACK_NOUNS
 from loopwright.workflows.assistant.understanding.persons import PersonNames
 from loopwright.workflows.assistant.understanding.places import RoomNames
 from loopwright.workflows.assistant.understanding.spelling import WORD, plain, squash, words_of
 from loopwright.workflows.assistant.understanding.tracks import TrackNames
 
-NIGHT_ENDS = time(5)
-"""What begins earlier is at night, and belongs to the day before where the conference's days begin later."""
-_SHORTEST_TITLE = 4
+_LONG_TITLE, _SHORTEST_TITLE = 4, 2
 _LETTER = re.compile(r"(?<![\w.'’&/-])[A-Z](?![\w.'’&-])")
 _NAMING = frozenset({"track", "speakers"})
 
@@ -50,10 +51,34 @@ class Index:
         """The types of session."""
         self.languages = tuple(catalogue.values("language"))
         """The languages, as the schedule has them."""
-        long = [words for record in sessions if len(words := words_of(record.title)) >= _SHORTEST_TITLE]
-        self.titles = frozenset("".join(words) for words in long)
-        """The titles of sessions that are too long to be a topic by chance, as one string each."""
-        self.title_starts = frozenset(words[0] for words in long)
+        self.exhibitors = ExhibitorNames(record.title for record in catalogue.of_table(Table.EXHIBITORS))
+        """Who has a stand."""
+        self.sessions = tuple(record for record in sessions if record.start)
+        """The sessions that have a time, in its order."""
+        title_words, given, kinds = (defaultdict[str, list[Record]](list) for _ in range(3))
+        for record in self.sessions:
+            for word in set(words_of(record.title)):
+                title_words[word].append(record)
+            for person in record.values("speaker"):
+                given[person].append(record)
+            for word in {word for kind in record.values("type") for word in words_of(kind)}:
+                kinds[word.rstrip("s")].append(record)
+        self.title_words: Mapping[str, Sequence[Record]] = title_words
+        """Word -> the sessions whose titles have it."""
+        self.given: Mapping[str, Sequence[Record]] = given
+        """Person -> the sessions that the person gives."""
+        self.kinds: Mapping[str, Sequence[Record]] = kinds
+        """Word of a type, singular -> the sessions of such a type."""
+        by_title = defaultdict[str, list[Record]](list)
+        for record in sessions:
+            by_title[squash(record.title)].append(record)
+        self.by_title: Mapping[str, Sequence[Record]] = by_title
+        """A title as one string -> the sessions of that title."""
+        nouns = {word for kind in self.types for word in words_of(kind)} | SESSION_NOUNS | TRACK_NOUNS
+        titles = [words for record in sessions if _is_telling(words := words_of(record.title), nouns)]
+        self.titles = frozenset("".join(words) for words in titles)
+        """The titles of sessions that are no topic or filter by chance, as one string each."""
+        self.title_starts = frozenset(words[0] for words in titles)
         """The words that these titles begin with."""
         info = catalogue.info
         starts = [record.start for record in sessions if record.start]
@@ -90,6 +115,13 @@ def index_of(catalogue: Catalogue) -> Index:
 
 _indexes: WeakKeyDictionary[Catalogue, Index] = WeakKeyDictionary()
 _making = threading.Lock()
+
+
+def _is_telling(title: Sequence[str], kinds: Set[str]) -> bool:
+    """Whether a title is meant wherever it stands: "Closing keynote" or "Talks on Sunday" may be meant otherwise."""
+    if len(title) >= _LONG_TITLE:
+        return True
+    return len(title) >= _SHORTEST_TITLE and kinds.isdisjoint(title) and not BARE.issuperset(title)
 
 
 def _content_words(record: Record) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loopwright.workflows.assistant.understanding.frames import BARE, SESSION_NOUNS, TOPIC_MARKS, TRACK_NOUNS
-from loopwright.workflows.assistant.understanding.languages import CODES, NAMES, SHORTER
+from loopwright.workflows.assistant.understanding.languages import CODES, NAMES, code_of
 from loopwright.workflows.assistant.understanding.spelling import squash
 from loopwright.workflows.assistant.understanding.tracks import TrackNames
 from loopwright.workflows.assistant.understanding.words import Words
@@ -129,7 +129,7 @@ def _read_languages(words: Words, languages: Sequence[str]) -> tuple[tuple[str, 
     for match in _LANGUAGE.finditer(words.text):
         group = next(name for name in "abcde" if match[name])
         code = NAMES[match[group].casefold()]
-        theirs = [value for value in languages if value.casefold() == CODES[code].casefold() or _short(value) == code]
+        theirs = [value for value in languages if value.casefold() == CODES[code].casefold() or code_of(value) == code]
         place = words.within(match.start(group), match.end(group))
         # "... in German" at the end may be the topic where the schedule has no talks in German.
         if place is None or not words.free(*place) or not languages or (group == "d" and not theirs):
@@ -137,11 +137,6 @@ def _read_languages(words: Words, languages: Sequence[str]) -> tuple[tuple[str, 
         words.take(*place, LANGUAGE)
         found.update(dict.fromkeys(theirs or [code]))
         if not theirs:
-            shown = " and ".join(CODES.get(_short(value), value) for value in languages[:3])
+            shown = " and ".join(CODES.get(code_of(value), value) for value in languages[:3])
             notes.append(f"Nothing is held in {CODES[code]}; the schedule has {shown}.")
     return tuple(found), tuple(notes)
-
-
-def _short(value: str) -> str:
-    code = re.split(r"[-_]", value.casefold())[0]
-    return SHORTER.get(code, code)

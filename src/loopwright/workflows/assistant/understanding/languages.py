@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _TABLE = """
 ar Arabic | bg Bulgarian | ca Catalan català | cs Czech čeština | da Danish dansk | de German deutsch | el Greek
 en English | es Spanish español castellano | et Estonian | eu Basque euskara | fa Persian Farsi
@@ -17,5 +19,14 @@ CODES = {code: names[0] for code, *names in _ENTRIES}
 """Code -> the language's English name."""
 NAMES = {name.casefold(): code for code, *names in _ENTRIES for name in names}
 """Name, in small letters -> code."""
-SHORTER = {"eng": "en", "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "spa": "es", "ita": "it", "nld": "nl"}
-"""Codes of three letters -> those of two."""
+_SHORTER = {"eng": "en", "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "spa": "es", "ita": "it", "nld": "nl"}
+
+
+def code_of(value: str) -> str:
+    """The code of a language as a schedule has it, such as "en-GB" or "deu".
+
+    Args:
+        value: The language, as a code with or without a region.
+    """
+    code = re.split(r"[-_]", value.casefold())[0]
+    return _SHORTER.get(code, code)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loopwright.workflows.assistant.understanding.frames import BARE, SESSION_NOUNS
-from loopwright.workflows.assistant.understanding.spelling import allowed_errors, near, words_of, written_out
+from loopwright.workflows.assistant.understanding.spelling import allowed_errors, by_length, near, words_of, written_out
 from loopwright.workflows.assistant.understanding.words import Words
 
 PERSON = "person"
@@ -17,9 +17,9 @@ PERSON = "person"
 _ASIDE = re.compile(r"[(（\"“«][^)）\"”»]*[)）\"”»]")
 _INSIDE = re.compile(r"[(（\"“«]\s*([^)）\"”»]+?)\s*[)）\"”»]")
 _REST = re.compile(r",.*|\s[-–—|⧓]+\s.*")
+_PARTICLES = frozenset("van von der den de del della di da do dos du la le el al bin ibn ter ten zu zum y e".split())
 _MOST_NAMESAKES = 5
-_RARE = 3
-"""A word in no more sessions than this may be a mistyped name."""
+_RARE = 3  # a word in no more sessions than this may be a mistyped name
 _SPEAKS = frozenset("speak speaks speaking present presents presenting talk talking give gives giving moderate".split())
 _ASKS = frozenset("does did will is do are".split())
 _BY = frozenset("by speaker mr ms mrs dr prof professor hear meet named called".split())
@@ -56,6 +56,8 @@ class PersonNames:
         for person in self.known:
             for written in dict.fromkeys((person, written_out(person))):
                 self._add(person, written, full, short)
+        self.by_length: Mapping[int, Sequence[str]] = by_length(self.tokens)
+        """The words of names by their length."""
         self.full: Mapping[str, set[str]] = full
         """A name of two words or more as one string -> the persons."""
         self.short: Mapping[str, set[str]] = short
@@ -71,10 +73,10 @@ class PersonNames:
             self.first_names.add(core[0])
         for form in forms:
             (full if len(form) > 1 else short)["".join(form)].add(person)
-        for word in core:
-            if len(word) > 1:
+        for word in filter(lambda word: len(word) > 1, core):
+            self.tokens[word].add(person)
+            if word not in _PARTICLES or len(core) == 1:
                 short[word].add(person)
-                self.tokens[word].add(person)
         for nickname in _INSIDE.findall(written):
             alias = "".join(words_of(nickname))
             if len(alias) > 2 and "/" not in nickname and nickname.count(" ") < 2:
@@ -93,7 +95,26 @@ class Persons:
     """What could not be taken as asked."""
 
 
-def read_persons(words: Words, names: PersonNames, spread: Mapping[str, int]) -> Persons:
+def take_full_names(words: Words, names: PersonNames, spread: Mapping[str, int]) -> list[str]:
+    """Take full names, so that no part of one is read as something else.
+
+    Args:
+        words: The question.
+        names: The persons.
+        spread: Word -> in how many sessions it stands.
+
+    Returns:
+        The persons, as the schedule has them.
+    """
+    found: dict[str, None] = {}
+    for first, last, alias in list(words.phrases(8)):
+        if first < last and words.free(first, last) and alias in names.full and _is_name(words, first, last, spread):
+            _take(words, first, last)
+            found.update(dict.fromkeys(sorted(names.full[alias])))
+    return list(found)
+
+
+def read_persons(words: Words, names: PersonNames, spread: Mapping[str, int], full: Iterable[str]) -> Persons:
     """The persons that a question names.
 
     A full name counts anywhere; a single name where the sentence asks for a person ("talks by X", "when does X
@@ -103,13 +124,10 @@ def read_persons(words: Words, names: PersonNames, spread: Mapping[str, int]) ->
         words: The question; what is read is taken.
         names: The persons.
         spread: Word -> in how many sessions it stands.
+        full: Those whose full names `take_full_names` took.
     """
-    found: dict[str, None] = {}
+    found = dict[str, None].fromkeys(full)
     notes: list[str] = []
-    for first, last, alias in list(words.phrases(8)):
-        if first < last and words.free(first, last) and alias in names.full and _is_name(words, first, last, spread):
-            _take(words, first, last)
-            found.update(dict.fromkeys(sorted(names.full[alias])))
     guesses = {} if found else _guesses(words, names, spread)
     found.update(dict.fromkeys(_mistyped_pair(words, guesses, names, notes)))
     for i in range(len(words)):
@@ -117,9 +135,8 @@ def read_persons(words: Words, names: PersonNames, spread: Mapping[str, int]) ->
             _take(words, i, i)
             found.update(dict.fromkeys(persons))
     if not found:
-        found.update(
-            dict.fromkeys(_mistyped_single(words, guesses, names, notes) or _unknown(words, names, spread, notes))
-        )
+        rest = _mistyped_single(words, guesses, names, notes) or _unknown(words, names, spread, notes)
+        found.update(dict.fromkeys(rest))
     return Persons(tuple(found), tuple(notes))
 
 
@@ -162,8 +179,7 @@ def _single(words: Words, i: int, names: PersonNames, spread: Mapping[str, int])
         return []
     if _person_wanted(words, i, i):
         return persons
-    whole = names.parts[persons[0]] == (key,)
-    distinct = spread.get(key, 0) <= 2 and (whole or len(key) >= 5)
+    distinct = spread.get(key, 0) <= 2 and (names.parts[persons[0]] == (key,) or len(key) >= 5)
     last_name = any(key == names.parts[person][-1] for person in persons)
     if _nothing_else(words, i) and (distinct or (last_name and words[i].capitalised and spread.get(key, 0) <= 5)):
         return persons
@@ -184,9 +200,8 @@ def _nothing_else(words: Words, i: int) -> bool:
 
 def _guesses(words: Words, names: PersonNames, spread: Mapping[str, int]) -> dict[int, dict[str, int]]:
     """Place of a word -> the words of names that it may be, with the number of errors."""
-    known = list(names.tokens)
     places = (i for i in range(len(words)) if words.free(i, i) and _may_be_name(words, i, names, spread))
-    return {i: near(words.key(i), known, most=_errors(words.key(i))) for i in places}
+    return {i: near(words.key(i), names.by_length, most=_errors(words.key(i))) for i in places}
 
 
 def _errors(key: str) -> int:
@@ -242,8 +257,7 @@ def _mistyped_single(
     for i, tokens in guesses.items():
         if not words.free(i, i) or len(words.key(i)) < 4:
             continue
-        # Without a sign that a person is meant "coffee" is not Mr Coffey.
-        if not _person_wanted(words, i, i):
+        if not _person_wanted(words, i, i):  # "coffee" alone is not Mr Coffey
             continue
         persons = {person for token in tokens for person in names.tokens[token] if names.parts[person][-1] == token}
         persons = {person for person in persons if len(names.parts[person]) == 1} or persons

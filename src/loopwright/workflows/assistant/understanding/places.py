@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from loopwright.workflows.assistant.understanding.frames import BARE, ROOM_NOUNS
-from loopwright.workflows.assistant.understanding.spelling import near, squash, words_of
+from loopwright.workflows.assistant.understanding.spelling import by_length, near, squash, words_of
 from loopwright.workflows.assistant.understanding.words import Words
 
 ROOM = "room"
@@ -27,6 +27,7 @@ _NAMED_PLACE = re.compile(
     r"|\b(?:in|at|inside)\s+(?:the\s+)?building\s+([A-Z]{1,2}\d?)\b(?!\s+[a-z]+s\b)"
     r"|\b(?:in|at|inside)\s+(?:the\s+)?([A-Z]{1,2}\d?)\s+(?i:building)\b"
 )
+_SAID_CODE = re.compile(r"(?<![\w.])([^\W\d_]{1,4}\d*)[.\-](?:\d+[.\-])?\d+[a-z]?(?![\w]|[.\-]\d)", re.IGNORECASE)
 _CAPITALISED_PLACE = re.compile(r"\b(?:in|at|inside)\s+(?:the\s+)?([A-ZÀ-Þ][^\W\d_]{4,})\b")
 
 
@@ -109,7 +110,8 @@ def read_rooms(words: Words, names: RoomNames, spread: Mapping[str, int]) -> Pla
         names: The rooms.
         spread: Word -> in how many sessions it stands.
     """
-    found: dict[str, None] = {}
+    notes: list[str] = []
+    found = dict.fromkeys(_missing_codes(words, names, notes))
     for first, last, alias in list(words.phrases(6)):
         if not words.free(first, last):
             continue
@@ -118,7 +120,6 @@ def read_rooms(words: Words, names: RoomNames, spread: Mapping[str, int]) -> Pla
         if rooms and _is_meant(words, first, last, alias, spread):
             found.update(dict.fromkeys(room for room in names.known if room in rooms))
             _take(words, first, last)
-    notes: list[str] = []
     if not found:
         found.update(dict.fromkeys(_guessed(words, names, spread, notes)))
     return Place(tuple(found), tuple(notes))
@@ -166,6 +167,20 @@ def _take(words: Words, first: int, last: int) -> None:
     words.take(first, last, ROOM)
 
 
+def _missing_codes(words: Words, names: RoomNames, notes: list[str]) -> list[str]:
+    """Codes of a known building and of the look of a room's, but of none that there is: "UB5.999"."""
+    found: list[str] = []
+    for match in _SAID_CODE.finditer(words.text):
+        known = squash(match[0]) in names.names or squash(match[0]) in names.buildings
+        if known or squash(match[1]) not in names.buildings or _shape(match[0]) not in names.shapes:
+            continue
+        place = words.within(match.start(), match.end())
+        if place and words.free(*place):
+            _take(words, *place)
+            found += _missing(match[0], notes, "room")
+    return found
+
+
 def _guessed(words: Words, names: RoomNames, spread: Mapping[str, int], notes: list[str]) -> list[str]:
     """A room that is mistyped, or that does not exist."""
     if not names.known:
@@ -207,8 +222,8 @@ def _nearest(asked: str, names: RoomNames, notes: list[str]) -> list[str]:
     return rooms
 
 
-def _lettered(names: RoomNames) -> list[str]:
-    return [name for name in names.names if name.isalpha() and len(name) >= 5]
+def _lettered(names: RoomNames) -> dict[int, list[str]]:
+    return by_length(name for name in names.names if name.isalpha() and len(name) >= 5)
 
 
 def _missing(asked: str, notes: list[str], kind: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import date, timedelta
+from math import ceil
 
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.schemas import (
@@ -14,7 +13,10 @@ from loopwright.workflows.assistant.schemas import (
     Table,
     Understanding,
 )
+from loopwright.workflows.assistant.understanding.compounds import BETWEEN_TOPICS, alternatives
 
+ONE_ALONE = "only "
+"""Before a title between quotation marks, what a question for one known record begins with."""
 MAX_WISHES = 3
 """The most searches for a profile's wishes in one plan, shared by its tables; the newest wishes go first."""
 
@@ -22,7 +24,7 @@ MAX_WISHES = 3
 def plan(understanding: Understanding, config: AssistantSection, profile: Profile | None = None) -> list[PlannedQuery]:
     """Plan the searches for what was understood.
 
-    Each table gets a query of its own; where a time of day holds on several days, the sessions get one for each day.
+    Each table gets a query of its own, and so does each part of a question that asks for several things.
     What suits a person is searched aspect by aspect: one query for each of the newest wishes.
 
     Args:
@@ -36,21 +38,28 @@ def plan(understanding: Understanding, config: AssistantSection, profile: Profil
     if understanding.smalltalk:
         return []
     mode: SearchMode = "master" if understanding.query_mode == "specific" else "faceted"
-    texts = [understanding.topic]
+    texts, filters = understanding.topic.split(BETWEEN_TOPICS), alternatives(understanding.filters)
     if understanding.query_mode == "profile" and profile is not None:
         texts = _wishes(profile)[: max(1, MAX_WISHES // len(understanding.tables))] or texts
+        pairs = [(text, understanding.filters) for text in texts]
+    elif len(texts) == len(filters):
+        pairs = list(zip(texts, filters, strict=True))
+    else:
+        pairs = [(text, part) for text in texts for part in filters]
+    # Each part of a question gets its share of the answer.
+    parts = 1 if understanding.query_mode == "profile" else len(pairs)
+    alone = understanding.standalone.startswith(f'{ONE_ALONE}"')
     queries = [
         PlannedQuery(
             table=table,
             search_mode=mode,
-            query_text=text,
-            filters=filters,
-            limit=config.search.limit,
+            query_text=text or _persons_asked(table, part),
+            filters=_filters_for(table, part),
+            limit=1 if alone else ceil(config.search.limit / parts),
             score_threshold=config.search.score_threshold,
         )
         for table in understanding.tables
-        for text in texts
-        for filters in _filters_for(table, understanding.filters)
+        for text, part in pairs
     ]
     return list(dict.fromkeys(queries))
 
@@ -60,26 +69,14 @@ def _wishes(profile: Profile) -> list[str]:
     return list(dict.fromkeys(newest))
 
 
-def _filters_for(table: Table, filters: Filters) -> Iterator[Filters]:
-    """The filters as far as they mean something in a table, once for each day that a time of day holds on."""
+def _persons_asked(table: Table, filters: Filters) -> str:
+    """The persons as words where they are no filter: "does Ada have a stand?"."""
+    return " ".join(filters.speakers) if table in (Table.EXHIBITORS, Table.ATTENDEES) else ""
+
+
+def _filters_for(table: Table, filters: Filters) -> Filters:
+    """The filters as far as they mean something in a table."""
     if table in (Table.EXHIBITORS, Table.ATTENDEES):
         # They are there all day, in no track and no language.
-        yield Filters(days=filters.days, rooms=filters.rooms)
-        return
-    timed = filters.after or filters.before or filters.at
-    if timed is None or len(filters.days) < 2:
-        yield filters
-        return
-    first = date.fromisoformat(filters.days[0])
-    for day in filters.days:
-        days = (date.fromisoformat(day) - first).days
-        yield filters.model_copy(
-            update={
-                "days": (day,),
-                **{
-                    name: moment and (moment.replace(tzinfo=None) + timedelta(days=days)).replace(tzinfo=moment.tzinfo)
-                    for name in ("after", "before", "at")
-                    for moment in (getattr(filters, name),)
-                },
-            }
-        )
+        return Filters(days=filters.days, rooms=filters.rooms)
+    return filters

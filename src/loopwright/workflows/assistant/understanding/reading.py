@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from loopwright.workflows.assistant.conference.catalogue import Catalogue
 from loopwright.workflows.assistant.schemas import Filters, Table
+from loopwright.workflows.assistant.understanding.anchors import at_anchor, take_anchor
+from loopwright.workflows.assistant.understanding.compounds import Joint, joints_of
+from loopwright.workflows.assistant.understanding.exhibitors import read_exhibitors, take_exhibitors
+from loopwright.workflows.assistant.understanding.foreign import in_english
 from loopwright.workflows.assistant.understanding.index import Index
 from loopwright.workflows.assistant.understanding.kinds import read_kinds
-from loopwright.workflows.assistant.understanding.persons import read_persons
+from loopwright.workflows.assistant.understanding.persons import read_persons, take_full_names
 from loopwright.workflows.assistant.understanding.places import read_rooms
+from loopwright.workflows.assistant.understanding.refusing import take_refused
 from loopwright.workflows.assistant.understanding.spelling import corrected, squash
 from loopwright.workflows.assistant.understanding.tables import Tables, read_tables
 from loopwright.workflows.assistant.understanding.times import Times, day_of, local_now, read_times
@@ -55,9 +61,11 @@ class Reading:
     """Where to look."""
     notes: tuple[str, ...]
     """What could not be taken as asked."""
+    joints: tuple[Joint, ...]
+    """Where it may be parted into several questions."""
 
 
-def read(question: str, catalogue: Catalogue, index: Index, now: datetime | None) -> Reading:
+def read(question: str, catalogue: Catalogue, index: Index, now: datetime | None, own: Collection[str] = ()) -> Reading:
     """Read a question that stands alone.
 
     Args:
@@ -65,9 +73,13 @@ def read(question: str, catalogue: Catalogue, index: Index, now: datetime | None
         catalogue: The conference.
         index: Its names.
         now: The moment of asking, or None if it is not known.
+        own: The names under which the person who asks speaks there.
     """
-    words = Words(corrected(question, index.spread, index.persons.tokens))
-    _take_titles(words, index)
+    words = _words_of(question, index)
+    refused = take_refused(words, index.languages)
+    exhibitor = take_exhibitors(words, index.exhibitors)
+    anchor = take_anchor(words, index, own)
+    full_names = take_full_names(words, index.persons, index.spread)
     for match in _ASKING.finditer(words.text):
         words.take_span(match.start(), match.end(), _ASKED)
     extreme = _extreme(words)
@@ -77,27 +89,37 @@ def read(question: str, catalogue: Catalogue, index: Index, now: datetime | None
     times = read_times(words, index, here)
     if extreme and here and not times.days and _OF_THE_DAY.search(words.text):
         times = replace(times, days=(day_of(here, index).isoformat(),))
+    without: tuple[str, ...] = ()
+    if anchor:
+        times, without = at_anchor(anchor, times, index, here)
     kinds = read_kinds(words, index.types, index.languages, index.tracks)
-    persons = read_persons(words, index.persons, index.spread)
+    persons = read_persons(words, index.persons, index.spread, full_names)
     known = [table for table in Table if catalogue.of_table(table)]
-    tables = read_tables(words, known, persons=bool(persons.speakers))
+    exhibitors = read_exhibitors(words, index.exhibitors, index.spread, taken=exhibitor)
+    tables = read_tables(words, known, persons=bool(persons.speakers), exhibitors=exhibitors)
+    joints = joints_of(words)
     words.absorb_links()
     filters = Filters(
         days=times.days,
         after=times.after,
         before=times.before,
         at=times.at,
+        from_time=times.from_time,
+        until_time=times.until_time,
+        at_time=times.at_time,
+        ends_after=times.ends_after,
+        without=without,
         rooms=_rooms_of(rooms.rooms, tables, index),
         tracks=tuple(dict.fromkeys((*tracks.tracks, *kinds.tracks))),
         types=kinds.types,
-        languages=kinds.languages,
+        languages=kinds.languages or refused.languages,
         speakers=persons.speakers,
     )
     topic = topic_of(words, index.own_names)
     if not topic:
         filters = _at_the_edge(filters, times, extreme, catalogue)
-    notes = (*times.notes, *rooms.notes, *tracks.notes, *kinds.notes, *persons.notes, *tables.notes)
-    return Reading(words, topic, filters, tables, notes)
+    notes = (*refused.notes, *times.notes, *rooms.notes, *tracks.notes, *kinds.notes, *persons.notes, *tables.notes)
+    return Reading(words, topic, filters, tables, notes, joints)
 
 
 def _rooms_of(rooms: tuple[str, ...], tables: Tables, index: Index) -> tuple[str, ...]:
@@ -105,6 +127,17 @@ def _rooms_of(rooms: tuple[str, ...], tables: Tables, index: Index) -> tuple[str
     if Table.EXHIBITORS in tables.tables:
         return rooms
     return tuple(room for room in rooms if room in index.session_rooms) or rooms
+
+
+def _words_of(question: str, index: Index) -> Words:
+    """The words of a question in English, with its titles taken; where a title is named, no word of it is changed."""
+    words = Words(corrected(question, index.spread, index.persons.tokens))
+    _take_titles(words, index)
+    english = question if TITLE in words.kinds else in_english(question, index.persons.tokens)
+    if english != question:
+        words = Words(corrected(english, index.spread, index.persons.tokens))
+        _take_titles(words, index)
+    return words
 
 
 def _take_titles(words: Words, index: Index) -> None:

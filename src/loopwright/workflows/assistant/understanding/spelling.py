@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -68,24 +69,38 @@ def allowed_errors(word: str) -> int:
     return 0 if len(word) < 4 else 1 if len(word) < 8 else 2
 
 
-def near(word: str, known: Collection[str], *, most: int | None = None) -> dict[str, int]:
+def by_length(known: Iterable[str]) -> dict[int, list[str]]:
+    """Words by their length, which says at once which of them are too far from a mistyped one.
+
+    Args:
+        known: Plain words.
+    """
+    found = defaultdict[int, list[str]](list)
+    for word in dict.fromkeys(known):
+        found[len(word)].append(word)
+    return dict(found)
+
+
+def near(word: str, known: Mapping[int, Sequence[str]], *, most: int | None = None) -> dict[str, int]:
     """The known words that a word may be a mistyped form of.
 
     The distance is the optimal string alignment: insertions, deletions, substitutions and swaps of neighbours.
 
     Args:
         word: A plain word.
-        known: Plain words.
+        known: Plain words, as `by_length` gives them.
         most: The most errors; None for `allowed_errors`.
 
     Returns:
         Known word -> errors, those with the fewest first.
     """
     limit = allowed_errors(word) if most is None else most
+    lengths = range(len(word) - limit, len(word) + limit + 1)
+    alike = [name for length in lengths for name in known.get(length, ())]
     if not limit:
-        return {word: 0} if word in known else {}
+        return {word: 0} if word in alike else {}
     found: Iterable[tuple[str, float, object]] = process.extract(
-        word, list(known), scorer=OSA.distance, score_cutoff=limit, limit=None
+        word, alike, scorer=OSA.distance, score_cutoff=limit, limit=None
     )
     return {name: int(errors) for name, errors, _ in sorted(found, key=lambda match: (match[1], match[0]))}
 
@@ -103,6 +118,9 @@ def corrected(question: str, *known: Container[str]) -> str:
         spoken = key in _TIME_WORDS or key.removesuffix("s") in _TIME_WORDS
         if len(key) < 6 or spoken or not match[0].isascii() or any(key in words for words in known):
             return match[0]
-        return next(iter(near(key, _TIME_WORDS, most=1 if len(key) < 8 else 2)), match[0])
+        return next(iter(near(key, _TIMES_BY_LENGTH, most=1 if len(key) < 8 else 2)), match[0])
 
     return WORD.sub(right, _DEV_ROOM.sub(r"\1\2", question))
+
+
+_TIMES_BY_LENGTH = by_length(_TIME_WORDS)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.understanding.exhibitors import Exhibitors
 from loopwright.workflows.assistant.understanding.words import Words
 
 TABLE = "table"
@@ -42,6 +43,7 @@ _WHO_SPEAKS = re.compile(
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(r"\bspeakers?\b", re.IGNORECASE)
+_NAMED_SPEAKER = re.compile(r"which\s+speakers?\s+(?:is|are)\b", re.IGNORECASE)
 _ATTENDEES = re.compile(
     r"\b(?:attendees?|participants?|who\s+else|(?:other|fellow)\s+(?:people|visitors|guests)"
     r"|(?:people|who|anyone|anybody|someone|somebody)\s+(?:(?:is|are|here)\s+)*(?:looking|searching)\s+for)\b",
@@ -70,13 +72,14 @@ class Tables:
     """What could not be taken as asked."""
 
 
-def read_tables(words: Words, known: Collection[Table], *, persons: bool) -> Tables:
+def read_tables(words: Words, known: Collection[Table], *, persons: bool, exhibitors: Exhibitors) -> Tables:
     """The kinds of records that a question asks for; sessions if it names none.
 
     Args:
         words: The question; words such as "stands" are taken.
         known: The tables that have records.
         persons: Whether it names persons.
+        exhibitors: What it says of exhibitors.
     """
     text = words.text
     asked: dict[Table, int] = {}
@@ -93,6 +96,9 @@ def read_tables(words: Words, known: Collection[Table], *, persons: bool) -> Tab
         _take(words, meeting)
         for place, table in enumerate((Table.SPEAKERS, Table.ATTENDEES, Table.EXHIBITORS)):
             asked.setdefault(table, meeting.start() + place)
+    elif persons and (named := _NAMED_SPEAKER.match(text)):
+        _take(words, named)
+        asked = {Table.SPEAKERS: 0}
     elif speaking:
         _take(words, speaking)
         # "Who gives it" is told with the session itself; "which speakers" asks for the persons first.
@@ -100,6 +106,8 @@ def read_tables(words: Words, known: Collection[Table], *, persons: bool) -> Tab
         asked[Table.SESSIONS] = speaking.start() + (1 if _SPEAKER.search(speaking[0]) else -1)
     elif persons and not asked:
         asked = _person_tables(text)
+    elif not asked and exhibitors.alone:
+        asked = {Table.EXHIBITORS: 0, Table.SESSIONS: 1 if exhibitors.first else -1}
     elif not asked and _TRYING.search(text):
         asked = {Table.EXHIBITORS: 0, Table.SESSIONS: 1}
     ordered = [table for table in sorted(asked, key=lambda table: asked[table]) if table in known]

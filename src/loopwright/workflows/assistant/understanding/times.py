@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from loopwright.workflows.assistant.understanding.clock import Clock, read_clock
-from loopwright.workflows.assistant.understanding.days import read_days
-from loopwright.workflows.assistant.understanding.index import NIGHT_ENDS, Index
+from loopwright.workflows.assistant.conference.catalogue import NIGHT_ENDS
+from loopwright.workflows.assistant.understanding.clock import CLOCK, Clock, read_clock
+from loopwright.workflows.assistant.understanding.days import elsewhen, read_days
+from loopwright.workflows.assistant.understanding.index import Index
 from loopwright.workflows.assistant.understanding.words import Words
+
+_IMPOSSIBLE = re.compile(r"\b(?:at\s+)?(\d{2}):(\d{2})(?![:\d])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +23,19 @@ class Times:
     days: tuple[str, ...] = ()
     """Days as ISO dates."""
     after: datetime | None = None
-    """Begins then or later; with several days it is given for the first of them and holds on each."""
+    """Begins then or later."""
     before: datetime | None = None
-    """Begins earlier; with several days as `after`."""
+    """Begins earlier."""
     at: datetime | None = None
-    """Is on then; with several days as `after`."""
+    """Is on then."""
+    from_time: time | None = None
+    """Begins at this time of day or later, where that holds on several days."""
+    until_time: time | None = None
+    """Begins earlier in the day, on several days."""
+    at_time: time | None = None
+    """Is on at this time of day, on several days."""
+    ends_after: datetime | None = None
+    """Ends later."""
     next_only: bool = False
     """Whether what begins next is asked for."""
     notes: tuple[str, ...] = ()
@@ -46,7 +58,7 @@ def read_times(words: Words, index: Index, now: datetime | None) -> Times:
     """The days and times that a question names.
 
     A time without a day is meant for the day of asking if that is a day of the conference and the time is not over;
-    else for every day.
+    else for every day, as a time of day.
 
     Args:
         words: The question; what is read is taken.
@@ -55,8 +67,10 @@ def read_times(words: Words, index: Index, now: datetime | None) -> Times:
     """
     today = day_of(now, index) if now else None
     asked = read_days(words, index.days, today)
-    clock = read_clock(words, now, index.earliest_hour)
-    notes = (*asked.notes, *clock.notes)
+    clock = _impossible(words) or read_clock(words, now, index.earliest_hour)
+    if today and _is_elsewhen(clock, today, index):
+        clock = Clock(notes=(elsewhen(today, index.days),))
+    notes = tuple(dict.fromkeys((*asked.notes, *clock.notes)))
     if clock.timeless:
         return Times(
             days=_iso(asked.days),
@@ -67,8 +81,12 @@ def read_times(words: Words, index: Index, now: datetime | None) -> Times:
             notes=notes,
         )
     days = asked.days or _days_meant(clock, index, now, today)
-    if not days:
+    if not index.days:
         return Times(notes=notes)
+    if len(days) != 1:
+        return Times(
+            days=_iso(asked.days), from_time=clock.after, until_time=clock.before, at_time=clock.at, notes=notes
+        )
     first = days[0]
     return Times(
         days=_iso(days),
@@ -77,6 +95,21 @@ def read_times(words: Words, index: Index, now: datetime | None) -> Times:
         at=_moment(first, clock.at, index),
         notes=notes,
     )
+
+
+def _impossible(words: Words) -> Clock | None:
+    for match in _IMPOSSIBLE.finditer(words.text):
+        if (int(match[1]) > 24 or int(match[2]) > 59) and words.take_span(match.start(), match.end(), CLOCK):
+            return Clock(notes=(f"There is no time {match[1]}:{match[2]}.",))
+    return None
+
+
+def _is_elsewhen(clock: Clock, today: date, index: Index) -> bool:
+    """Whether a time counts from a moment outside the conference; what comes next is its beginning before it."""
+    from_now = clock.since or clock.until or clock.moment
+    if not from_now or not index.days or index.days[0] <= today <= index.days[-1]:
+        return False
+    return today > index.days[-1] or not clock.next_only
 
 
 def _days_meant(clock: Clock, index: Index, now: datetime | None, today: date | None) -> Sequence[date]:

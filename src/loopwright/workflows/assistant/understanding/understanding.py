@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from loopwright.workflows.assistant.conference.catalogue import Catalogue
 from loopwright.workflows.assistant.schemas import Profile, QueryMode, Table, Turn, Understanding
+from loopwright.workflows.assistant.understanding.about import ABOUT, facts_of
+from loopwright.workflows.assistant.understanding.compounds import combined, parts_of
 from loopwright.workflows.assistant.understanding.conversation import standalone_of
 from loopwright.workflows.assistant.understanding.index import index_of
+from loopwright.workflows.assistant.understanding.personal import PERSONAL, is_about_the_person, told_of
 from loopwright.workflows.assistant.understanding.profiles import is_personal, says_anything
 from loopwright.workflows.assistant.understanding.reading import Reading, read
 from loopwright.workflows.assistant.understanding.smalltalk import smalltalk_of, without_greeting
+from loopwright.workflows.assistant.understanding.spelling import squash
 
 MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
@@ -29,7 +34,6 @@ def understand(
 
     Never fails: what is not understood is the topic. A room, day, track or person that does not exist is noted; except
     for tracks, whose name stays in the topic, it remains a filter, so that nothing is found rather than something else.
-    A time that holds on several days is given for the first of ``filters.days``; `plan` makes a query for each day.
 
     Args:
         question: What the person wrote; the first `MAX_QUESTION` characters are read.
@@ -41,13 +45,24 @@ def understand(
     text = without_greeting(question[:MAX_QUESTION].strip())
     if intent := smalltalk_of(text):
         return Understanding(standalone=text, intent=intent, query_mode="specific", tables=(), smalltalk=True)
+    if is_about_the_person(text):
+        notes = told_of(text, profile)
+        return Understanding(
+            standalone=text, intent=PERSONAL, query_mode="specific", tables=(), notes=notes, smalltalk=True
+        )
     index = index_of(catalogue)
+    own = index.persons.full.get(squash(profile.name), set[str]()) if profile else set[str]()
 
     def reader(asked: str) -> Reading:
-        return read(asked, catalogue, index, now)
+        return read(asked, catalogue, index, now, own)
 
     standalone = standalone_of(text, history, catalogue, reader)
     reading = reader(standalone)
+    if facts := facts_of(reading, catalogue, index):
+        return Understanding(standalone=standalone, intent=ABOUT, query_mode="specific", tables=(), notes=facts)
+    if parts := parts_of(reading, reader):
+        topic, filters, tables, notes = combined(parts)
+        reading = replace(reading, topic=topic, filters=filters, tables=tables, notes=notes)
     mode, topic, notes = _mode(reading, standalone, profile)
     return Understanding(
         standalone=standalone,

@@ -11,6 +11,9 @@ from loopwright.workflows.assistant.understanding.spelling import plain
 FREE = ""
 """The kind of a word that no reader has taken."""
 
+REFUSED = "refused"
+"""The kind of words that name what is not wanted."""
+
 _WORD = re.compile(r"([^\W_]+?n['’]t\b|[^\W_]+)(['’](?:s|m|d|ll|ve|re)\b)?(?:(?<=s)['’](?![^\W_]))?", re.IGNORECASE)
 _CLITIC = re.compile(r"['’](?:s|m|d|ll|ve|re)", re.IGNORECASE)
 _TAIL = re.compile(r"[+#]+")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,8 @@ from loopwright.workflows.assistant.conference.reading.json_values import as_lis
 from loopwright.workflows.assistant.conference.reading.markup import plain_line
 from loopwright.workflows.assistant.conference.reading.rows import Rows
 from loopwright.workflows.assistant.schemas import Table
+
+logger = logging.getLogger("loopwright.assistant")
 
 _SEPARATORS = re.compile(r"[;|\n]")
 
@@ -29,7 +32,7 @@ def missing_names(path: Path, table: Table, rows: Rows) -> DocumentError:
 
 
 def problems_of(path: Path, table: Table, rows: Rows) -> list[str]:
-    """What of a table was not used: rows without a title, and columns that nobody knows.
+    """The rows that cannot be used, since they have no title; columns that nobody knows go to the log.
 
     Args:
         path: The file.
@@ -41,8 +44,9 @@ def problems_of(path: Path, table: Table, rows: Rows) -> list[str]:
         for place, row in rows.rows
         if not plain_line(as_text(row_values(table, row).get("title")))
     ]
-    unknown = dict.fromkeys(name for _, row in rows.rows for name in unknown_columns(table, row))
-    return [*nameless, *([f"{path.name}: columns that were not used: {', '.join(unknown)}"] if unknown else [])]
+    if unknown := dict.fromkeys(name for _, row in rows.rows for name in unknown_columns(table, row)):
+        logger.info("%s: columns that were not used: %s", path.name, ", ".join(unknown))
+    return nameless
 
 
 def several(value: object) -> tuple[str, ...]:

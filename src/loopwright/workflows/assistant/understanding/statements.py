@@ -95,9 +95,13 @@ _PERSON = re.compile(
     r"[^\W\d_][\w'.-]*(?: (?!(?:and|from|with|at|but|i|we|who|of)\b)[^\W\d_][\w'-]*){0,3}", re.IGNORECASE
 )
 _FORGET = re.compile(r"\b(?:forget|delete|erase|remove|clear|reset|wipe)\s+", re.IGNORECASE)
+# Only a command, which the whole sentence is: "how do I delete my data from a phone?" is none.
 _WHOLE = re.compile(
-    r"(?:everything|all)(?: (?:that )?you (?:know|have))?(?: (?:about|on|of) me)?\W*$"
-    r"|(?:me|my (?:profile|data))\b",
+    r"(?:^|(?<=[.!?;,]\s))(?:(?:please|now|and|then|ok(?:ay)?|(?:can|could|would|will) you|i want you to)[, ]+)*"
+    r"(?:forget|delete|erase|remove|clear|reset|wipe) (?:about )?(?:me|my (?:whole )?(?:profile|data)"
+    r"|(?:everything|all)(?: (?:of )?(?:that )?(?:you (?:know|have|stored|saved)|i (?:have )?(?:said|told you)|my data"
+    r"|my profile))?(?: (?:about|on|of) (?:me|myself))?)"
+    r"(?:,? (?:please|now|again|from your memory|completely))*\s*(?=[.!?;,]|$)",
     re.IGNORECASE,
 )
 _NEWEST = re.compile(r"(?:that|it|this|what i (?:just )?said|the last (?:one|thing))[\s.!]*$", re.IGNORECASE)
@@ -150,7 +154,8 @@ def self_statements(text: str) -> list[SelfStatement]:
     forgotten = list(_forgotten(said))
     if looks_like_instructions(said):
         return forgotten
-    return [*forgotten, *_named(said), *_languages(said), *_stated(_FORGET.split(said)[0])]
+    kept = _WHOLE.sub("", said)
+    return [*forgotten, *_named(kept), *_languages(kept), *_stated(_FORGET.split(kept)[0])]
 
 
 def _stated(text: str) -> Iterator[SelfStatement]:
@@ -165,11 +170,11 @@ def _stated(text: str) -> Iterator[SelfStatement]:
 
 
 def _forgotten(text: str) -> Iterator[SelfStatement]:
-    for match in _FORGET.finditer(text):
-        rest = text[match.end() :]
-        if _WHOLE.match(rest):
-            yield SelfStatement(field="all", holds=False)
-        elif _NEWEST.match(rest):
+    if _WHOLE.search(text):
+        yield SelfStatement(field="all", holds=False)
+    for match in _FORGET.finditer(_WHOLE.sub("", text)):
+        rest = match.string[match.end() :]
+        if _NEWEST.match(rest):
             yield SelfStatement(field="newest", holds=False)
         elif own := list(_stated(rest)):
             yield from (SelfStatement(field=each.field, values=each.values, holds=False) for each in own)

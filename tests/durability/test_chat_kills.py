@@ -1,0 +1,86 @@
+"""A chat that is killed in the middle goes on where it was: finished nodes do not run again, and counters hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
+
+SCRIPT = """
+import asyncio, json, os, signal, sys
+from conferences import empty_conference
+from loopwright.engine import arun
+from loopwright.engine.checkpoints import aopen_checkpointer, state_types
+from loopwright.workflows.assistant import AssistantState, build_graph
+from loopwright.workflows.assistant.nodes import NODES
+
+folder, dies_in, visit, begins = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "begin"
+services = empty_conference(reflection_enabled=sys.argv[5] == "reflect")
+seen = {}
+
+def counted(name):
+    async def work(state):
+        seen[name] = seen.get(name, 0) + 1
+        with open(f"{folder}/log", "a") as file:
+            file.write(name + "\\n")
+        if begins and name == dies_in and seen[name] == visit:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await NODES[name].work(state, services)
+    return work
+
+async def main():
+    left_out = "relax_and_retry" if sys.argv[5] == "reflect" else "reflect_and_replan"
+    nodes = {name: counted(name) for name in NODES if name not in (left_out, "update_profile")}
+    given = {"messages": [("user", "Which sessions are about quantum yodelling?")]} if begins else None
+    async with aopen_checkpointer(f"sqlite:{folder}/runs.db", allow=state_types(AssistantState)) as saver:
+        graph = build_graph(services=services, nodes=nodes, checkpointer=saver)
+        result = await arun(graph, given, thread_id="t")
+    state = result.state
+    keys = ("retry_count", "status", "stop_reason")
+    print(json.dumps({**{key: state[key] for key in keys}, "plans": len(state["attempts"])}, default=str))
+
+asyncio.run(main())
+"""
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(folder), *words],
+        capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("node", "visit", "how"),
+    [
+        ("plan_queries", "1", "reflect"),
+        ("reflect_and_replan", "2", "reflect"),
+        ("execute_queries", "3", "reflect"),
+        ("relax_and_retry", "2", "relax"),
+        ("generate_response", "1", "relax"),
+        ("evaluate", "1", "reflect"),
+    ],
+)
+def test_a_killed_chat_goes_on_where_it_was(node: str, visit: str, how: str, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    unharmed = run(whole, "", "0", "begin", how)
+    assert unharmed.returncode == 0, unharmed.stderr
+    assert run(killed, node, visit, "begin", how).returncode == -signal.SIGKILL
+    resumed = run(killed, node, visit, "resume", how)
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout) == json.loads(unharmed.stdout)
+    assert "unregistered" not in resumed.stderr
+    twice = (whole / "log").read_text().split()
+    place = [at for at, name in enumerate(twice) if name == node][int(visit) - 1]
+    twice.insert(place, node)
+    assert (killed / "log").read_text().split() == twice

@@ -1,0 +1,168 @@
+"""The streaming contract where something fails: a client can always tell which pieces are the answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from breaking_models import BreakingModel
+from conferences import empty_conference, sample_services, shared_sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopwright.testing import ScriptedChatModel, always
+from loopwright.workflows.assistant import astream_chat, chat
+from loopwright.workflows.assistant.answering import referenced
+from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.nodes.telling import Telling
+from loopwright.workflows.assistant.schemas import Table
+
+FIRST = current(shared_sample()).of_table(Table.SESSIONS)[0]
+QUESTION = f"Which sessions are about {FIRST.title}?"
+ODD = "Which sessions are about quantum yodelling?"
+
+
+def streamed(message, services, **options):
+    async def collected():
+        return [event async for event in astream_chat(message, services=services, **options)]
+
+    return asyncio.run(collected())
+
+
+def shown(events):
+    """The answer as a client has it that begins anew at each start of the node that writes it."""
+    text = ""
+    for event in events:
+        if event.event == "node_start" and event.node == "generate_response":
+            text = ""
+        elif event.event == "chunk":
+            text += event.text
+    return text
+
+
+def of_node(events, node, name):
+    return [event for event in events if event.event == name and event.node == node]
+
+
+def written(events):
+    """What the state has as the answer in the end."""
+    return of_node(events, "generate_response", "node_end")[-1].output["response_text"]
+
+
+@pytest.mark.parametrize(
+    ("error", "failing"),
+    [(ConnectionError("sk-secret"), 1), (ConnectionError("sk-secret"), 99), (ValueError("sk-secret"), 99)],
+)
+def test_a_model_that_breaks_off_begins_the_answer_anew(error, failing):
+    model = BreakingModel(text=f"Go and see this one [{FIRST.id}] there.", error=error, failing=failing)
+    with sample_services({"generate_response": model}) as services:
+        events = streamed(QUESTION, services)
+    starts = of_node(events, "generate_response", "node_start")
+    ends = of_node(events, "generate_response", "node_end")
+    assert len(starts) == len(ends) == model.calls + (failing > 1)
+    assert {event.visit for event in (*starts, *ends)} == {1}
+    assert all("error" in event.output and "response_text" not in event.output for event in ends[:-1])
+    assert shown(events) == written(events)
+    assert events[-1].event == "done"
+    assert set(events[-1].referenced_ids) == set(referenced(shown(events), events[-1].referenced_ids))
+    # Rules that stand in ask no model.
+    assert (starts[-1].model is None) == (failing > 1)
+    assert (ends[-1].usage is None) == (failing > 1)
+    assert sum(end.usage.calls for end in ends if end.usage) == model.calls
+
+
+def test_neither_secrets_nor_inputs_are_in_the_events_of_failures():
+    nodes = ["update_profile", "generate_acknowledgment", "plan_queries", "generate_response", "evaluate"]
+    models = {node: always(RuntimeError("sk-secret")) for node in nodes}
+    context = {"user_id": "somebody", "conversation_id": "private"}
+    with sample_services(models) as services:
+        events = streamed(f"I'm interested in ceramics. {QUESTION}", services, user_context=context)
+    sent = "\n".join(event.model_dump_json() for event in events)
+    failed = [event.node for event in events if event.event == "node_end" and event.output.get("error")]
+    assert set(failed) == set(nodes)
+    assert "sk-secret" not in sent
+    assert "its input was" not in sent
+    assert "private" not in sent
+
+
+def test_a_failed_node_ends_and_what_is_done_in_its_place_is_shown():
+    with sample_services({"plan_queries": always(ValueError("?"))}) as services:
+        events = streamed(QUESTION, services)
+    first, instead = of_node(events, "plan_queries", "node_end")
+    assert set(first.output) == {"error"}
+    assert instead.output["planned_queries"]
+    assert instead.output["error"].startswith("ValueError")
+
+
+def test_a_reflection_that_fails_is_a_thinking_step_too():
+    with empty_conference(reflect_and_replan=always(ValueError("?"))) as services:
+        events = streamed(ODD, services)
+    thoughts = [event for event in events if event.event == "thinking"]
+    assert [thought.retry_count for thought in thoughts] == [1, 2]
+    assert {thought.strategy for thought in thoughts} == {"relax"}
+
+
+def test_a_relaxation_never_repeats_a_search():
+    with empty_conference(reflection_enabled=False, max_retry_count=40) as services:
+        result = chat(ODD, services=services)
+    searched = [query.model_dump_json() for query in result.queries]
+    assert len(set(searched)) == len(searched)
+    assert result.retry_count < 40
+
+
+def test_an_empty_answer_of_a_model_is_none():
+    for text in ("", "  \n", "[sessions:made-up]"):
+        with sample_services({"generate_response": always(text)}) as services:
+            result = chat(QUESTION, services=services)
+        assert result.error_node == "generate_response"
+        assert FIRST.id in result.referenced_ids
+
+
+def test_marks_of_records_that_were_not_offered_are_never_streamed():
+    text = f" \nSee this [sessions:made-up], or this [{FIRST.id}] (and [a link](https://example.org)) [sessions:x1]. "
+    with sample_services({"generate_response": BreakingModel(text=text, failing=0)}) as services:
+        events = streamed(QUESTION, services)
+        result = chat(QUESTION, services=services)
+    pieces = [event.text for event in events if event.event == "chunk"]
+    assert len(pieces) > 3
+    assert "".join(pieces) == written(events) == result.answer
+    assert result.answer == f"See this, or this [{FIRST.id}] (and [a link](https://example.org))."
+
+
+def test_a_judged_answer_that_is_written_anew_replaces_the_first():
+    poor = {"met": [], "missing": ["everything"], "supported": [], "unsupported": ["all of it"], "advice": "Cite."}
+    writer = ScriptedChatModel("A first answer.", f"A second one [{FIRST.id}].")
+    models = {"generate_response": writer, "evaluate": always(poor)}
+    with sample_services(models, regeneration_enabled=True) as services:
+        events = streamed(QUESTION, services)
+    assert [event.visit for event in of_node(events, "generate_response", "node_start")] == [1, 2]
+    assert shown(events) == written(events) == f"A second one [{FIRST.id}]."
+    assert events[-1].referenced_ids == (FIRST.id,)
+
+
+IDS = ("sessions:1", "exhibitors:Pots [and] pans", "speakers:Ada")
+MARKS = st.sampled_from(
+    [f"[{each}]" for each in IDS]
+    + ["[sessions:9]", "[1]", "[a](b)", "【sessions:1】", "\\[sessions:9]", "[", "]", "\n"]
+)
+
+
+@given(st.lists(st.one_of(MARKS, st.text(" \n[]ab:,\\", max_size=6)), max_size=12), st.integers(1, 9))
+def test_the_pieces_do_not_depend_on_how_the_model_cuts_its_text(parts, size):
+    text = "".join(parts)
+    told, whole = Telling(IDS), Telling(IDS)
+    for start in range(0, len(text), size):
+        told.add(text[start : start + size])
+    for character in text:
+        whole.add(character)
+    answer = told.end()
+    assert answer == answer.strip("\r\t ")
+    assert set(referenced(answer, IDS)) <= set(IDS)
+    assert answer == whole.end()
+    assert "[sessions:9]" not in answer.replace("\\[sessions:9]", "")
+
+
+def test_events_stay_small():
+    with sample_services() as services:
+        events = streamed(QUESTION, services)
+    assert max(len(event.model_dump_json()) for event in events) < 32_000

@@ -1,0 +1,60 @@
+"""The whole assistant with a local chat model in every node that asks one."""
+
+from __future__ import annotations
+
+import pytest
+from local_chat import local_chat
+
+from loopwright.models import allow_model_requests
+from loopwright.workflows.assistant import AssistantConfig, Services, chat
+from loopwright.workflows.assistant.conference.sample import sample_store
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+MARK = "[sessions:1021]"
+
+
+@pytest.fixture(scope="module")
+def services():
+    with local_chat() as address:
+        options = {"stream_chunk_timeout": 1800, "stream_usage": True}
+        model = {"model": "openai:local", "base_url": address, "api_key": "none", "timeout": 1800, "options": options}
+        section = {"timeout": {"model": 3000}, "max_retry_count": 1}
+        config = AssistantConfig.load(None, {"models": {"default": model}, "assistant": section}, {})
+        with Services.of(config, sample_store()) as made:
+            yield made
+
+
+def test_a_local_model_answers_from_the_programme_and_cites_what_was_found(services):
+    with allow_model_requests():
+        result = chat("Is there anything about eels?", services=services)
+    assert result.error is None
+    assert result.status == "answered"
+    assert "sessions:1021" in result.referenced_ids and MARK in result.answer
+    assert result.model_calls >= 4
+    assert result.tokens > 0
+
+
+def test_a_local_model_reflects_within_the_bound_where_nothing_is_found(services):
+    with allow_model_requests():
+        result = chat("Anything about marmalade and jam making?", services=services)
+    assert result.error is None
+    assert result.path.count("reflect_and_replan") == 1
+    assert result.path.count("execute_queries") == 2
+    (thought,) = result.thinking_updates
+    assert thought.strategy in ("rewrite", "pivot", "relax") and thought.message
+    first = result.original_planned_queries
+    again = result.queries[len(first) :]
+    assert again and not set(again) & set(first)
+
+
+def test_a_local_model_notes_what_a_person_says_of_itself(services):
+    said = "My name is Lena. I work on tidal mills, and I am looking for oak timber."
+    with allow_model_requests():
+        result = chat(said, services=services, mode="none", user_context={"user_id": "lena"})
+    assert result.error is None
+    assert "update_profile" in result.path
+    profile = services.background.call(services.memory.profile, "lena")
+    assert profile is not None and profile.name == "Lena"
+    assert any("mill" in each for each in profile.interests)
+    assert any("oak" in each for each in profile.seeking)

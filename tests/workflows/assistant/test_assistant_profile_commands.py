@@ -1,0 +1,84 @@
+"""What a person says of itself is carried out and confirmed, also with nothing known, also with chat models."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from conferences import sample_services
+
+from loopwright.testing import always
+from loopwright.workflows.assistant import chat
+from loopwright.workflows.assistant.schemas import Profile, Table
+from loopwright.workflows.assistant.services import Services
+
+ANA = Profile(user_id="ana", name="Ana", interests=("bread", "salt"))
+WHO = {"user_id": "ana"}
+
+
+def known(services: Services) -> Profile | None:
+    return asyncio.run(services.memory.profile("ana"))
+
+
+def say(message: str, services: Services, **context: Any) -> str:
+    return chat(message, user_context=WHO | context, services=services).answer
+
+
+def test_a_statement_is_noted_and_confirmed_without_a_search() -> None:
+    with sample_services() as services:
+        result = chat("My name is Ana. I work on salt.", user_context=WHO, services=services)
+        profile = known(services)
+        assert profile is not None
+        assert (profile.name, profile.interests) == ("Ana", ("salt",))
+        assert result.queries == ()
+        assert result.status == "answered"
+        assert "Noted." in result.answer
+        assert "your name is Ana; you are interested in salt" in result.answer
+        assert "salt" in say("what do you know about me?", services)
+
+
+@pytest.mark.parametrize("profile", [None, Profile(user_id="ana"), ANA])
+@pytest.mark.parametrize("message", ["forget everything about me", "Please delete my profile."])
+def test_forgetting_everything_deletes_profile_and_conversations(profile: Profile | None, message: str) -> None:
+    with sample_services() as services:
+        if profile:
+            asyncio.run(services.memory.keep_profile(profile))
+        say("Which keynotes are there?", services, conversation_id="hers")
+        answer = say(message, services)
+        assert "forgotten everything" in answer
+        assert known(services) is None
+        assert asyncio.run(services.memory.conversations("ana")) == []
+
+
+def test_the_newest_is_forgotten_and_confirmed() -> None:
+    with sample_services() as services:
+        asyncio.run(services.memory.keep_profile(ANA))
+        answer = say("forget that", services)
+        profile = known(services)
+        assert profile is not None
+        assert profile.interests == ("bread",)
+        assert "Forgotten." in answer
+        assert "interested in bread." in answer
+
+
+def test_a_model_does_not_bring_back_what_is_taken_back() -> None:
+    with sample_services({"update_profile": always({"interests": ["salt"], "name": "Ana"})}) as services:
+        asyncio.run(services.memory.keep_profile(ANA))
+        say("forget my interest in salt", services)
+        profile = known(services)
+        assert profile is not None
+        assert profile.interests == ("bread",)
+        say("forget everything", services)
+        assert known(services) is None
+
+
+def test_a_model_leaves_questions_about_the_conference_alone() -> None:
+    reply = {"standalone": "x", "tables": [Table.SESSIONS], "topic": "made up"}
+    models = {"plan_queries": always(reply), "generate_acknowledgment": always({"message": "I look for it."})}
+    with sample_services(models) as services:
+        counted = chat("How many talks are there?", services=services)
+        assert (counted.model_calls, counted.queries) == (1, ())
+        stated = chat("I work on salt.", user_context=WHO, services=services)
+        assert (stated.model_calls, stated.queries) == (0, ())
+        assert chat("talks about salt", services=services).queries[0].query_text == "made up"
