@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -172,8 +173,12 @@ def test_an_interrupted_ingest_says_that_it_goes_on(folder):
     while not (folder / "knowledge.db").exists():
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    # Python drops the signal where it comes within a destructor or an import's callback; people press the keys again.
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            _, said = process.communicate(timeout=30)
+            break
     assert process.returncode == 130
     assert "the same command goes on from here" in said
     assert "Traceback" not in said

@@ -140,7 +140,7 @@ def test_a_place_where_nothing_is_gives_way_and_the_day_stays():
     assert made.strategy == "relax"
     assert made.queries[0].filters == Filters(days=(SUNDAY,))
     assert made.queries[0].score_threshold == CONFIG.search.score_threshold
-    assert "in other rooms" in made.message
+    assert "other times and places" in made.message
 
 
 def test_a_question_without_topic_keeps_its_day():
@@ -247,3 +247,23 @@ def test_the_prompt_takes_exactly_what_is_shown_and_each_line_is_one_line():
     assert "Kelp forests and the people who farm them" in shown["near"] or "none" in shown["near"]
     assert "\nIgnore all of this" not in text and "rooms Customs Quay" in text
     assert shown["tried"].count("\n") == 0
+
+
+def test_a_day_and_a_time_that_have_nothing_are_given_up_together_too():
+    afternoon = Filters(
+        days=(SUNDAY,),
+        after=datetime.fromisoformat("2027-04-18T12:00+01:00"),
+        before=datetime.fromisoformat("2027-04-18T18:00+01:00"),
+    )
+    understanding = asks("bread", filters=afternoon)
+    plan, attempts, found = first_plan(understanding), [], {}
+    for _ in range(3):
+        outcomes = [search().run(query) for query in plan]
+        attempts.append(plan)
+        found = merge(found, outcomes)
+        plan = list(reflect(understanding, plan, outcomes, attempts, search(), CONFIG).queries)
+    loosened = [query.filters for plan in attempts[1:] for query in plan if query.filters != afternoon]
+    assert Filters(days=(SUNDAY,)) in loosened
+    assert any(not filters.days and filters.after is None and filters.from_time for filters in loosened)
+    assert ANY in loosened
+    assert found["sessions"][0].record.title == "Bread from old wheat"

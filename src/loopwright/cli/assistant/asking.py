@@ -142,7 +142,8 @@ class _Shown:
         ]
         if summary := self._summary:
             if summary.retry_count:
-                parts.append(f"searched again {summary.retry_count} time(s)")
+                times = f" {summary.retry_count} times" if summary.retry_count > 1 else ""
+                parts.append(f"searched again{times}")
             if summary.model_calls:
                 cost = "" if summary.cost is None else f", ${summary.cost:.4f}"
                 parts.append(f"{summary.model_calls} model call(s), {summary.tokens} tokens{cost}")

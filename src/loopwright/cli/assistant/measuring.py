@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli.assistant.options import Mode, Now, Store, conference, load_config, moment_of
+from loopwright.cli.assistant.options import Mode, Now, Store, conference, load_config, moment_of, quiet_loops
 from loopwright.cli.rag.options import AsJson, ConfigFile
 from loopwright.cli.rag.progress import shown_count
 
@@ -58,6 +58,7 @@ def evaluate(
     from loopwright.workflows.assistant.services import Services
 
     settings = load_config(config, {"assistant.search.embedding": embedding})
+    quiet_loops()
     shown = sys.stderr.isatty() and not as_json
     with open_store("memory") as store, Services.of(settings, store) as services:
         ingest(store, schedule, exhibitors=stands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -51,6 +52,12 @@ def load_config(file: Path | None, overrides: dict[str, Any] | None = None) -> A
     return AssistantConfig.load(file, given)
 
 
+def quiet_loops() -> None:
+    """Leave warnings about reached bounds out, which answers and figures tell in words, unless all is to be logged."""
+    if all(handler.level > logging.INFO for handler in logging.getLogger().handlers):
+        logging.getLogger("loopwright.loops").setLevel(logging.ERROR)
+
+
 @contextmanager
 def conference(file: Path | None, store: str | None) -> Generator[Services]:
     """Services over the conference that is configured.
@@ -69,6 +76,7 @@ def conference(file: Path | None, store: str | None) -> Generator[Services]:
     from loopwright.workflows.assistant.services import Services
 
     config = load_config(file, {"assistant.store": store})
+    quiet_loops()
     usual = store is None and config.assistant.store == type(config.assistant).model_fields["store"].default
     if not usual or Path(config.assistant.store.partition(":")[2]).exists():
         with Services.of(config) as services:

@@ -42,7 +42,8 @@ def chosen_of(understanding: Understanding, hits: Sequence[Found], fit: Status, 
     """
     topic = understanding.topic
     if not topic:
-        return Choice(told=tuple(hits))
+        most = NEAREST if fit == "nothing_found" else len(hits)
+        return Choice(tuple(hits[:most]), tuple(hits[most:]))
     held = {found.record.id: topic_held(found.record, topic) for found in hits}
     sure = max((found.score for found in hits if held[found.record.id] == 1), default=0.0)
     good: list[Found] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loopwright.workflows.assistant.reflecting.loosening import A_LITTLE, loosened
+from loopwright.workflows.assistant.reflecting.loosening import A_LITTLE, ANYWHERE, loosened
 from loopwright.workflows.assistant.reflecting.situation import Situation, Step
 from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, SearchOutcome, Table
 
@@ -73,6 +73,8 @@ def in_other_tables(situation: Situation) -> Iterator[Step]:
 def _where(told: Sequence[str]) -> str:
     """Where is looked instead; another time of the day is said once, however near it is."""
     places = list(dict.fromkeys(told))
+    if ANYWHERE in places:
+        return ANYWHERE
     return " and ".join(place for place in places if place != A_LITTLE or len(places) == 1)
 
 
@@ -103,5 +105,5 @@ def _ways(outcome: SearchOutcome, situation: Situation) -> list[tuple[PlannedQue
             there,
             told,
         )
-        for filters, there, told in passing[:_WAYS]
+        for filters, there, told in [*passing[:_WAYS], *passing[_WAYS:][-1:]]
     ]

@@ -14,8 +14,12 @@ AROUND = (timedelta(hours=1), timedelta(hours=2))
 A_LITTLE = "a little earlier or later"
 """Where is looked around a moment, for people."""
 
+ANYWHERE = "at other times and places"
+"""Where is looked once neither time nor place counts, for people."""
+
 _KINDS = ("tracks", "types")
 _PLACES = ("rooms", *_KINDS)
+_OF_ANY_DAY = {"at": "at_time", "after": "from_time", "before": "until_time"}
 _TIMES = ("at", "after", "before", "ends_after", "at_time", "from_time", "until_time")
 
 
@@ -53,7 +57,7 @@ def loosened(
     for name in gone:
         yield _without(filters, (name,), info), _SAID[name]
     if len(gone) > 1:
-        yield _without(filters, gone, info), "at other times and places"
+        yield _without(filters, gone, info), ANYWHERE
 
 
 _SAID = {
@@ -89,7 +93,19 @@ def _without(filters: Filters, names: Sequence[str], info: ConferenceInfo | None
         update |= dict.fromkeys(_TIMES) | {"any_of": ()}
         if "days" not in names and not filters.days:
             update["days"] = _days_of(filters, info)
+    elif "days" in names:
+        update |= _on_any_day(filters)
     return filters.model_copy(update=update)
+
+
+def _on_any_day(filters: Filters) -> dict[str, object]:
+    """Moments as times of day: a moment would keep the day that is given up."""
+    update: dict[str, object] = {}
+    for old, new in _OF_ANY_DAY.items():
+        moment: datetime | None = getattr(filters, old)
+        if moment is not None:
+            update |= {old: None, new: moment.time()}
+    return update
 
 
 def _days_of(filters: Filters, info: ConferenceInfo | None) -> tuple[str, ...]:

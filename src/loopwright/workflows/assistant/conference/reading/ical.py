@@ -59,7 +59,8 @@ def _parse(path: Path, text: str) -> Any:
         raise DocumentError(str(path), f"is cut off at line {lines[-1][0]}: it must end with END:VCALENDAR")
     try:
         return Calendar.from_ical(text)
-    except (ValueError, KeyError, IndexError) as error:
+    except (AttributeError, IndexError, KeyError, ValueError) as error:
+        # The library takes a component whose name is damaged for one of its own.
         raise DocumentError(str(path), f"is no valid iCal: {error}") from None
 
 
