@@ -1,7 +1,8 @@
-"""No test reaches a real model unless it says so."""
+"""No test reaches a real model unless it says so, and none leaves its log levels to its neighbours."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -13,3 +14,21 @@ from loopwright.models import allow_model_requests
 def block_model_requests() -> Iterator[None]:
     with allow_model_requests(False):
         yield
+
+
+@pytest.fixture(autouse=True)
+def keep_log_levels() -> Iterator[None]:
+    """Puts every log level and handler back: a command run in this process sets them for the whole process."""
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    levels = {logger: logger.level for logger in _loggers()}
+    yield
+    root.handlers[:] = handlers
+    for logger in _loggers():
+        logger.setLevel(levels.get(logger, logging.NOTSET))
+
+
+def _loggers() -> list[logging.Logger]:
+    """The root logger and all of this package's that exist by now."""
+    known = [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
+    return [logging.getLogger(), *(logger for logger in known if logger.name.split(".")[0] == "loopwright")]
