@@ -184,6 +184,82 @@ class BudgetSpent(_Event):
     """Where control goes."""
 
 
+class StateSaved(_Event):
+    """A superstep ended, and its state is kept under a checkpoint; told only to who asks for ``states``."""
+
+    type: Literal["state"] = "state"
+    """The tag."""
+    step: int
+    """The superstep, as LangGraph counts: -1 for the input."""
+    checkpoint_id: str
+    """Names the checkpoint; a run can be forked from it."""
+    next: list[str]
+    """The nodes that run next; none at the end."""
+    changed: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """What differs from the state before, in plain JSON; filled in by who records the run."""
+    removed: list[str] = []
+    """The keys that the state before had and this one has not; filled in by who records the run."""
+    values: dict[str, Any] = Field(default_factory=dict[str, Any], exclude=True, repr=False)
+    """The whole state, for who follows the run in this process; it is not written with the event."""
+
+
+class ModelMessage(BaseModel):
+    """A message to or from a chat model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: str
+    """system, human, ai or tool."""
+    content: str
+    """Its text; parts that are no text, such as images, in words."""
+
+
+class ModelCalled(_Event):
+    """A chat model was asked."""
+
+    type: Literal["model_called"] = "model_called"
+    """The tag."""
+    node: str | None
+    """The node that asked, if it is known."""
+    model: str
+    """The model's name."""
+    messages: list[ModelMessage]
+    """What it was sent, without secrets, each text shortened."""
+    reply: str
+    """What it answered, shortened; empty where it failed."""
+    tool_calls: list[dict[str, Any]] = []
+    """The tools that it called, with their arguments."""
+    seconds: float
+    """Wall time."""
+    input_tokens: int | None = None
+    """Tokens of the prompt, as the provider counted them; None if it did not."""
+    output_tokens: int | None = None
+    """Tokens of the reply, as the provider counted them; None if it did not."""
+    cost: float | None = None
+    """Its price in US dollars; None if it is not known."""
+    error: str | None = None
+    """The exception's class and message, or None."""
+    prompt: str | None = None
+    """The id of the prompt that it was asked with, if it has one."""
+    prompt_version: int | None = None
+    """The version of that prompt; None if it is not kept (a draft)."""
+
+
+class Told(_Event):
+    """What people are told while a run goes on."""
+
+    type: Literal["told"] = "told"
+    """The tag."""
+    kind: Literal["acknowledgment", "progress", "thinking"]
+    """The first word, what is being done, or what a failed attempt made the run think."""
+    node: str
+    """The node that it concerns."""
+    message: str
+    """The words."""
+    data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """What belongs to it in plain JSON, for example a reflection's strategy, reasoning and queries."""
+
+
 class RunFinished(_Event):
     """A run ended, by itself or at a bound."""
 
@@ -220,6 +296,9 @@ RunEvent = Annotated[
     | TextStreamed
     | LoopDecided
     | BudgetSpent
+    | StateSaved
+    | ModelCalled
+    | Told
     | RunFinished
     | RunFailed,
     Field(discriminator="type"),

@@ -23,6 +23,7 @@ from loopwright.engine.events import (
     RunFailed,
     RunFinished,
     RunStarted,
+    StateSaved,
     run_event,
 )
 from loopwright.engine.fingerprint import FORCE
@@ -63,7 +64,8 @@ def run(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **opti
         graph: The graph.
         input: The input; None goes on from the thread's checkpoint.
         thread_id: The thread under which a saver keeps the run.
-        **options: As for LangGraph's ``stream``; with a saver, ``durability`` is ``"sync"`` unless given.
+        **options: As for LangGraph's ``stream``; with a saver, ``durability`` is ``"sync"`` unless given. With
+            ``states=True`` and a saver, a `StateSaved` event tells of each checkpoint.
 
     Returns:
         The final state and the events.
@@ -170,7 +172,9 @@ class _Watch:
             self.options.setdefault("durability", "sync")
         # A node that is tried again tells of it while it runs; only then is it worth the price of the custom stream.
         retried = any(spec.retry_policy for spec in graph.builder.nodes.values())
-        self.modes = [*MODES, "custom"] if retried else MODES
+        self.modes = [*MODES, "custom"] if retried else [*MODES]
+        if self.options.pop("states", False) and graph.checkpointer:
+            self.modes.append("checkpoints")
         self.listener = Listener()
         self.values: dict[str, Any] = {}
         self.start = RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
@@ -188,6 +192,8 @@ class _Watch:
             self.values = payload
         elif mode == "updates":
             self._interrupted |= "__interrupt__" in payload
+        elif mode == "checkpoints":
+            yield _saved(payload)
         elif mode == "custom":
             return  # it only wakes us; the event itself was heard
         elif "triggers" in payload:
@@ -220,3 +226,12 @@ class _Watch:
 
     def failed(self, error: Exception) -> RunEvent:
         return RunFailed(kind=type(error).__name__, message=str(error))
+
+
+def _saved(checkpoint: dict[str, Any]) -> RunEvent:
+    return StateSaved(
+        step=checkpoint["metadata"].get("step", -1),
+        checkpoint_id=checkpoint["config"]["configurable"]["checkpoint_id"],
+        next=[*checkpoint["next"]],
+        values=dict(checkpoint["values"] or {}),
+    )

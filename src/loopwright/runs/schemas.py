@@ -1,0 +1,223 @@
+"""What is kept of runs, and what is told of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from loopwright.engine.events import RunEvent
+from loopwright.workflows.hosting import Outcome, RunChanges
+
+RunStatus = Literal["running", "finished", "failed", "cancelled", "interrupted", "waiting"]
+"""``interrupted``: its process ended before it did; it can be resumed. ``waiting``: for a person's answer."""
+
+ENDED: frozenset[RunStatus] = frozenset({"finished", "failed", "cancelled", "interrupted", "waiting"})
+"""Nothing more happens in such a run by itself."""
+
+RESUMABLE: frozenset[RunStatus] = frozenset({"failed", "cancelled", "interrupted", "waiting"})
+"""Such a run can go on from its last checkpoint."""
+
+Channel = Literal["run", "client"]
+"""The engine's events, or those that the workflow's own clients see; numbered apart."""
+
+
+class Frozen(BaseModel):
+    """A value that does not change."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Parent(Frozen):
+    """Where a run that was forked comes from."""
+
+    run_id: str
+    """The run that it was forked from."""
+    checkpoint_id: str
+    """The checkpoint of that run."""
+    step: int
+    """That checkpoint's superstep."""
+    kind: Literal["fork", "counterfactual"]
+    """Changed by a person, or the same without a loop's passes."""
+    loop: str | None = None
+    """The loop whose passes were left out, of a counterfactual."""
+    edited: tuple[str, ...] = ()
+    """The keys of the state that were edited."""
+
+
+class UsageRow(Frozen):
+    """What one node asked of one model."""
+
+    node: str | None
+    """The node, if it is known."""
+    model: str
+    """The model."""
+    calls: int
+    """Calls, the failed ones too."""
+    input_tokens: int
+    """Tokens of the prompts; a lower bound where `unmetered_calls` is not 0."""
+    output_tokens: int
+    """Tokens of the replies; a lower bound where `unmetered_calls` is not 0."""
+    unmetered_calls: int = 0
+    """Calls whose tokens are unknown."""
+    cost: float | None = None
+    """The price in US dollars; None if it is not known."""
+
+
+class LoopPasses(Frozen):
+    """What one loop did in one run."""
+
+    loop: str
+    """The loop."""
+    passes: int
+    """Passes granted."""
+    limit: int | None
+    """The limit in force, as far as the loop was asked; None if it never was."""
+    refused: Literal["exhausted", "stalled", "over_budget"] | None = None
+    """Why a further pass was refused last; None if none was."""
+    seconds: float = 0.0
+    """Wall time from each granted pass to the next decision of any loop, or to the end."""
+    tokens: int = 0
+    """Tokens within that time."""
+    cost: float | None = None
+    """Price in US dollars within that time; None if it is not known."""
+
+
+class RunSummary(Frozen):
+    """A run in a list."""
+
+    id: str
+    """Names it."""
+    workflow: str
+    """The workflow's name."""
+    title: str
+    """What it is about, for example the question."""
+    status: RunStatus
+    """Whether it goes on, and else how it ended."""
+    outcome_status: str = ""
+    """How honest an end it is, in the workflow's own word; empty before the end."""
+    stop_reason: str | None = None
+    """The loop or budget whose bound was reached, or None."""
+    started_at: datetime
+    """When it began, UTC."""
+    ended_at: datetime | None = None
+    """When it ended, UTC."""
+    seconds: float | None = None
+    """Wall time; of a resumed run, of all its parts together."""
+    model_calls: int = 0
+    """Calls of chat models."""
+    tokens: int = 0
+    """Tokens of these calls, in and out."""
+    cost: float | None = None
+    """Their price in US dollars; None if it is not known."""
+    quality: float | None = None
+    """How good the answer is by the workflow's own measure, from 0 to 1."""
+    passes: dict[str, int] = Field(default_factory=dict[str, int])
+    """Loop -> passes granted."""
+    events: int = 0
+    """Events of the channel ``run`` so far."""
+    parent: Parent | None = None
+    """Where it was forked from, if it was."""
+    source: Literal["here", "imported", "demo"] = "here"
+    """Whether it ran on this server, came from a file, or ships with the package."""
+
+
+class RunRecord(RunSummary):
+    """A run with all that is known of it but its events."""
+
+    input: dict[str, Any]
+    """The input, as the workflow's input schema has it, without secrets."""
+    changes: RunChanges = RunChanges()
+    """What it did otherwise than the workflow as configured."""
+    outcome: Outcome | None = None
+    """How it ended, if it did."""
+    error: str | None = None
+    """What went wrong, of a run that failed or was interrupted."""
+    error_type: str | None = None
+    """Its class."""
+    error_node: str | None = None
+    """The node in which it did, if one."""
+    models: dict[str, str | None] = Field(default_factory=dict[str, "str | None"])
+    """Node -> the chat model that served it at the start; None for none."""
+    prompts: dict[str, int | None] = Field(default_factory=dict[str, "int | None"])
+    """Prompt -> the version that it began with; None for a draft."""
+    usage: tuple[UsageRow, ...] = ()
+    """What was asked of models."""
+    loops: tuple[LoopPasses, ...] = ()
+    """What each loop did."""
+    path: tuple[str, ...] = ()
+    """The nodes in the order in which they ran, gates left out."""
+    children: tuple[str, ...] = ()
+    """The runs that were forked from it."""
+
+
+class LoggedEvent(Frozen):
+    """An event with its number in the run."""
+
+    seq: int
+    """From 1."""
+    event: Annotated[RunEvent, Field(discriminator="type")]
+    """The event."""
+
+
+class RunFilter(Frozen):
+    """Which runs a list holds."""
+
+    workflow: str | None = None
+    """The workflow's name."""
+    status: RunStatus | None = None
+    """How it ended, or that it goes on."""
+    stop_reason: str | None = None
+    """A loop whose bound was reached; ``any`` for any."""
+    text: str | None = None
+    """Words that stand in the title, the input or the answer; letter case means nothing."""
+    parent: str | None = None
+    """The run that they were forked from."""
+
+
+class RunPage(Frozen):
+    """A part of a list of runs, newest first."""
+
+    runs: tuple[RunSummary, ...]
+    """The runs."""
+    total: int
+    """How many runs fit the filter."""
+    next: str | None = None
+    """Give it as ``before`` to get the next part; None at the end."""
+
+
+class PromptVersion(Frozen):
+    """One version of a prompt."""
+
+    workflow: str
+    """The workflow."""
+    prompt: str
+    """The prompt's id."""
+    version: int
+    """From 1; the highest is used."""
+    text: str
+    """The text."""
+    author: str = ""
+    """Who wrote it."""
+    note: str = ""
+    """Why, in the author's words."""
+    created_at: datetime | None = None
+    """When, UTC; None for versions that ship with the package."""
+    digest: str
+    """The first 12 hexadecimal digits of the text's SHA-256."""
+
+
+class KeptComparison(Frozen):
+    """Two runs that were compared, and what a person thought of them."""
+
+    a: str
+    """A run."""
+    b: str
+    """Another run."""
+    verdict: Literal["a", "b", "same"] | None = None
+    """Which is better, by a person's word."""
+    note: str = ""
+    """Why."""
+    created_at: datetime
+    """When, UTC."""

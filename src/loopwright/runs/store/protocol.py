@@ -1,0 +1,206 @@
+"""What a run history can do; `open_runs` gives one on SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.runs.schemas import Channel, KeptComparison, PromptVersion, RunFilter, RunPage, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEvent:
+    """An event as it is kept and sent."""
+
+    seq: int
+    """Its number in its channel of the run, from 1."""
+    name: str
+    """Its tag."""
+    data: str
+    """The event as JSON in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvents:
+    """Events to add to a run."""
+
+    run_id: str
+    """The run."""
+    channel: Channel
+    """Which of its channels."""
+    events: Sequence[KeptEvent]
+    """The events, with the numbers that follow those kept."""
+
+
+class RunStore(Protocol):
+    """A run history. Methods block and may be called from any thread; each is one transaction.
+
+    Every method raises `StoreError` if the database fails, ``transient=True`` where another attempt may succeed.
+    """
+
+    def create(self, run: RunRecord, graph: ShownGraph) -> None:
+        """Keep a new run.
+
+        Args:
+            run: The run.
+            graph: Its graph, kept with it: the workflow may look otherwise later.
+
+        Raises:
+            InputError: If there is one with this id.
+        """
+        ...
+
+    def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
+        """Keep what happened, in one transaction: either all of it or nothing.
+
+        Args:
+            runs: Runs as they are now; a run that is not kept (any more) is passed over.
+            events: New events; those of a run that is not kept are passed over.
+        """
+        ...
+
+    def get(self, run_id: str) -> RunRecord | None:
+        """A run with its children, or None if it is not kept.
+
+        Args:
+            run_id: The run.
+        """
+        ...
+
+    def graph(self, run_id: str) -> ShownGraph | None:
+        """The graph that a run ran on, or None if the run is not kept.
+
+        Args:
+            run_id: The run.
+        """
+        ...
+
+    def events(self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000) -> list[KeptEvent]:
+        """Events of a run in order.
+
+        Args:
+            run_id: The run.
+            channel: Which of its channels.
+            after: The number of the last event that is known, 0 for none.
+            limit: How many at most.
+        """
+        ...
+
+    def count(self, run_id: str, channel: Channel = "run") -> int:
+        """How many events a run has.
+
+        Args:
+            run_id: The run.
+            channel: Which of its channels.
+        """
+        ...
+
+    def list(self, wanted: RunFilter, limit: int = 50, before: str | None = None) -> RunPage:
+        """Runs, newest first.
+
+        Args:
+            wanted: Which.
+            limit: How many at most.
+            before: What the part before gave as ``next``.
+
+        Raises:
+            InputError: If `before` is nothing that a page gave.
+        """
+        ...
+
+    def delete(self, run_id: str) -> bool:
+        """Forget a run with its events; its children stay, and name a parent that is not kept.
+
+        Args:
+            run_id: The run.
+
+        Returns:
+            Whether it was kept.
+        """
+        ...
+
+    def prune(self, *, older_than: datetime | None = None, keep: int | None = None) -> Sequence[str]:
+        """Forget old runs that have ended; demonstrations stay.
+
+        Args:
+            older_than: Runs that began before this moment go.
+            keep: Of the rest the newest so many stay, for each workflow.
+
+        Returns:
+            The ids of what was forgotten.
+        """
+        ...
+
+    def interrupt_running(self) -> Sequence[str]:
+        """Mark every run that is kept as running as interrupted: its process is gone.
+
+        Returns:
+            Their ids.
+        """
+        ...
+
+    def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
+        """The versions that people wrote, by prompt and version; those that ship with the package are not here.
+
+        Args:
+            workflow: The workflow.
+            prompt: One of its prompts; None gives all.
+        """
+        ...
+
+    def keep_prompt(self, version: PromptVersion) -> None:
+        """Keep a version of a prompt.
+
+        Args:
+            version: The version.
+
+        Raises:
+            InputError: If this version exists: somebody else was faster.
+        """
+        ...
+
+    def assignments(self, workflow: str) -> dict[str, str | None]:
+        """The chat models that people chose: node -> model; None for no model.
+
+        Args:
+            workflow: The workflow.
+        """
+        ...
+
+    def assign(self, workflow: str, node: str, model: str | None, *, clear: bool = False) -> None:
+        """Keep which chat model serves a node.
+
+        Args:
+            workflow: The workflow.
+            node: The node, or ``default``.
+            model: The model, or None for no model.
+            clear: Forget the choice instead, so that the configuration's holds again.
+        """
+        ...
+
+    def comparisons(self, run_id: str | None = None) -> Sequence[KeptComparison]:
+        """Comparisons, newest first.
+
+        Args:
+            run_id: Only those with this run.
+        """
+        ...
+
+    def keep_comparison(self, comparison: KeptComparison) -> None:
+        """Keep a comparison, in place of an earlier one of the same two runs.
+
+        Args:
+            comparison: The comparison.
+        """
+        ...
+
+    def stats(self) -> dict[str, Any]:
+        """How much is kept: ``runs`` by status, ``events``, ``bytes`` on disk where that is known."""
+        ...
+
+    def close(self) -> None:
+        """Close the database."""
+        ...
