@@ -46,6 +46,7 @@ def show(
     from loopwright.cli.loading import load_graphs
     from loopwright.engine import verify
     from loopwright.engine.diagram import mermaid, png, svg
+    from loopwright.engine.diagram.shown import shown_graph
     from loopwright.engine.reading import read_topology
 
     if graph not in WORKFLOWS and not any(mark in graph for mark in (":", ".", "/")):
@@ -62,17 +63,9 @@ def show(
         elif format is Format.MERMAID:
             _write(mermaid(topology), out)
         elif format is Format.JSON:
-            _write(_as_json(topology, verify(found)), out)
+            _write(shown_graph(found).model_dump_json(indent=2), out)
         else:
             _describe(topology, verify(found))
-
-
-def _as_json(topology: Any, certificate: Any) -> str:
-    import json
-    from dataclasses import asdict
-
-    data = {**asdict(topology), "hidden": sorted(topology.hidden), "certificate": certificate.model_dump(mode="json")}
-    return json.dumps(data, indent=2, ensure_ascii=False)
 
 
 def _describe(topology: Any, certificate: Any) -> None:

@@ -130,7 +130,8 @@ class Course:
             return
         kept = self.saver is not None and self.options.get("durability") != "exit"
         note = self._note if kept else None
-        self.meter = Meter(graph.budget, price_of(graph.loops, graph.budget), self._spent_before(saved), note)
+        price, spent = price_of(graph.loops, graph.budget), self._spent_before(saved)
+        self.meter = Meter(graph.budget, price, spent, note, self.options.get("control"))
         if graph.budget:
             self.options["control"] = self.meter.control
             if self.saver is None:

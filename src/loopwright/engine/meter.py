@@ -25,6 +25,7 @@ from langgraph.runtime import RunControl
 
 from loopwright.engine import clock
 from loopwright.engine.budgets import CLOSED, UNITS, Budget, Overspent, Spent, added, at_closing, overspent
+from loopwright.engine.draining import Control
 from loopwright.engine.following import afollowing, closing, following
 from loopwright.engine.loops import END
 from loopwright.engine.usage import PriceTable, Usage
@@ -38,6 +39,7 @@ class Meter(BaseCallbackHandler):
         price: What a usage costs, if money is to be counted.
         spent: What the run had spent before, if it is resumed.
         note: Keeps what is spent in the middle of a superstep; None where nothing is kept.
+        caller: By it the caller may ask for an end, too.
 
     Attributes:
         control: By it LangGraph is asked to end the graph with the superstep that is under way.
@@ -59,9 +61,11 @@ class Meter(BaseCallbackHandler):
         price: PriceTable | None,
         spent: Mapping[str, float],
         note: Callable[[Spent], None] | None = None,
+        caller: RunControl | None = None,
     ) -> None:
         self.budget = budget
-        self.control = RunControl()
+        self._caller = caller
+        self.control: RunControl = Control(caller)
         self.refusal: Overspent | None = None
         self.refused_a_call = False
         self.closed = bool(spent.get(CLOSED))
@@ -167,7 +171,7 @@ class Meter(BaseCallbackHandler):
         with self._lock:
             if not self.closed:
                 self._spent |= at_closing(self.total())
-            self.closed, self.refusal, self.control = True, None, RunControl()
+            self.closed, self.refusal, self.control = True, None, Control(self._caller)
             self.refused_a_call = False
             return self.total()
 

@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import BaseModel, ConfigDict, Field
 
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
+from loopwright.engine.diagram.shown import ShownGraph, shown_graph
 from loopwright.engine.events import Told
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import PromptLibrary
@@ -230,6 +231,15 @@ class Hosted(ABC):
         Raises:
             InputError: If the input is unusable; the message says what would be.
         """
+
+    def shown(self) -> ShownGraph:
+        """The graph as pages show it, with what `nodes` says of its nodes."""
+        graph = shown_graph(self.graph(None))
+        nodes = [
+            node.model_copy(update=self.nodes[node.name].model_dump()) if node.name in self.nodes else node
+            for node in graph.nodes
+        ]
+        return graph.model_copy(update={"nodes": tuple(nodes)})
 
     def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
         """Prepare to go on with a run that was begun earlier, maybe by another process; see `run`."""

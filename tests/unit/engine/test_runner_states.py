@@ -1,0 +1,80 @@
+"""Who asks for ``states`` is told of every checkpoint, in order, with the state as it then was."""
+
+from __future__ import annotations
+
+import operator
+from typing import Annotated
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from loopwright.engine import Budget, Loop, bounded
+from loopwright.engine.bounded_graph import BoundedGraph
+from loopwright.engine.events import NodeFinished, RunFinished, StateSaved, run_event
+from loopwright.engine.runner import arun, run
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    passes: int
+
+
+def app(**options) -> BoundedGraph:
+    made = StateGraph(State)
+    made.add_node("work", lambda _state: {"log": ["work"]})
+    made.add_node("check", lambda _state: {"log": ["check"]})
+    made.add_edge(START, "work")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _state: "work", ["work", END])
+    loop = Loop(name="again", target="work", sources=("check",), limit=1, counter="passes", exhausted=END)
+    return bounded(made, [loop], **options)
+
+
+def saved(result) -> list[StateSaved]:
+    return [event for event in result.events if isinstance(event, StateSaved)]
+
+
+@pytest.mark.parametrize("budget", [None, Budget(model_calls=5)], ids=["", "with a budget"])
+async def test_each_checkpoint_is_told_of_with_its_state(budget):
+    saver = InMemorySaver()
+    graph = app(checkpointer=saver, budget=budget)
+    for name, result in (
+        ("sync", run(graph, {"log": []}, thread_id="sync", states=True)),
+        ("async", await arun(graph, {"log": []}, thread_id="async", states=True)),
+    ):
+        states = saved(result)
+        kept = [
+            each.config["configurable"]["checkpoint_id"] for each in saver.list({"configurable": {"thread_id": name}})
+        ]
+        assert [state.checkpoint_id for state in states] == kept[::-1]
+        assert [state.next for state in states][-6:] == [
+            ["check"],
+            ["loop.again"],
+            ["work"],
+            ["check"],
+            ["loop.again"],
+            [],
+        ]
+        assert states[-1].values["log"] == ["work", "check", "work", "check"]
+        assert states[-1].values["passes"] == 1
+        steps = [state.step for state in states]
+        assert steps == sorted(steps)
+        at = {type(event): place for place, event in enumerate(result.events)}
+        assert at[NodeFinished] < at[StateSaved] < at[RunFinished]
+
+
+def test_the_state_itself_is_not_written_with_the_event():
+    event = saved(run(app(checkpointer=InMemorySaver()), {"log": ["x"]}, thread_id="1", states=True))[-1]
+    written = event.model_dump(mode="json")
+    assert "values" not in written
+    assert run_event.validate_python(written).checkpoint_id == event.checkpoint_id
+
+
+def test_nobody_who_did_not_ask_is_told():
+    assert not saved(run(app(checkpointer=InMemorySaver()), {"log": []}, thread_id="1"))
+
+
+def test_without_a_saver_there_are_no_checkpoints_to_tell_of():
+    assert not saved(run(app(), {"log": []}, states=True))
