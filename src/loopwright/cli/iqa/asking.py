@@ -1,4 +1,4 @@
-"""``loopwright iqa``: assess images."""
+"""``loopwright iqa assess``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 
     from loopwright.engine import RunEvent, RunResult
 
-app = typer.Typer(help="Assess image quality: planner, executor, summarizer, replanning.", no_args_is_help=True)
-
 DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
 
 
-@app.command()
 def assess(
     # What cannot be read is told by the loader in one line, not by Typer in four.
     image: Annotated[Path, typer.Argument(help="The image.", show_default=False, readable=False)],
@@ -59,26 +56,6 @@ def assess(
         _print_answer(console, result)
         if services.usage.total().calls:
             console.print(f"  models: {services.usage.total()}", style="dim", markup=False)
-
-
-@app.command()
-def tools() -> None:
-    """List the quality tools."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from loopwright.workflows.iqa.tools.registry import all_tools
-
-    table = Table(box=None, padding=(0, 2))
-    for heading in ("tool", "needs", "better", "about ms", "strong at"):
-        table.add_column(heading)
-    for tool in all_tools():
-        needs = "a reference" if tool.reference.value == "Full-Reference" else "the image"
-        better = "higher" if tool.higher_is_better else "lower"
-        strengths = ", ".join(sorted(kind.value for kind in tool.strengths))
-        name = f"{tool.name} (primary)" if tool.primary else tool.name
-        table.add_row(name, needs, better, f"{tool.cost_ms:g}", strengths)
-    Console(highlight=False, soft_wrap=True).print(table)
 
 
 def _box(text: str | None) -> tuple[int, int, int, int] | None:
