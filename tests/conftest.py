@@ -6,8 +6,13 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from loopwright.models import allow_model_requests
+
+# No test is timed: a loaded machine is no fault.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)
