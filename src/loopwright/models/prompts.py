@@ -24,6 +24,7 @@ from typing import Any, Self, cast
 import yaml
 
 from loopwright.errors import ConfigError, unknown_name_message
+from loopwright.models.changes import prompt_changes, prompt_in_use
 
 _FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", re.DOTALL)
 _VALUE = re.compile(r"\{\{ *([a-z_][a-z0-9_]*) *\}\}")
@@ -36,7 +37,7 @@ class Prompt:
     id: str
     """Its name within its workflow."""
     version: int
-    """From 1; a higher one is newer."""
+    """From 1; a higher one is newer. 0 for a draft that is not kept."""
     text: str
     """The text with its examples and its ``{{name}}`` places."""
 
@@ -166,11 +167,11 @@ class PromptLibrary:
         return sorted(self._prompts[prompt])
 
     def get(self, prompt: str, version: int | None = None) -> Prompt:
-        """One prompt.
+        """One prompt, from now on the `prompt_in_use` of this context.
 
         Args:
             prompt: Its name.
-            version: Which version; None for the newest.
+            version: Which version; None for the one that the run has in its `prompt_changes`, else the newest.
 
         Returns:
             The prompt.
@@ -178,6 +179,12 @@ class PromptLibrary:
         Raises:
             ConfigError: If nobody knows it, or not in this version.
         """
+        changes = prompt_changes.get()
+        found = changes[prompt] if changes and version is None and prompt in changes else self._kept(prompt, version)
+        prompt_in_use.set(found)
+        return found
+
+    def _kept(self, prompt: str, version: int | None) -> Prompt:
         versions = self.versions(prompt)
         wanted = versions[-1] if version is None else version
         if wanted not in versions:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from langchain_core.language_models import BaseChatModel
 
 from loopwright.errors import ConfigError, unknown_name_message
+from loopwright.models.changes import model_changes
 from loopwright.models.factory import make_chat, secrets_of
 from loopwright.models.fallback import Chain, FallbackChatModel, Link, chain_of
 from loopwright.models.spec import ModelSpec, parse_spec
@@ -20,6 +21,9 @@ Assignable: TypeAlias = str | Mapping[str, Any] | ModelSpec | BaseChatModel | No
 DEFAULT = "default"
 """The entry that serves every node without an entry of its own."""
 
+_MOST_CHANGED = 32
+"""How many models that only runs with changes asked for are kept; beyond, the oldest is made anew when needed."""
+
 
 class ModelRegistry:
     """Which chat model serves which node.
@@ -27,6 +31,10 @@ class ModelRegistry:
     Without configuration no node has a model, and a workflow runs on rules and measurements. A model is made at the
     first `chat` that needs it: until then neither its package nor its key is looked for. All methods may be called from
     several threads.
+
+    Within a run whose models are changed (`loopwright.models.changes.model_changes`), a changed node has its changed
+    model, and a changed default serves the nodes without an entry of their own. A change that is nothing but the name
+    of a model in the configuration means that model, with its server, key and options.
 
     Example:
         >>> registry = ModelRegistry({"planner": "openai:gpt-4.1-mini", "default": None})
@@ -52,6 +60,8 @@ class ModelRegistry:
         self._lock = threading.RLock()
         self._assigned: dict[str, ModelSpec | BaseChatModel | None] = {}
         self._made: dict[str, BaseChatModel] = {}
+        self._made_for_changes: list[tuple[ModelSpec, BaseChatModel]] = []
+        """A list, because a spec with options cannot be hashed."""
         for node, value in (assignments or {}).items():
             self.assign(node, value)
 
@@ -100,10 +110,11 @@ class ModelRegistry:
         """
         self._require_known(node)
         with self._lock:
-            entry = node if node in self._assigned else DEFAULT
-            assigned = self._assigned.get(entry)
+            entry, assigned, changed = self._found(node)
             if not isinstance(assigned, ModelSpec):
                 return assigned
+            if changed:
+                return self._changed_model(assigned, node)
             if entry not in self._made:
                 self._made[entry] = _make(assigned, node)
             return self._made[entry]
@@ -122,7 +133,7 @@ class ModelRegistry:
         """
         self._require_known(node)
         with self._lock:
-            return _names(self._assigned.get(node if node in self._assigned else DEFAULT))
+            return _names(self._found(node)[1])
 
     def check(self) -> None:
         """Make every configured model now, so that a wrong one is found before a run; nothing is sent.
@@ -134,17 +145,48 @@ class ModelRegistry:
             self.chat(node)
 
     def describe(self) -> dict[str, str | None]:
-        """Say which model each entry has, by name alone.
+        """Say which model each entry has, by name alone; within a run with changes, as it has them.
 
         Returns:
             For each entry, sorted, ``"provider:name"``, a ready model's name, or None; fallbacks after ``then``.
         """
         with self._lock:
-            assigned = dict(self._assigned)
+            changed = {entry: self._meant(entry, model) for entry, model in (model_changes.get() or {}).items()}
+            assigned = {**self._assigned, **changed}
         return {node: ", then ".join(_names(value)) or None for node, value in sorted(assigned.items())}
 
     def __repr__(self) -> str:
         return f"ModelRegistry({self.describe()!r})"
+
+    def _found(self, node: str) -> tuple[str, ModelSpec | BaseChatModel | None, bool]:
+        """The entry that serves a node, its model, and whether it is one of the run's changes."""
+        changes = model_changes.get() or {}
+        if node in changes:
+            return node, self._meant(node, changes[node]), True
+        if node in self._assigned:
+            return node, self._assigned[node], False
+        if DEFAULT in changes:
+            return DEFAULT, self._meant(DEFAULT, changes[DEFAULT]), True
+        return DEFAULT, self._assigned.get(DEFAULT), False
+
+    def _meant(self, entry: str, model: Assignable) -> ModelSpec | BaseChatModel | None:
+        if model is None or isinstance(model, BaseChatModel):
+            return model
+        if isinstance(model, str):
+            for configured in (self._assigned.get(entry), *self._assigned.values()):
+                specs = configured.chain if isinstance(configured, ModelSpec) else (configured,)
+                for spec in specs:
+                    if model in _names(spec)[:1]:
+                        return spec
+        return parse_spec(model, f"node {entry!r}")
+
+    def _changed_model(self, spec: ModelSpec, node: str) -> BaseChatModel:
+        for made_of, made in self._made_for_changes:
+            if made_of == spec:
+                return made
+        model = _make(spec, node)
+        self._made_for_changes = [*self._made_for_changes[1 - _MOST_CHANGED :], (spec, model)]
+        return model
 
     def _require_known(self, node: str) -> None:
         if self._nodes is not None and node != DEFAULT and node not in self._nodes:

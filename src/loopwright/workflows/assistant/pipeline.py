@@ -113,16 +113,13 @@ async def astream_chat(
         ) as events:
             async for event in events:
                 if isinstance(event, ChatResult):
-                    yield summary_of(event)
-                    yield _ended(event)
+                    for told in last_events(event):
+                        yield told
                 else:
                     for told in translator.translate(event):
                         yield told
     except LoopwrightError as error:
-        cause = cause_of(error)
-        if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
-            logger.error("a run failed", exc_info=error)
-        yield Failed(error=_told(error), error_type=type(cause).__name__, can_retry=is_transient(cause))
+        yield failure_of(error)
 
 
 def warm_up(services: Services) -> None:
@@ -170,7 +167,7 @@ async def _followed(
     run_id: str,
     usage: UsageRecorder,
 ) -> AsyncIterator[RunEvent | ChatResult]:
-    given = _input(message, context)
+    given = turn_input(message, context)
     if mode is not None:
         services = services.in_mode(mode)
     graph = _graph(services)
@@ -181,12 +178,18 @@ async def _followed(
             yield event
     finished = next(event for event in reversed(events) if isinstance(event, RunFinished))
     result = result_of(run_id, message, RunResult(finished.state, tuple(events)), usage.total(), usage.cost())
-    await _remember(result, context, services)
+    await remember(result, context, services)
     yield result
 
 
-async def _remember(result: ChatResult, context: UserContext, services: Services) -> None:
-    """Keep the turn; a memory that fails loses the turn, not the answer. A wish to be forgotten is not kept."""
+async def remember(result: ChatResult, context: UserContext, services: Services) -> None:
+    """Keep the turn; a memory that fails loses the turn, not the answer. A wish to be forgotten is not kept.
+
+    Args:
+        result: What was asked and answered.
+        context: Says whose conversation it is; without one nothing is kept.
+        services: The memory.
+    """
     conversation = context.get("conversation_id")
     if not conversation or forgets_all(result.message):
         return
@@ -202,6 +205,36 @@ async def _remember(result: ChatResult, context: UserContext, services: Services
         logger.warning("The turn of conversation %r is not kept: %s", conversation, error or "the memory is too slow")
 
 
+def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
+    """What a client sees when a run has ended by itself or at a bound.
+
+    Args:
+        result: The run's outcome.
+    """
+    if result.status == "failed":
+        error = result.error or "the run ended before an answer was written"
+        return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
+    done = Done(
+        run_id=result.run_id,
+        referenced_ids=result.referenced_ids,
+        status=result.status,
+        stop_reason=result.stop_reason,
+    )
+    return summary_of(result), done
+
+
+def failure_of(error: LoopwrightError) -> Failed:
+    """What a client sees when a run has ended with an exception.
+
+    Args:
+        error: The exception.
+    """
+    cause = cause_of(error)
+    if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
+        logger.error("a run failed", exc_info=error)
+    return Failed(error=_told(error), error_type=type(cause).__name__, can_retry=is_transient(cause))
+
+
 def _told(error: LoopwrightError) -> str:
     """What went wrong, as clients may know it; a node's input is for the log."""
     if not isinstance(error, NodeFailed):
@@ -212,19 +245,16 @@ def _told(error: LoopwrightError) -> str:
     return f"node {error.node!r} failed: {told_of(type(cause).__name__, str(cause))}"
 
 
-def _ended(result: ChatResult) -> Done | Failed:
-    if result.status == "failed":
-        error = result.error or "the run ended before an answer was written"
-        return Failed(error=error, error_type="NoAnswer", can_retry=True)
-    return Done(
-        run_id=result.run_id,
-        referenced_ids=result.referenced_ids,
-        status=result.status,
-        stop_reason=result.stop_reason,
-    )
+def turn_input(message: str, context: UserContext) -> ChatInput:
+    """What the graph is run with.
 
+    Args:
+        message: The message.
+        context: Who asks and when.
 
-def _input(message: str, context: UserContext) -> ChatInput:
+    Raises:
+        InputError: If the message is empty or no text, or the context has what nobody knows.
+    """
     if not isinstance(message, str) or not message.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"the message is {message!r}: give a text that asks something")
     if len(message) > LONGEST_MESSAGE:

@@ -56,7 +56,6 @@ class Translator:
         """
         self._services = services
         self._usage = usage
-        self._told = 0
         self._visits: Counter[str] = Counter()
         self._open: dict[str, tuple[datetime, bool]] = {}
         """Node -> when its attempt that goes on began, and whether a model may be asked in it."""
@@ -119,10 +118,10 @@ class Translator:
         if node == GENERATE_ACKNOWLEDGMENT and update.get("acknowledgment"):
             yield Acknowledgment(message=update["acknowledgment"])
         if node == REFLECT_AND_REPLAN:
+            # Each visit adds one, and the earlier ones were told, maybe before a resume.
             thoughts: list[ThinkingUpdate] = update.get("thinking_updates") or []
-            for thought in thoughts[self._told :]:
+            for thought in thoughts[-1:]:
                 yield Thinking(**thought.model_dump())
-            self._told = max(self._told, len(thoughts))
         if failure := self._failed.pop(node, None):
             update["error"] = failure
         yield self._end(node, event.at, {key: brief(value) for key, value in update.items() if key != "messages"})

@@ -156,7 +156,7 @@ class _Session:
         self._config = options.get("config") or services.config
         self._resume = options.get("resume", False)
         self._force = options.get("force", False)
-        self._given = _initial_state(self._config, query, image_path, options)
+        self._given = initial_state(self._config, query, image_path, options)
         self._given["sample_id"] = options.get("sample_id") or sample_id_of(self._given, self._config, self._content)
         self._exits = ExitStack()
         self.graph: BoundedGraph
@@ -207,7 +207,18 @@ class _Session:
                 )
 
 
-def _initial_state(config: IQAConfig, query: str, image_path: str | Path, options: PipelineOptions) -> AgenticIQAInput:
+def initial_state(config: IQAConfig, query: str, image_path: str | Path, options: PipelineOptions) -> AgenticIQAInput:
+    """What the graph is run with.
+
+    Args:
+        config: The configuration.
+        query: The question.
+        image_path: The image.
+        options: Reads ``reference_path``, ``max_replan_iterations`` and ``region``.
+
+    Raises:
+        InputError: If the number of replans or the region is none.
+    """
     asked = _replans(options.get("max_replan_iterations"))
     ceiling = config.langgraph.max_iterations
     limit = config.iqa.max_replan_iterations if asked is None else asked

@@ -125,7 +125,7 @@ class _Session:
         self._config = self._services.config
         if given and options.get("config") not in (None, given.config):
             raise TypeError("config and services were given, and differ: make the services with Services.of(config)")
-        self._given = _input(question, options)
+        self._given = question_input(question, options)
         self._run_id = options.get("run_id") or _run_id(self._given)
         self._resume, self._force = options.get("resume", False), options.get("force", False)
         self._exits = ExitStack()
@@ -169,7 +169,16 @@ class _Session:
         return last
 
 
-def _input(question: str, options: AskOptions) -> QuestionInput:
+def question_input(question: str, options: AskOptions) -> QuestionInput:
+    """What the graph is run with.
+
+    Args:
+        question: The question.
+        options: Reads ``history``, ``where`` and ``max_retry_count``.
+
+    Raises:
+        InputError: If the question is empty or no text, or an option is none.
+    """
     if not isinstance(question, str) or not question.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"the question is {question!r}: give a text that asks something")
     if len(question) > LONGEST_QUESTION:

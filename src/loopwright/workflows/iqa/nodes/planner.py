@@ -14,9 +14,10 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema, create_model
 
 from loopwright.errors import InputError, PlannerError
-from loopwright.models import PromptLibrary, UsageRecorder, ask
+from loopwright.models import UsageRecorder, ask
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
+from loopwright.workflows.iqa.nodes.prompting import prompts
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
 from loopwright.workflows.iqa.query.reading import read_query
 from loopwright.workflows.iqa.schemas import (
@@ -103,7 +104,7 @@ def ask_for_plan(
     reading = read_query(task.query)
     require_reference(reading.tools, task.reference_path)
     usable = tuple(tool.name for tool in all_tools() if task.reference_path or tool.reference is ReferenceMode.NONE)
-    prompt = _prompts().get("planner").render(tools=", ".join(usable), distortions=", ".join(known_distortions()))
+    prompt = prompts().get("planner").render(tools=", ".join(usable), distortions=", ".join(known_distortions()))
     facts: dict[str, Any] = {"query": task.query, "has_reference": bool(task.reference_path)}
     if task.region:
         facts["region"] = list(task.region)
@@ -192,11 +193,6 @@ def _one_scope(value: Any) -> Any:
         whole = not names or any(isinstance(name, str) and name.strip().lower() == GLOBAL.lower() for name in names)
         return GLOBAL if whole else names
     return value
-
-
-@cache
-def _prompts() -> PromptLibrary:
-    return PromptLibrary.of_package("loopwright.workflows.iqa")
 
 
 def _task(state: Mapping[str, Any]) -> PlannerInput:

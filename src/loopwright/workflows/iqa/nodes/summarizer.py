@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import logging
-from functools import cache
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import AfterValidator, BaseModel, Field, create_model, model_validator
 
 from loopwright.errors import UnknownNameError
-from loopwright.models import PromptLibrary, ask
+from loopwright.models import ask
 from loopwright.workflows.iqa.answering.answers import UNABLE, answer, reasoning, used_evidence
 from loopwright.workflows.iqa.answering.choices import parse_choice
 from loopwright.workflows.iqa.answering.contradictions import contradictions
 from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answering.sufficiency import missing_evidence, without_iteration
 from loopwright.workflows.iqa.answering.verdicts import Facts
+from loopwright.workflows.iqa.nodes.prompting import prompts
 from loopwright.workflows.iqa.query.options import parse_options
 from loopwright.workflows.iqa.schemas import (
     AnswerMode,
@@ -118,11 +118,6 @@ class ModelAnswer(BaseModel):
     """What is missing."""
 
 
-@cache
-def _prompts() -> PromptLibrary:
-    return PromptLibrary.of_package("loopwright.workflows.iqa")
-
-
 def _by_model(
     chat: BaseChatModel,
     query: str,
@@ -134,7 +129,7 @@ def _by_model(
     settings = services.config.iqa
     options = parse_options(query) if plan.answer_mode is AnswerMode.MCQ else {}
     facts = Facts(plan, evidence, quality_score(evidence))
-    prompt = _prompts().get("summarizer")
+    prompt = prompts().get("summarizer")
     text = prompt.render(
         answer_form=_answer_form(plan.answer_mode, options),
         question=query,

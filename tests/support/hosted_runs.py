@@ -1,0 +1,96 @@
+"""Runs of a hosted workflow as a host drives them: a context of its own, the engine's events, what is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from loopwright.engine import RunEvent, RunResult, astream
+from loopwright.engine.events import RunFinished, StateSaved, Told
+from loopwright.models.changes import model_changes, prompt_changes
+from loopwright.workflows.hosting import ClientEvent, Hosted, HostedRun, Outcome
+
+
+@dataclass
+class Driven:
+    """What came of a run."""
+
+    run: HostedRun
+    events: list[RunEvent] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+    client: list[ClientEvent] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=Outcome)
+    error: BaseException | None = None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The final state."""
+        return next(event.state for event in reversed(self.events) if isinstance(event, RunFinished))
+
+    def saved(self) -> list[dict[str, Any]]:
+        """Every state that was saved, as developers read it."""
+        return [
+            {key: self.run.plain(key, value) for key, value in event.values.items()}
+            for event in self.events
+            if isinstance(event, StateSaved)
+        ]
+
+    def thoughts(self) -> list[Told]:
+        """What the run was made to think."""
+        return [told for told in self.told if told.kind == "thinking"]
+
+
+async def drive(
+    hosted: Hosted,
+    given: dict[str, Any],
+    *,
+    saver: BaseCheckpointSaver[str] | None = None,
+    uploads: Mapping[str, Path] | None = None,
+    models: Mapping[str, Any] | None = None,
+    prompts: Mapping[str, Any] | None = None,
+    run_id: str = "",
+    recovered: bool = False,
+) -> Driven:
+    """Run to the end in a task, and so a context, of its own.
+
+    Args:
+        hosted: The workflow.
+        given: The input.
+        saver: Where the run is kept.
+        uploads: Id of an uploaded file -> where it lies.
+        models: The run's other models.
+        prompts: The run's other prompts.
+        run_id: Names the run.
+        recovered: Whether it goes on with a run that was begun earlier.
+    """
+
+    async def whole() -> Driven:
+        model_changes.set(models)
+        prompt_changes.set(prompts)
+        name = run_id or uuid.uuid4().hex
+        made = (hosted.recovered if recovered else hosted.run)(given, uploads or {}, name)
+        for setting in made.settings():
+            setting.variable.set(setting.value)
+        done = Driven(made)
+        options: dict[str, Any] = {"thread_id": name, "states": True} if saver else {}
+        graph_input = None if recovered else made.graph_input
+        try:
+            async for event in astream(hosted.graph(saver), graph_input, **options):
+                done.events.append(event)
+                done.told += made.told(event)
+                done.client += made.client_events(event)
+        except Exception as error:
+            done.error = error
+            done.client += made.failed(error)
+            return done
+        done.outcome, last = await made.ended(RunResult(done.state, tuple(done.events)))
+        done.client += last
+        return done
+
+    return await asyncio.create_task(whole())

@@ -1,0 +1,160 @@
+"""Image quality under a host: uploads and samples, reasons of replans, no paths told, and runs that are apart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+
+import cv2
+import numpy as np
+import pytest
+from hosted_runs import drive
+from langgraph.checkpoint.memory import InMemorySaver
+
+from loopwright.engine.events import NodeStarted
+from loopwright.errors import InputError
+from loopwright.models import Prompt
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.hosted import IqaHosted
+from loopwright.workflows.iqa.sample import FILES, draw, sample_path, save_all
+from loopwright.workflows.iqa.services import Services
+
+QUALITY = "How is the quality of this image?"
+BOAT = {"query": "Is the red boat blurry?", "image": "sample:harbour-blurred"}
+
+
+@pytest.fixture
+def hosted():
+    return IqaHosted(Services.of(IQAConfig()))
+
+
+@pytest.fixture
+def uploads(tmp_path):
+    folder = tmp_path / "secret-folder" / "uploads"
+    folder.mkdir(parents=True)
+    found = {"u1": folder / "u1.png", "u2": folder / "u2.png"}
+    shutil.copy(sample_path("harbour-blurred"), found["u1"])
+    shutil.copy(sample_path("harbour"), found["u2"])
+    return found
+
+
+async def test_an_uploaded_picture_with_its_reference(hosted, uploads):
+    given = {"query": "Rate the quality of this image.", "image": "u1", "reference": "u2", "max_replan_iterations": 0}
+    done = await drive(hosted, given, uploads=uploads, saver=InMemorySaver())
+    outcome = done.outcome
+    score = done.state["summarizer_result"].quality_score
+    assert outcome.quality == pytest.approx((score - 1) / 4)
+    assert 0 <= outcome.quality <= 1
+    assert outcome.answer.startswith(f"**{done.state['summarizer_result'].final_answer}**\n\nMeasured")
+    assert {"MDSI", "SSIM"} & set(outcome.scores)
+    assert outcome.details["executor_evidence"]["distortion_set"]
+    assert [told.kind for told in done.told] == ["progress"] * 3
+    seen = json.dumps([outcome.model_dump(mode="json"), done.saved(), [told.message for told in done.told]])
+    assert "u1.png" in seen
+    assert "secret-folder" not in seen
+    assert done.saved()[-1]["image_path"] == "u1.png"
+
+
+async def test_a_replan_tells_its_reason(hosted):
+    done = await drive(hosted, BOAT)
+    (thought,) = done.thoughts()
+    assert thought.data["iteration"] == 1
+    assert "red boat could not be located" in thought.data["reason"]
+    assert thought.data["reason"] in thought.message
+    assert done.outcome.status == "answered"
+    assert done.outcome.quality is None
+    assert done.outcome.details["iteration_count"] == 1
+    planners = [event for event in done.events if isinstance(event, NodeStarted) and event.node == "planner"]
+    assert len(planners) == 2
+    none = await drive(hosted, {**BOAT, "max_replan_iterations": 0})
+    assert none.thoughts() == []
+    assert none.outcome.status == "best_effort"
+
+
+async def test_what_went_wrong_with_a_picture_does_not_say_where_it_lies(hosted, uploads):
+    uploads["u1"].write_bytes(b"no picture")
+    done = await drive(hosted, {"query": QUALITY, "image": "u1"}, uploads=uploads)
+    assert "secret-folder" in str(done.error)
+    assert "secret-folder" not in done.run.plain("error", str(done.error))
+    graceful = IqaHosted(Services.of(IQAConfig.load(None, {"langgraph": {"graceful_errors": True}}, {})))
+    done = await drive(graceful, {"query": QUALITY, "image": "u1"}, uploads=uploads)
+    assert done.outcome.status == "failed"
+    assert "u1.png" in done.outcome.error
+    assert "secret-folder" not in done.outcome.model_dump_json()
+
+
+async def test_a_region_is_asked_about(hosted):
+    done = await drive(hosted, {"query": QUALITY, "image": "sample:harbour", "region": [10, 20, 100, 80]})
+    assert "region 10,20,100,80" in json.dumps(done.outcome.details)
+
+
+async def test_models_and_prompts_of_runs_at_the_same_time_are_apart(hosted):
+    def summary(name):
+        return {"final_answer": "Poor", "quality_reasoning": f"So says {name}.", "need_replan": False}
+
+    models = {name: ScriptedChatModel(summary(name), model_name=name) for name in "ab"}
+    names = hosted.prompts.get("summarizer").names
+    places = " ".join(f"{{{{{each}}}}}" for each in sorted(names))
+    first, second, own = await asyncio.gather(
+        *(
+            drive(
+                hosted,
+                {"query": QUALITY, "image": f"sample:{picture}"},
+                models={"summarizer": models[name]},
+                prompts={"summarizer": Prompt("summarizer", 0, f"as {name}: {places}")},
+                saver=InMemorySaver(),
+            )
+            for name, picture in (("a", "harbour-blurred"), ("b", "harbour-compressed"))
+        ),
+        drive(hosted, {"query": QUALITY, "image": "sample:harbour"}),
+    )
+    for name, done in (("a", first), ("b", second)):
+        assert f"So says {name}." in done.outcome.answer
+        assert f"as {name}:" in models[name].calls[0].messages[0].text
+        assert len(models[name].calls) == 1
+    assert "So says" not in own.outcome.answer
+    found = [done.outcome.details["executor_evidence"]["distortion_set"] for done in (first, second, own)]
+    assert len({json.dumps(each) for each in found}) == 3
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"query": QUALITY},
+        {"query": " ", "image": "sample:harbour"},
+        {"query": QUALITY, "image": "/etc/passwd"},
+        {"query": QUALITY, "image": "sample:../../calibration.json"},
+        {"query": QUALITY, "image": "sample:harbour", "reference": "nobody"},
+        {"query": QUALITY, "image": "sample:harbour", "region": [1, 2]},
+        {"query": QUALITY, "image": "sample:harbour", "max_replan_iterations": -1},
+        {"query": QUALITY, "image": "sample:harbour", "image_path": "/etc/passwd"},
+        {"query": "x" * 10_001, "image": "sample:harbour"},
+    ],
+)
+def test_unusable_input_is_refused_before_anything_runs(hosted, given):
+    with pytest.raises(InputError):
+        hosted.run(given, {}, "r")
+
+
+def test_the_sample_pictures_are_what_the_code_draws_and_small(tmp_path):
+    save_all(tmp_path)
+    assert np.array_equal(draw(), draw())
+    for name, file in FILES.items():
+        shipped, drawn = (cv2.imread(str(path)).astype(int) for path in (sample_path(name), tmp_path / file))
+        # Versions of OpenCV and of the JPEG library round differently.
+        assert np.abs(shipped - drawn).mean() < 1
+        assert sample_path(name).stat().st_size < 60_000
+
+
+async def test_the_examples_run_offline_and_some_replan(hosted):
+    found = [await drive(hosted, example.input) for example in hosted.examples]
+    assert all(done.error is None and done.outcome.answer for done in found)
+    assert any(done.thoughts() for done in found)
+    assert found[-1].outcome.answer.startswith("**C**")
+    shown = {node.name: node for node in hosted.shown().nodes}
+    assert shown["executor"].label == "Measure"
+    assert [shown[node].has_llm for node in ("planner", "executor", "summarizer")] == [True, False, True]
+    assert {info.prompt for info in hosted.nodes.values() if info.prompt} <= set(hosted.prompts.ids())

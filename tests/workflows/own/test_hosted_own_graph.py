@@ -1,0 +1,240 @@
+"""Any graph of LangGraph's becomes a workflow: bounded, with a form, an answer, and the host's saver."""
+
+# No "from __future__ import annotations" here: LangGraph reads the annotations of the schemas below.
+import asyncio
+import dataclasses
+import logging
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.managed import RemainingSteps
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from loopwright import Loop, bounded
+from loopwright.engine import arun
+from loopwright.errors import GraphError, InputError
+from loopwright.workflows.hosting import Hosted
+from loopwright.workflows.own_graph import OwnGraph
+
+
+class Draft(TypedDict):
+    topic: str
+    text: NotRequired[str]
+    left: NotRequired[RemainingSteps]
+
+
+def write(state: Draft) -> dict[str, Any]:
+    return {"text": state.get("text", "") + f"<{state['topic']}>"}
+
+
+def again(state: Draft) -> Literal["write", "__end__"]:
+    return "write"
+
+
+def drafting() -> StateGraph:
+    builder = StateGraph(Draft)
+    builder.add_node("write", write)
+    builder.add_edge(START, "write")
+    builder.add_conditional_edges("write", again)
+    return builder
+
+
+async def answered(hosted: Hosted, given: dict[str, Any], saver=None):
+    run = hosted.run(given, {}, "r1")
+    result = await arun(hosted.graph(saver), run.graph_input, thread_id="t" if saver else None)
+    outcome, events = await run.ended(result)
+    assert events == ()
+    return outcome, result, run
+
+
+async def test_a_builder_without_loops_is_bounded_and_tells_which_loops_were_chosen(caplog):
+    with caplog.at_level(logging.WARNING, "loopwright.loops"):
+        hosted = OwnGraph("my-drafts", drafting(), limit=2)
+    assert "'write' (write -> write)" in caplog.text
+    assert "at most 2 passes" in caplog.text
+    outcome, result, run = await answered(hosted, {"topic": "tea"})
+    assert outcome.answer == "<tea><tea><tea>"
+    assert outcome.details == {"text": "<tea><tea><tea>"}
+    assert result.state["stop_reason"]["limit"] == 2
+    assert (hosted.title, run.title) == ("My Drafts", "tea")
+    assert hosted.shown().loops[0].limit == "2"
+    assert hosted.nodes["write"].label == "Write"
+
+
+def test_a_state_for_everything_asks_for_what_can_be_given_and_never_for_managed_values():
+    schema = OwnGraph("drafts", drafting(), limit=1).input_schema
+    assert set(schema["properties"]) == {"topic", "text"}
+    assert "required" not in schema
+
+
+async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
+    own = InMemorySaver()
+    graph = bounded(drafting(), Loop(name="more", target="write", sources=("write",), limit=1), checkpointer=own)
+    with caplog.at_level(logging.WARNING):
+        hosted = OwnGraph("drafts", graph)
+    assert not caplog.records
+    saver = InMemorySaver()
+    outcome, _, _ = await answered(hosted, {"topic": "x"}, saver)
+    assert outcome.answer == "<x><x>"
+    assert [loop.name for loop in hosted.shown().loops] == ["more"]
+    assert saver.get_tuple({"configurable": {"thread_id": "t"}})
+    assert not list(own.list(None))
+    assert hosted.graph(None).checkpointer is None
+    assert hosted.graph(saver) is hosted.graph(saver)
+    with pytest.raises(GraphError, match="bounded already"):
+        OwnGraph("drafts", graph, limit=3)
+
+
+async def test_a_compiled_graph_keeps_its_name_and_not_its_saver():
+    own = InMemorySaver()
+    hosted = OwnGraph("drafts", drafting().compile(checkpointer=own, name="Tea"), limit=0)
+    saver = InMemorySaver()
+    outcome, _, _ = await answered(hosted, {"topic": "x"}, saver)
+    assert outcome.answer == "<x>"
+    assert hosted.graph(saver).name == "Tea"
+    assert not list(own.list(None))
+    assert list(saver.list(None))
+
+
+class Asked(MessagesState):
+    language: str
+
+
+async def test_messages_become_one_text_with_room_for_lines():
+    def reply(state: Asked) -> dict[str, Any]:
+        assert isinstance(state["messages"][0], HumanMessage)
+        return {"messages": [AIMessage(f"{state['messages'][0].text}! {state.get('language', '-')}")]}
+
+    builder = StateGraph(Asked)
+    builder.add_node("reply", reply)
+    builder.add_edge(START, "reply")
+    builder.add_edge("reply", END)
+    hosted = OwnGraph("chat", builder)
+    assert hosted.input_schema["required"] == ["message"]
+    assert hosted.input_schema["properties"]["message"]["format"] == "multiline"
+    assert "messages" not in hosted.input_schema["properties"]
+    assert "$defs" not in hosted.input_schema
+    outcome, _, run = await answered(hosted, {"message": "hello\nthere"})
+    assert outcome.answer == "hello\nthere! -"
+    assert run.title == "hello there"
+    assert (await answered(hosted, {"message": "hi", "language": "nl"}))[0].answer == "hi! nl"
+    for wrong in ({}, {"message": ""}, {"message": 3}, {"message": "hi", "messages": []}):
+        with pytest.raises(InputError, match="chat"):
+            hosted.run(wrong, {}, "r")
+
+
+class Place(BaseModel):
+    name: str
+    visits: int = 0
+
+
+class Trip(BaseModel):
+    place: Place
+    days: int = Field(default=1, ge=1, description="How long.")
+
+
+@dataclasses.dataclass
+class Ticket:
+    train: str
+    seats: int = 1
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "required", "wrong"),
+    [
+        (Trip, {"place": {"name": "Ghent"}, "days": 2}, ["place"], {"place": {"name": "Ghent"}, "days": 0}),
+        (Ticket, {"train": "IC"}, ["train"], {"train": "IC", "seats": "many"}),
+    ],
+)
+async def test_models_and_dataclasses_are_read_and_checked(schema, given, required, wrong):
+    seen = []
+
+    def look(state):
+        seen.append(state)
+        return {}
+
+    builder = StateGraph(schema)
+    builder.add_node("look", look)
+    builder.add_edge(START, "look")
+    hosted = OwnGraph("look", builder)
+    assert hosted.input_schema["required"] == required
+    await answered(hosted, given)
+    assert isinstance(seen[0], schema)
+    with pytest.raises(InputError, match="does not fit"):
+        hosted.run(wrong, {}, "r")
+    with pytest.raises(InputError, match="does not fit"):
+        hosted.run({**given, "unknown": 1}, {}, "r")
+
+
+class Handle:
+    """Nothing that JSON has a word for."""
+
+
+class Narrow(TypedDict):
+    question: str
+    handle: NotRequired[Annotated[Handle | None, "kept open"]]
+
+
+class Wide(Narrow):
+    answer: str
+
+
+async def test_a_narrow_input_schema_says_what_is_required_whatever_its_types():
+    builder = StateGraph(Wide, input_schema=Narrow, output_schema=Wide)
+    builder.add_node("ask", lambda state: {"answer": state["question"].upper()})
+    builder.add_edge(START, "ask")
+    hosted = OwnGraph("ask", builder)
+    assert hosted.input_schema["required"] == ["question"]
+    assert set(hosted.input_schema["properties"]) == {"question", "handle"}
+    assert (await answered(hosted, {"question": "why"}))[0].answer == "WHY"
+    with pytest.raises(InputError, match="question"):
+        hosted.run({}, {}, "r")
+
+
+async def test_commands_subgraphs_and_async_nodes():
+    class State(TypedDict):
+        word: str
+        count: int
+
+    async def jump(state: State) -> Command[Literal["inner", "__end__"]]:
+        return Command(goto="inner" if state.get("count", 0) < 5 else END)
+
+    inner = StateGraph(State)
+    inner.add_node("grow", lambda state: {"word": state["word"] + "!", "count": state.get("count", 0) + 1})
+    inner.add_edge(START, "grow")
+    builder = StateGraph(State)
+    builder.add_node("jump", jump)
+    builder.add_node("inner", inner.compile())
+    builder.add_edge(START, "jump")
+    builder.add_edge("inner", "jump")
+    hosted = OwnGraph("jumps", builder, limit=3)
+    outcome, result, _ = await answered(hosted, {"word": "go"}, InMemorySaver())
+    assert outcome.answer == "go!!!!"
+    assert result.state["count"] == 4
+    with pytest.raises(InputError, match="at least one of word, count"):
+        hosted.run({}, {}, "r")
+
+
+async def test_runs_at_the_same_time_are_apart():
+    hosted = OwnGraph("drafts", drafting(), limit=3)
+    found = await asyncio.gather(*(answered(hosted, {"topic": str(number)}) for number in range(5)))
+    assert [outcome.answer for outcome, _, _ in found] == [f"<{number}>" * 4 for number in range(5)]
+
+
+def test_graphs_of_many_savers_do_not_pile_up():
+    hosted = OwnGraph("drafts", drafting(), limit=1)
+    savers = [InMemorySaver() for _ in range(20)]
+    made = [hosted.graph(saver) for saver in savers]
+    assert hosted.graph(savers[-1]) is made[-1]
+    assert hosted.graph(savers[0]) is not made[0]
+    assert all(graph.checkpointer is saver for graph, saver in zip(made, savers, strict=True))
+
+
+def test_no_graph_is_refused():
+    with pytest.raises(GraphError, match="StateGraph"):
+        OwnGraph("nothing", {"nodes": []})  # type: ignore[arg-type]

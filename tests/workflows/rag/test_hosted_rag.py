@@ -1,0 +1,192 @@
+"""Question answering under a host: quotes, honest ends, what is told meanwhile, and runs that are apart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from hosted_runs import drive
+from langgraph.checkpoint.memory import InMemorySaver
+
+from loopwright.engine.events import TextStreamed
+from loopwright.errors import InputError
+from loopwright.models import ModelRegistry, Prompt
+from loopwright.retrieval.records import Filter
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.web import WebResult
+from loopwright.testing import ScriptedChatModel, always
+from loopwright.workflows.rag import RAGConfig, Services
+from loopwright.workflows.rag.hosted import RagHosted
+from loopwright.workflows.rag.sample import sample_folder, sample_store
+
+OPENED = "When was the Stillwater Bridge opened?"
+MAYOR = "Who is the mayor of Brindlemere?"
+
+
+@pytest.fixture(scope="module")
+def store():
+    with sample_store() as opened:
+        yield opened
+
+
+@pytest.fixture
+def hosted(store):
+    return RagHosted(Services.of(RAGConfig(), store=store))
+
+
+async def test_an_answer_comes_with_its_quotes_and_pieces(hosted):
+    done = await drive(hosted, {"question": OPENED}, saver=InMemorySaver())
+    outcome = done.outcome
+    assert outcome.status == "answered"
+    assert outcome.quality == 1.0
+    assert outcome.scores["supported"] == 1.0
+    (citation,) = outcome.citations
+    assert "1912" in citation.quote
+    assert citation.title == "The Stillwater Bridge"
+    assert citation.url is None
+    assert citation.details["document"] == "bridge.md"
+    assert f"[{citation.mark}]" in outcome.answer
+    assert "".join(event.text for event in done.events if isinstance(event, TextStreamed)) == outcome.answer
+    assert outcome.details["answer"]["short"] == "1912"
+    assert [told.kind for told in done.told] == ["progress"] * 5
+
+
+async def test_nothing_that_people_see_says_where_the_files_lie(hosted):
+    done = await drive(hosted, {"question": OPENED}, saver=InMemorySaver())
+    seen = json.dumps([done.outcome.model_dump(mode="json"), done.saved(), [told.data for told in done.told]])
+    assert "bridge.md::0" in seen
+    assert str(sample_folder().parent) not in seen
+    assert json.loads(json.dumps(done.saved())) == done.saved()
+
+
+async def test_a_question_asked_in_other_words_tells_why_and_which(hosted):
+    done = await drive(hosted, {"question": MAYOR})
+    assert done.outcome.status == "abstained"
+    assert done.outcome.quality == 0.0
+    assert done.outcome.citations == ()
+    first, second, _ = done.thoughts()
+    assert first.data["old_query"] == MAYOR
+    assert first.data["new_query"] == second.data["old_query"]
+    assert first.data["reason"] == "the passages do not answer the question"
+    assert first.data["new_query"] in first.message
+    assert [told.data["retry_count"] for told in done.thoughts()] == [1, 2, 3]
+    few = await drive(hosted, {"question": MAYOR, "max_retry_count": 1})
+    assert len(few.thoughts()) == 1
+    assert few.state["stop_reason"]["limit"] == 1
+
+
+async def test_hops_are_told_as_progress(hosted):
+    done = await drive(hosted, {"question": "Where was the designer of the Stillwater Bridge born?"})
+    assert "Tarnholt" in done.outcome.answer
+    assert {citation.details["document"] for citation in done.outcome.citations} == {"odile-varga.md", "bridge.md"}
+    hops = [told.message for told in done.told if told.node == "next_hop"]
+    assert hops[0] == "That leads on to: Odile Varga born"
+    assert done.thoughts() == []
+
+
+async def test_an_unsupported_answer_is_thought_over(store):
+    writer = ScriptedChatModel("The mayor painted it green.", "It was opened in 1912 [1].", repeat_last=True)
+    services = Services(RAGConfig(), ModelRegistry({"answer_generation": writer}), given_store=store)
+    done = await drive(RagHosted(services), {"question": OPENED})
+    (thought,) = done.thoughts()
+    assert thought.node == "answer_generation"
+    assert (thought.data["attempt"], thought.data["limit"]) == (1, 2)
+    assert thought.data["reason"]
+    assert done.outcome.details["model_calls"] == 2
+
+
+class OneResult:
+    """A search engine that knows one page."""
+
+    name = "one-result"
+
+    async def search(self, query: str, limit: int) -> list[WebResult]:
+        return [
+            WebResult(
+                url="https://bakers.example/list",
+                title="Bakeries of Brindlemere",
+                text="Brindlemere has 14 bakeries.",
+                engine=self.name,
+            )
+        ]
+
+    async def aclose(self) -> None:
+        return None
+
+
+async def test_a_web_source_is_cited_with_its_address(store):
+    hosted = RagHosted(Services.of(RAGConfig(), store=store, search=OneResult()))
+    done = await drive(hosted, {"question": "How many bakeries does Brindlemere have?"})
+    assert "14" in done.outcome.answer
+    assert done.outcome.citations[0].url == "https://bakers.example/list"
+    assert any(told.message == "Searching the web…" for told in done.told)
+
+
+async def test_models_and_prompts_of_runs_at_the_same_time_are_apart(hosted):
+    writers = {name: always(f"Opened in 1912, says {name} [1].", model_name=name) for name in "ab"}
+    places = "{{question}} {{passages}} {{unsupported}}"
+    prompts = {name: Prompt("answer_generation", 0, f"as {name}: {places}") for name in "ab"}
+    first, second, own = await asyncio.gather(
+        *(
+            drive(
+                hosted,
+                {"question": OPENED},
+                models={"answer_generation": writers[name]},
+                prompts={"answer_generation": prompts[name]},
+            )
+            for name in "ab"
+        ),
+        drive(hosted, {"question": OPENED}),
+    )
+    for name, done in zip("ab", (first, second), strict=True):
+        assert {call.text[:5] for call in writers[name].calls} == {f"as {name}:"}
+        assert done.outcome.details["model_calls"] == len(writers[name].calls) > 0
+    assert own.outcome.details["model_calls"] == 0
+    assert own.outcome.status == "answered"
+
+
+async def test_only_the_documents_asked_for_count(tmp_path):
+    with open_store("memory") as empty:
+        hosted = RagHosted(Services.of(RAGConfig(), store=empty))
+        run = hosted.run({"question": OPENED, "where": {"tags": ["a"], "after": "2024-02-01"}}, {}, "r")
+        assert run.graph_input["where"].tags == ("a",)
+        assert run.graph_input["where"].after.isoformat() == "2024-02-01T00:00:00+00:00"
+        assert run.plain("where", Filter(tags=("a",)))["tags"] == ["a"]
+        assert hosted.run({"question": OPENED, "where": {}}, {}, "r").graph_input["where"] is None
+        done = await drive(hosted, {"question": OPENED, "where": {"tags": ["none"]}})
+        assert done.outcome.status == "abstained"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"question": ""},
+        {"question": 3},
+        {"question": "why", "store": "/etc"},
+        {"question": "why", "history": "because"},
+        {"question": "why", "max_retry_count": -1},
+        {"question": "why", "where": {"documents": ["/etc"]}},
+        {"question": "why", "where": {"after": "soon"}},
+        {"question": "why", "where": {"tags": "a"}},
+        {"question": "why", "where": ["a"]},
+    ],
+)
+def test_unusable_input_is_refused_before_anything_runs(hosted, given):
+    with pytest.raises(InputError):
+        hosted.run(given, {}, "r")
+
+
+async def test_the_sample_answers_its_examples_and_is_closed_with_the_workflow():
+    hosted = RagHosted.sample()
+    found = await asyncio.gather(*(drive(hosted, example.input) for example in hosted.examples))
+    assert [done.outcome.status for done in found] == ["answered", "answered", "answered", "abstained", "abstained"]
+    assert any(told.node == "web_search" for told in found[-1].told)
+    hosted.close()
+    shown = {node.name: node for node in hosted.shown().nodes}
+    assert shown["query_transformation"].label == "Ask in other words"
+    assert shown["query_transformation"].has_llm
+    assert not shown["next_hop"].has_llm
+    assert all(shown[node].description and shown[node].icon for node in hosted.nodes)
+    assert {info.prompt for info in hosted.nodes.values() if info.prompt} <= set(hosted.prompts.ids())
