@@ -16,6 +16,7 @@
     ├── BackendError                something that answers are looked up in failed; never "nothing found"
     │   ├── StoreError              a knowledge store cannot be opened, read or written
     │   └── SearchError             a web search engine, or a page of its results, cannot be had
+    ├── TooManyEvents               a run made more events than may be kept of one
     └── InputError                  the user's input is unusable
         ├── DocumentError           a document cannot be read
         ├── ImageError              an image cannot be used
@@ -151,6 +152,10 @@ class StoreError(BackendError):
 
 class SearchError(BackendError):
     """A web search engine, or a page of its results, cannot be had."""
+
+
+class TooManyEvents(LoopwrightError):
+    """A run made more events than may be kept of one."""
 
 
 class InputError(LoopwrightError):

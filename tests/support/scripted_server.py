@@ -1,4 +1,4 @@
-"""A real uvicorn server on loopback, in a thread of its own, with a chat that does what the message says."""
+"""A real uvicorn server on loopback, in a thread of its own, with an assistant that does what the message says."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
+from langgraph.graph import START, StateGraph
+from langgraph.types import RetryPolicy
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
 
-from loopwright.errors import InputError, NodeFailed, StoreError
+from loopwright.engine import BoundedGraph, RunEvent, RunResult, bounded
+from loopwright.engine.events import TextStreamed
+from loopwright.engine.listening import emit
+from loopwright.errors import InputError, LoopwrightError, NodeFailed, StoreError
+from loopwright.runs.schemas import ENDED, RunRecord
 from loopwright.server.serving import Server
+from loopwright.workflows.assistant.events import Failed
+from loopwright.workflows.assistant.pipeline import failure_of
+from loopwright.workflows.hosting import ClientEvent, Hosted, HostedRun, NodeInfo, Outcome
 
 
 class Told(BaseModel):
@@ -36,24 +46,59 @@ class Gates:
     asked: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Script:
+class ScriptState(TypedDict, total=False):
+    """What a scripted run is given."""
+
+    message: str
+    user_context: dict[str, Any] | None
+    run_id: str
+
+
+class Script(Hosted):
     """Answers as the message says: JSON with a list of steps."""
+
+    name = "assistant"
+    title = "Scripted"
+    description = "Does what the message says."
+    input_schema = {  # noqa: RUF012
+        "type": "object",
+        "properties": {"message": {"type": "string"}, "user_context": {"type": "object"}},
+        "required": ["message"],
+    }
+    nodes = {"play": NodeInfo(label="Play")}  # noqa: RUF012
+    streams_answer = True
+    state_schema = ScriptState
 
     def __init__(self) -> None:
         self.gates = Gates()
+        self._graphs: dict[int, BoundedGraph] = {}
 
-    async def __call__(
-        self, message: str, *, user_context: dict[str, Any] | None, services: Any, run_id: str | None
-    ) -> AsyncIterator[Told]:
-        self.gates.asked.append({"message": message, "user_context": user_context, "run_id": run_id})
+    def graph(self, saver: Any) -> BoundedGraph:
+        if id(saver) not in self._graphs:
+            builder = StateGraph(ScriptState)
+            # The engine tells what a node streams as it comes only where some node can be tried again.
+            builder.add_node("play", self._play, retry_policy=RetryPolicy(max_attempts=1))
+            builder.add_edge(START, "play")
+            self._graphs[id(saver)] = bounded(builder, checkpointer=saver)
+        return self._graphs[id(saver)]
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
+        return ScriptRun(given, {**given, "run_id": run_id}, given["message"][:100])
+
+    async def _play(self, state: ScriptState) -> dict[str, Any]:
+        run_id = state["run_id"]
+        self.gates.asked.append(
+            {"message": state["message"], "user_context": state.get("user_context"), "run_id": run_id}
+        )
         try:
-            for step in json.loads(message):
-                async for event in self._step(step, run_id):
-                    yield event
+            for step in json.loads(state["message"]):
+                async for told in self._step(step, run_id):
+                    emit(TextStreamed(node="play", text=told.model_dump_json()).model_dump(mode="json"))
         finally:
-            self.gates.ended.append(run_id or "")
+            self.gates.ended.append(run_id)
+        return {}
 
-    async def _step(self, step: dict[str, Any], run_id: str | None) -> AsyncIterator[Told]:
+    async def _step(self, step: dict[str, Any], run_id: str) -> AsyncIterator[Told]:
         (do, value), *_more = step.items()
         if do == "chunks":
             for number in range(value):
@@ -69,6 +114,34 @@ class Script:
             raise PROBLEMS[value]
         else:
             yield Told(event=do, **value)
+
+
+class ScriptRun(HostedRun):
+    """One run of a script."""
+
+    _ended = False
+
+    def client_events(self, event: RunEvent) -> Iterable[ClientEvent]:
+        if isinstance(event, TextStreamed):
+            told = Told.model_validate_json(event.text)
+            self._ended |= told.event in ("done", "error")
+            yield told
+
+    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+        if self._ended:
+            return Outcome(answer="It is done.", status="answered", quality=0.5), ()
+        no_answer = Failed(error="there is no answer", error_type="NoAnswer", can_retry=True)
+        return Outcome(status="failed"), (no_answer,)
+
+    def failed(self, error: BaseException) -> Sequence[ClientEvent]:
+        if isinstance(error, LoopwrightError):
+            return (failure_of(error),)
+        if isinstance(error, asyncio.CancelledError):
+            return (Failed(error="the run was cancelled", error_type="Cancelled", can_retry=True),)
+        if isinstance(error, TimeoutError):
+            return (Failed(error="the run took too long and was stopped", error_type="RunTimeout", can_retry=True),)
+        told = "something went wrong inside the server: its log says what"
+        return (Failed(error=told, error_type="InternalError", can_retry=False),)
 
 
 PROBLEMS: dict[str, Exception] = {
@@ -105,16 +178,21 @@ class Served:
     def gates(self) -> Gates:
         return self.script.gates
 
-    @property
-    def runs(self) -> Any:
-        return self.app.state.context.runs
+    def record(self, run_id: str) -> RunRecord:
+        """A run as it is kept."""
+        found = self.app.state.context.hub.store.get(run_id)
+        assert found is not None, run_id
+        return found
+
+    def ended(self, run_id: str) -> bool:
+        return self.record(run_id).status in ENDED
 
 
 @contextmanager
-def running(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[str]:
+def running(app: Any, host: str = "127.0.0.1") -> Iterator[str]:
     """Serve an application from a thread, and say where."""
     with socket.create_server((host, 0), backlog=512) as listener:
-        server = Server(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=5, **options))
+        server = Server(app, log_level="error")
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -170,10 +170,12 @@ class _Watch:
         self.options = {key: value for key, value in given.items() if key != "config"}
         if graph.checkpointer:
             self.options.setdefault("durability", "sync")
-        # A node that is tried again tells of it while it runs; only then is it worth the price of the custom stream.
+        # What a node tells while it runs comes at once only with the custom stream, which has its price: it is worth it
+        # where attempts are told of, and for who shows a run as it goes on.
         retried = any(spec.retry_policy for spec in graph.builder.nodes.values())
-        self.modes = [*MODES, "custom"] if retried else [*MODES]
-        if self.options.pop("states", False) and graph.checkpointer:
+        states = bool(self.options.pop("states", False))
+        self.modes = [*MODES, "custom"] if retried or states else [*MODES]
+        if states and graph.checkpointer:
             self.modes.append("checkpoints")
         self.listener = Listener()
         self.values: dict[str, Any] = {}

@@ -1,0 +1,144 @@
+"""Which of two runs came out better, by what is known of them, and whether a loop helped."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from loopwright.runs.comparing.schemas import FigureRow, LoopEffect, Verdict
+from loopwright.runs.schemas import KeptComparison, RunRecord
+
+SAME_QUALITY = 0.01
+"""Qualities that differ by less are taken as equal: so much they differ by chance of wording."""
+
+RANKS = {"answered": 3, "best_effort": 2, "partial": 2, "abstained": 1, "nothing_found": 1, "failed": 0}
+"""How good an end it is. An honest "I don't know" is less than an answer that is borne out in part, and more than a
+failure."""
+
+
+def judged(a: RunRecord, b: RunRecord, kept: KeptComparison | None = None) -> Verdict:
+    """Say which of two runs came out better.
+
+    A person's word goes before everything else, then the workflow's own measure of quality, then how honest the ends
+    are, then that the answers are the same. Runs that did not end, and runs that were asked different things, are not
+    judged but by a person.
+
+    Args:
+        a: A run.
+        b: Another run.
+        kept: What a person thought of the two, if anything.
+    """
+    said = _by_person(a, kept)
+    if said:
+        return said
+    for name, run in (("a", a), ("b", b)):
+        if run.status not in ("finished", "failed"):
+            return Verdict(better="unknown", by=None, why=f"Run {name} is {run.status}: it has not come to its end.")
+    if (a.workflow, a.input) != (b.workflow, b.input):
+        return Verdict(better="unknown", by=None, why="They were asked different things, so their ends do not compare.")
+    return _by_figures(a, b)
+
+
+def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[FigureRow, ...] = ()) -> LoopEffect | None:
+    """Say whether a loop's passes helped, where one run is the other without them.
+
+    Args:
+        a: A run.
+        b: Another run.
+        verdict: Which came out better.
+        figures: Their figures, to say what the passes cost.
+
+    Returns:
+        None if neither run is the counterfactual of the other.
+    """
+    side = counterfactual_side(a, b)
+    if side is None:
+        return None
+    without, with_passes = (b, "a") if side == "b" else (a, "b")
+    loop = without.parent.loop if without.parent and without.parent.loop else ""
+    helped = None if verdict.better == "unknown" else verdict.better == with_passes
+    ends = {
+        True: "It helped.",
+        False: "It did not help: both came out as good." if verdict.better == "same" else "It made the answer worse.",
+        None: "Whether it helped cannot be told.",
+    }
+    cost = ", ".join(_spent(a, b, loop, figures, -1 if with_passes == "a" else 1))
+    says = f"With the loop {loop}: {cost}{_quality(a, b, with_passes)}. {ends[helped]}"
+    why = "" if verdict.by == "quality" else f" {verdict.why}"
+    return LoopEffect(loop=loop, with_passes=with_passes, helped=helped, says=says + why)
+
+
+def counterfactual_side(a: RunRecord, b: RunRecord) -> Literal["a", "b"] | None:
+    """Which of two runs is the other without a loop's passes, or None.
+
+    Args:
+        a: A run.
+        b: Another run.
+    """
+    for side, child, parent in (("b", b, a), ("a", a, b)):
+        origin = child.parent
+        if origin is not None and origin.kind == "counterfactual" and origin.run_id == parent.id:
+            return "b" if side == "b" else "a"
+    return None
+
+
+def _by_person(a: RunRecord, kept: KeptComparison | None) -> Verdict | None:
+    if kept is None or kept.verdict is None:
+        return None
+    swapped: dict[str, Literal["a", "b", "same"]] = {"a": "b", "b": "a", "same": "same"}
+    better = kept.verdict if kept.a == a.id else swapped[kept.verdict]
+    said = "that both are as good" if better == "same" else f"that run {better} is better"
+    return Verdict(better=better, by="person", why=f"A person said {said}{f': {kept.note}' if kept.note else '.'}")
+
+
+def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
+    rank_a, rank_b = _rank(a), _rank(b)
+    failed = "failed" in (a.status, b.status)
+    qualities = None if failed or a.quality is None or b.quality is None else (a.quality, b.quality)
+    if qualities and abs(qualities[0] - qualities[1]) >= SAME_QUALITY:
+        better = "a" if qualities[0] > qualities[1] else "b"
+        return Verdict(
+            better=better, by="quality", why=f"Quality {qualities[0]:.2f} in run a, {qualities[1]:.2f} in run b."
+        )
+    if rank_a is not None and rank_b is not None and rank_a != rank_b:
+        better = "a" if rank_a > rank_b else "b"
+        return Verdict(better=better, by="status", why=f"Run a ended as {_end(a)}, run b as {_end(b)}.")
+    answers = [" ".join(run.outcome.answer.split()) if run.outcome else "" for run in (a, b)]
+    if answers[0] == answers[1] and _end(a) == _end(b):
+        why = "Both give the same answer." if answers[0] else f"Both ended as {_end(a)}, without an answer."
+        return Verdict(better="same", by="answer", why=why)
+    if qualities and _end(a) == _end(b):
+        return Verdict(better="same", by="quality", why=f"Quality {qualities[0]:.2f} in both, within {SAME_QUALITY:g}.")
+    return Verdict(
+        better="unknown",
+        by=None,
+        why="The answers differ, and neither quality nor the way they ended tells them apart.",
+    )
+
+
+def _end(run: RunRecord) -> str:
+    return "failed" if run.status == "failed" else run.outcome_status or run.status
+
+
+def _rank(run: RunRecord) -> int | None:
+    return RANKS.get(_end(run))
+
+
+def _spent(a: RunRecord, b: RunRecord, loop: str, figures: tuple[FigureRow, ...], sign: int) -> list[str]:
+    """What the run with the passes took more than the one without, in words; `sign` turns b less a into that."""
+    more = {row.name: sign * row.difference for row in figures if row.difference is not None}
+    passes = sign * (b.passes.get(loop, 0) - a.passes.get(loop, 0))
+    said = [f"{passes:+d} {'pass' if abs(passes) == 1 else 'passes'}"]
+    if more.get("tokens"):
+        said.append(f"{round(more['tokens']):+,} tokens")
+    if more.get("cost"):
+        said.append(f"{'-' if more['cost'] < 0 else '+'}${abs(more['cost']):.4f}")
+    if "seconds" in more:
+        said.append(f"{more['seconds']:+.1f} s")
+    return said
+
+
+def _quality(a: RunRecord, b: RunRecord, with_passes: str) -> str:
+    before, after = (b, a) if with_passes == "a" else (a, b)
+    if before.quality is None or after.quality is None:
+        return ""
+    return f"; quality {before.quality:.2f} -> {after.quality:.2f}"

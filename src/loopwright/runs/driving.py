@@ -1,0 +1,260 @@
+"""Drives one run: asks its graph for what happens, has it recorded, and sees it to its end, whatever that is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import isfinite
+from time import monotonic
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
+
+from loopwright.engine import BoundedGraph, RunResult
+from loopwright.engine.events import (
+    ModelCalled,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateSaved,
+    TextStreamed,
+    Told,
+)
+from loopwright.engine.following import closing
+from loopwright.engine.policies import cause_of
+from loopwright.engine.runner import astream
+from loopwright.engine.usage import PriceTable
+from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
+from loopwright.runs.live import LiveRun
+from loopwright.runs.model_calls import ModelCalls, hidden_keys, model_calls
+from loopwright.runs.plain import Bounds, plain, shortened
+from loopwright.runs.recording import Recorder, written
+from loopwright.runs.schemas import RunRecord, RunStatus
+from loopwright.runs.tally import Tally, with_figures
+from loopwright.workflows.hosting import ClientEvent, HostedRun, Outcome, Setting
+
+logger = logging.getLogger(__name__)
+
+SHUTDOWN = "Shutdown"
+"""The error type of a run that a stopping server interrupted, and that goes on when it is back."""
+
+_MESSAGE = 2_000
+"""Characters kept of an error's message."""
+
+_OUTCOME = Bounds(text=200_000, items=2_000)
+"""How much is kept of a run's outcome."""
+
+
+@dataclass
+class Drive:
+    """All that belongs to one run that goes on, or to one part of a run that was resumed."""
+
+    live: LiveRun
+    """What is kept of it and shown."""
+    graph: BoundedGraph
+    """The graph."""
+    run: HostedRun
+    """The input, and what is made of the events."""
+    input: Any
+    """What the graph is run with: an input, a ``Command``, or None to go on from the checkpoint."""
+    recorder: Recorder
+    """Knows what was recorded before, if it is resumed."""
+    tally: Tally
+    """Its figures so far."""
+    settings: Sequence[Setting] = ()
+    """Context variables to set while it goes on."""
+    config: RunnableConfig = field(default_factory=RunnableConfig)
+    """More for the graph's configuration."""
+    prices: PriceTable | None = None
+    """What models cost."""
+    resumed: bool = False
+    """Whether it goes on from a checkpoint of its own."""
+    before: Sequence[RunEvent] = ()
+    """What happened before it and is not in its log."""
+    resumable: bool = True
+    """Whether it can go on when the server is back."""
+    control: RunControl = field(default_factory=RunControl)
+    """By it the graph is asked to end with the superstep that is under way."""
+    _calls: deque[ModelCalled] = field(default_factory=deque[ModelCalled], init=False)
+    _seen: list[RunEvent] = field(default_factory=list[RunEvent], init=False)
+    _began: float = field(default_factory=monotonic, init=False)
+    _earlier: float = field(default=0.0, init=False)
+    """Seconds of the parts of the run before this one."""
+    _closed: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._earlier = self.live.latest.seconds or 0.0
+
+    async def go(self) -> None:
+        """Drive the run to its end; raises nothing but what cancels this for a second time."""
+        # Everything that is started from here on sees these; the context is this task's own.
+        for setting in (*self.settings, *self.run.settings()):
+            setting.variable.set(setting.value)
+        loop = asyncio.get_running_loop()
+
+        def told(call: ModelCalled) -> None:
+            self._calls.append(call)
+            loop.call_soon_threadsafe(self._tell_calls)
+
+        model_calls.set(ModelCalls(told, self.prices))
+        try:
+            self.live.begin()
+            if self.resumed:
+                self._keep_all(self.before)
+            async with asyncio.timeout(self.live.limits.seconds):
+                finished = await self._follow()
+                record = await self._finish(finished)
+        except (Exception, asyncio.CancelledError) as error:
+            record = self._cut_short(error)
+        self._closed = True
+        await self.live.end(record)
+
+    async def _follow(self) -> RunFinished:
+        finished: RunFinished | None = None
+        async with closing(self._stream()) as events:
+            async for event in events:
+                if isinstance(event, RunFailed):
+                    continue  # what was raised says more, and comes next
+                if isinstance(event, RunStarted):
+                    event = event.model_copy(update={"resumed": self.resumed or event.resumed})
+                if isinstance(event, RunFinished):
+                    finished = event
+                self._take(event)
+                if isinstance(event, RunStarted) and not self.resumed:
+                    self._keep_all(self.before)
+                await self.live.room()
+        if finished is None:
+            raise LoopwrightError("the graph ended without a result")
+        return finished
+
+    def _stream(self) -> AsyncIterator[RunEvent]:
+        return astream(
+            self.graph, self.input, thread_id=self.live.id, states=True, config=self.config, control=self.control
+        )
+
+    def _take(self, event: RunEvent) -> None:
+        """Have an event of the engine recorded, and what people and clients are told when it happens."""
+        self._tell_calls()
+        if not isinstance(event, StateSaved):
+            self._seen.append(event)
+        if not isinstance(event, RunFinished):  # that one comes with the outcome
+            self._keep(event)
+        for told in self.run.told(event):
+            self._keep(told)
+        self._tell_clients(self.run.client_events(event))
+
+    def _keep(self, event: RunEvent, *, last: bool = False) -> None:
+        kept = self.recorder.record(event)
+        if kept is None:
+            return
+        self.live.add("run", kept.type, written(kept), last=last)
+        if self.tally.see(kept) or not isinstance(kept, TextStreamed):
+            self.live.update(self._record())
+
+    def _keep_all(self, events: Iterable[RunEvent]) -> None:
+        for event in events:
+            self._keep(event)
+
+    def _tell_calls(self) -> None:
+        while self._calls:
+            call = self._calls.popleft()
+            if self._closed:
+                continue
+            try:
+                self._keep(call)
+            except TooManyEvents:
+                logger.warning("run %s: no room for a model call in its log", self.live.id)
+
+    def _tell_clients(self, events: Iterable[ClientEvent], *, last: bool = False) -> None:
+        for event in events:
+            self.live.add("client", event.event, event.model_dump_json(exclude={"event"}), last=last)
+
+    def _record(self, **more: Any) -> RunRecord:
+        seconds = self._earlier + monotonic() - self._began
+        return with_figures(self.live.latest, self.tally, seconds=seconds, **more)
+
+    # The end
+
+    async def _finish(self, finished: RunFinished) -> RunRecord:
+        if finished.interrupted:
+            for told in await self._questions():
+                self._keep(told, last=True)
+            self._keep(finished, last=True)
+            return self._record(status="waiting", ended_at=datetime.now(UTC))
+        outcome, clients = await self.run.ended(RunResult(finished.state, (*self._seen,)))
+        self._keep(finished, last=True)
+        self._tell_clients(clients, last=True)
+        return self._ended("finished", outcome)
+
+    async def _questions(self) -> list[Told]:
+        """What the run waits for a person to answer."""
+        state = await self.graph.aget_state({"configurable": {"thread_id": self.live.id}})
+        return [
+            Told(kind="progress", node=task.name, message=_in_words(asked.value), data={"interrupt": asked.value})
+            for task in state.tasks
+            for asked in task.interrupts
+        ]
+
+    def _ended(self, status: RunStatus, outcome: Outcome | None = None, **more: Any) -> RunRecord:
+        if outcome is not None:
+            shown = kept_outcome(outcome)
+            more |= {"outcome": shown, "outcome_status": shown.status, "quality": shown.quality}
+        return self._record(status=status, ended_at=datetime.now(UTC), **more)
+
+    def _cut_short(self, error: BaseException) -> RunRecord:
+        """The record of a run that ended with an exception."""
+        status, kind, message = self._why(error)
+        self._tell_calls()
+        self._keep(RunFailed(kind=kind, message=message), last=True)
+        if kind != SHUTDOWN:
+            try:
+                self._tell_clients(self.run.failed(error), last=True)
+            except Exception:
+                logger.exception("run %s: its clients could not be told how it ended", self.live.id)
+        node = error.node if isinstance(error, NodeFailed) else None
+        return self._ended(status, error=message, error_type=kind, error_node=node)
+
+    def _why(self, error: BaseException) -> tuple[RunStatus, str, str]:
+        """The status, the error's type and its message."""
+        limits = self.live.limits
+        match self.live.stopping, error:
+            case "cancelled", _:
+                return "cancelled", "Cancelled", "the run was cancelled"
+            case _, GraphDrained() | asyncio.CancelledError():
+                later = "it goes on when the server is back" if self.resumable else "it cannot go on without a saver"
+                return "interrupted" if self.resumable else "failed", SHUTDOWN, f"the server was stopped; {later}"
+            case _, TimeoutError() if type(error) is TimeoutError:
+                return "failed", "RunTimeout", f"the run was stopped after {limits.seconds:g} s"
+            case _:
+                cause = cause_of(error)
+                # What nobody foresaw is told in full by the log alone.
+                level = logging.INFO if isinstance(cause, LoopwrightError) else logging.ERROR
+                logger.log(level, "run %s failed", self.live.id, exc_info=error)
+                told = error.told if isinstance(error, NodeFailed) else str(error)
+                return "failed", type(cause).__name__, shortened(hidden_keys(told), _MESSAGE)
+
+
+def kept_outcome(outcome: Outcome) -> Outcome:
+    """An outcome as it is kept: in plain JSON, bounded in size, without figures that are no numbers.
+
+    Args:
+        outcome: The outcome, as the workflow gave it.
+    """
+    fields = plain(outcome.model_dump(), _OUTCOME)
+    fields["citations"] = fields["citations"][: _OUTCOME.items]
+    fields["scores"] = {name: score for name, score in outcome.scores.items() if isfinite(score)}
+    fields["quality"] = outcome.quality if outcome.quality is not None and isfinite(outcome.quality) else None
+    return Outcome.model_validate(fields)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, str):
+        return shortened(value, _MESSAGE)
+    return shortened(str(plain(value)), _MESSAGE)

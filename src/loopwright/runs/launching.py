@@ -1,0 +1,240 @@
+"""Makes runs ready to be driven: new ones, those that go on, and those that begin at another one's checkpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.types import Command
+
+from loopwright.engine import BoundedGraph
+from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.engine.events import RunEvent
+from loopwright.engine.fingerprint import FORCE, require_same_graph
+from loopwright.engine.usage import PriceTable
+from loopwright.errors import CheckpointError, ConfigError, InputError, UnknownNameError
+from loopwright.runs import states
+from loopwright.runs.driving import Drive
+from loopwright.runs.forking import thread
+from loopwright.runs.limits import RunLimits
+from loopwright.runs.live import LiveRun
+from loopwright.runs.plain import Bounds, plain, shortened
+from loopwright.runs.preparing import models_at_start, prompts_at_start, settings_of
+from loopwright.runs.recording import Recorder
+from loopwright.runs.recovering import recovered
+from loopwright.runs.schemas import Channel, Parent, RunRecord
+from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.tally import Tally
+from loopwright.runs.writer import Writer
+from loopwright.workflows.hosting import Hosted, HostedRun, RunChanges, Setting
+
+T = TypeVar("T")
+
+Place = Callable[[BoundedGraph, str], Awaitable[Sequence[RunEvent]]]
+"""Puts a checkpoint where a new run finds it, and gives what its log says of that."""
+
+_TITLE = 200
+"""Characters of a run's title."""
+
+_INPUT = Bounds(text=1_000_000, items=10_000)
+"""How much is kept of a run's input: it is needed when the run goes on."""
+
+
+class Launcher:
+    """Makes runs ready to be driven.
+
+    Args:
+        store: Where runs are kept.
+        workflows: The workflows.
+        saver: Where their states are kept; without one, runs can be neither resumed nor forked.
+        limits: How much runs may hold.
+        prices: What models cost; None leaves the cost unknown.
+        uploads: Id of an uploaded file -> where it lies, for runs that go on.
+        writer: Keeps what happens.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        workflows: Iterable[Hosted],
+        saver: BaseCheckpointSaver[str] | None,
+        limits: RunLimits,
+        prices: PriceTable | None,
+        uploads: Mapping[str, Path],
+        writer: Writer,
+    ) -> None:
+        self.workflows = {hosted.name: hosted for hosted in workflows}
+        self.saver = saver
+        self.store = store
+        self._limits = limits
+        self._prices = prices
+        self._uploads = uploads
+        self._writer = writer
+        self._shown: dict[str, ShownGraph] = {}
+        self._creating = asyncio.Lock()
+
+    def hosted(self, workflow: str) -> Hosted:
+        """A workflow.
+
+        Args:
+            workflow: Its name.
+
+        Raises:
+            UnknownNameError: If there is none of this name.
+        """
+        if workflow not in self.workflows:
+            raise UnknownNameError("workflow", workflow, self.workflows)
+        return self.workflows[workflow]
+
+    async def new(
+        self, workflow: str, given: Mapping[str, Any], changes: RunChanges, uploads: Mapping[str, Path], run_id: str
+    ) -> Drive:
+        """Make a new run; see `RunHub.start`."""
+        hosted = self.hosted(workflow)
+        settings = await self._settings(hosted, changes)
+        run = _within(settings, partial(hosted.run, given, uploads, run_id))
+        graph, record = self._begun(hosted, run, settings, run_id, changes)
+        await self._create(record, hosted)
+        return self._drive(record, graph, run, settings, run.graph_input)
+
+    async def resumed(self, record: RunRecord, answer: Any, force: bool) -> Drive:
+        """Make a run ready to go on; see `RunHub.resume`."""
+        hosted = self.hosted(record.workflow)
+        settings = await self._settings(hosted, record.changes)
+        run = _within(settings, partial(hosted.recovered, record.input, self._uploads, record.id))
+        graph = _within(settings, partial(hosted.graph, self.saver))
+        recorder, tally = Recorder(run), Tally()
+        counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
+        # A run that was cut off before its first checkpoint begins with its input again.
+        begun = recorder.saved_any or record.source != "here" or self.saver is None
+        saved = await self.saved(record.id, None) if begun else await self._last(record.id)
+        if saved and not force:
+            try:
+                require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
+            except CheckpointError as error:
+                raise InputError(f"run {record.id!r} cannot go on: {error}") from error
+        missing = await recovered(graph, record.id, recorder)
+        recorder.pass_over(missing.done)
+        update = {"status": "running", "ended_at": None, "error": None, "error_type": None, "error_node": None}
+        going = record.model_copy(update=update)
+        await self._writer.write(going)
+        given: Any = None if saved else run.graph_input
+        if record.status == "waiting":
+            given = Command(resume=answer)
+        drive = self._drive(going, graph, run, settings, given, counts)
+        drive.recorder, drive.tally, drive.before, drive.resumed = recorder, tally, missing.events, True
+        if force:
+            drive.config = RunnableConfig(configurable={FORCE: True})
+        return drive
+
+    async def branch(self, origin: RunRecord, parent: Parent, changes: RunChanges, place: Place, run_id: str) -> Drive:
+        """Make a new run that begins at a checkpoint of another one.
+
+        Args:
+            origin: The other run.
+            parent: Where in it.
+            changes: What the new run does otherwise than the other one.
+            place: Puts the checkpoint where the new run finds it.
+            run_id: Names the new run.
+        """
+        hosted = self.hosted(origin.workflow)
+        all_changes = RunChanges(
+            models={**origin.changes.models, **changes.models}, prompts={**origin.changes.prompts, **changes.prompts}
+        )
+        settings = await self._settings(hosted, all_changes)
+        run = _within(settings, partial(hosted.recovered, origin.input, self._uploads, run_id))
+        graph, record = self._begun(hosted, run, settings, run_id, all_changes)
+        told = await place(graph, run_id)
+        record = record.model_copy(update={"parent": parent, "input": origin.input, "title": origin.title})
+        await self._create(record, hosted)
+        drive = self._drive(record, graph, run, settings, None)
+        drive.before = told
+        return drive
+
+    async def saved(self, run_id: str, checkpoint_id: str | None) -> CheckpointTuple:
+        """A checkpoint of a run.
+
+        Args:
+            run_id: The run.
+            checkpoint_id: The checkpoint; None for the last.
+
+        Raises:
+            InputError: If it is not kept here.
+        """
+        if self.saver is None:
+            raise InputError("this server keeps no checkpoints: runs can be neither resumed nor forked")
+        saved = await self._last(run_id, checkpoint_id)
+        if saved is None:
+            what = f"checkpoint {checkpoint_id!r} of run {run_id!r}" if checkpoint_id else f"a checkpoint of {run_id!r}"
+            raise InputError(f"{what} is not kept here: it is unknown, was deleted, or the run came from a file")
+        return saved
+
+    async def _create(self, record: RunRecord, hosted: Hosted) -> None:
+        if hosted.name not in self._shown:
+            self._shown[hosted.name] = await asyncio.to_thread(hosted.shown)
+        # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
+        async with self._creating:
+            await asyncio.to_thread(self.store.create, record, self._shown[hosted.name])
+
+    async def _last(self, run_id: str, checkpoint_id: str | None = None) -> CheckpointTuple | None:
+        return await self.saver.aget_tuple(thread(run_id, checkpoint_id)) if self.saver else None
+
+    def _begun(
+        self, hosted: Hosted, run: HostedRun, settings: Sequence[Setting], run_id: str, changes: RunChanges
+    ) -> tuple[BoundedGraph, RunRecord]:
+        def begin() -> tuple[BoundedGraph, RunRecord]:
+            models, prompts = models_at_start(hosted), prompts_at_start(hosted)
+            try:
+                graph = hosted.graph(self.saver)
+            except ConfigError as error:
+                raise InputError(str(error)) from error
+            title = shortened(" ".join(run.title.split()), _TITLE)
+            return graph, RunRecord(
+                id=run_id, workflow=hosted.name, title=title, status="running", started_at=datetime.now(UTC),
+                input=plain(run.given, _INPUT), changes=changes, models=models, prompts=dict(prompts),
+            )  # fmt: skip
+
+        return _within(settings, begin)
+
+    async def _settings(self, hosted: Hosted, changes: RunChanges) -> Sequence[Setting]:
+        written = await asyncio.to_thread(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
+        return settings_of(hosted, changes, written)
+
+    def _replay(self, run_id: str, recorder: Recorder, tally: Tally) -> dict[Channel, int]:
+        for event in states.logged(self.store, run_id):
+            recorder.replay(event)
+            tally.see(event)
+        return {"run": self.store.count(run_id, "run"), "client": self.store.count(run_id, "client")}
+
+    def _drive(
+        self,
+        record: RunRecord,
+        graph: BoundedGraph,
+        run: HostedRun,
+        settings: Sequence[Setting],
+        given: Any,
+        counts: Mapping[Channel, int] | None = None,
+    ) -> Drive:
+        live = LiveRun(record, self._writer, self._limits, counts)
+        return Drive(
+            live=live, graph=graph, run=run, input=given, recorder=Recorder(run), tally=Tally(), settings=settings,
+            prices=self._prices, resumable=self.saver is not None,
+        )  # fmt: skip
+
+
+def _within(settings: Sequence[Setting], call: Callable[[], T]) -> T:
+    """Call something as it is called within the run."""
+
+    def inside() -> T:
+        for setting in settings:
+            setting.variable.set(setting.value)
+        return call()
+
+    return contextvars.copy_context().run(inside)

@@ -1,0 +1,190 @@
+"""Tells of every call of a chat model within a run, whoever makes it: which node, what was sent, what came back.
+
+LangChain tells a callback handler of every call; this one is added to each of them by a context variable, as the
+engine's own meter is, and so reaches calls in parallel tasks, in threads, and in graphs inside of nodes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.tracers.context import register_configure_hook
+
+from loopwright.engine.events import ModelCalled, ModelMessage
+from loopwright.engine.usage import PriceTable, Usage
+from loopwright.models.changes import prompt_in_use
+from loopwright.models.prompts import Prompt
+from loopwright.runs.plain import message_text, plain, shortened
+
+MESSAGES = 100
+"""Messages shown of one call; of more the first and the last."""
+
+TEXT = 20_000
+"""Characters shown of one message or reply."""
+
+ALL_TEXT = 200_000
+"""Characters shown of all messages of one call together, about; then each is cut to `SHORT`."""
+
+SHORT = 1_000
+"""Characters shown of one message of a call with very much text."""
+
+_KEYS = re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf)[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|(?<=Bearer )\S{16,}")
+"""What looks like a key of the usual providers."""
+
+
+@dataclass
+class _Asked:
+    """A call that is under way."""
+
+    node: str | None
+    model: str
+    messages: list[ModelMessage]
+    prompt: Prompt | None
+    began: float
+
+
+class ModelCalls(BaseCallbackHandler):
+    """Makes an event of every call of a chat model. May be called from any thread."""
+
+    run_inline = True
+    # LangChain reads these on every call; it means them to be overridden, and types them as properties.
+    ignore_chain = ignore_agent = ignore_retriever = ignore_custom_event = ignore_retry = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+    def __init__(self, tell: Callable[[ModelCalled], None], price: PriceTable | None = None) -> None:
+        """Prepare.
+
+        Args:
+            tell: Takes the events, in whichever thread the call was made.
+            price: What models cost; None leaves the cost unknown.
+        """
+        self._tell = tell
+        self._price = price
+        self._asked: dict[UUID, _Asked] = {}
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note a call that is about to be sent."""
+        given = messages[0] if messages else []
+        self._begin(run_id, serialized, metadata, [(message.type, message_text(message)) for message in given])
+
+    def on_llm_start(
+        self,
+        serialized: dict[str, Any],
+        prompts: list[str],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """As `on_chat_model_start`, for models that complete a text."""
+        self._begin(run_id, serialized, metadata, [("human", prompt) for prompt in prompts])
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of a call that was answered."""
+        if asked := self._asked.pop(run_id, None):
+            self._tell(self._event(asked, response, None))
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of a call that failed, or whose stream was broken off."""
+        if asked := self._asked.pop(run_id, None):
+            begun = kwargs.get("response")
+            message = shortened(hidden_keys(f"{type(error).__name__}: {error}"), SHORT)
+            self._tell(self._event(asked, begun if isinstance(begun, LLMResult) else None, message))
+
+    def _begin(
+        self, run_id: UUID, serialized: Any, metadata: dict[str, Any] | None, texts: list[tuple[str, str]]
+    ) -> None:
+        about = metadata or {}
+        model = str(about.get("ls_model_name") or (serialized or {}).get("name") or "unknown")
+        self._asked[run_id] = _Asked(
+            node_of(about), model, shown_messages(texts), prompt_in_use.get(), time.monotonic()
+        )
+
+    def _event(self, asked: _Asked, response: LLMResult | None, error: str | None) -> ModelCalled:
+        message = _reply(response)
+        usage = Usage.of(message) if isinstance(message, AIMessage) else Usage(calls=1, unmetered_calls=1)
+        metered = not usage.unmetered_calls
+        prompt = asked.prompt
+        return ModelCalled(
+            node=asked.node,
+            model=asked.model,
+            messages=asked.messages,
+            reply="" if message is None else shortened(hidden_keys(message_text(message)), TEXT),
+            tool_calls=_tool_calls(message),
+            seconds=time.monotonic() - asked.began,
+            input_tokens=usage.input_tokens if metered else None,
+            output_tokens=usage.output_tokens if metered else None,
+            cost=self._price(asked.model, usage) if self._price and metered else None,
+            error=error,
+            prompt=prompt.id if prompt else None,
+            prompt_version=(prompt.version or None) if prompt else None,
+        )
+
+
+def node_of(metadata: dict[str, Any]) -> str | None:
+    """The node of the run's own graph in which a call was made, also from within a graph inside of it.
+
+    Args:
+        metadata: What LangChain knows of the call.
+    """
+    outermost = str(metadata.get("langgraph_checkpoint_ns") or "").partition("|")[0].partition(":")[0]
+    node = outermost or metadata.get("langgraph_node")
+    return str(node) if node else None
+
+
+def shown_messages(texts: list[tuple[str, str]]) -> list[ModelMessage]:
+    """Messages as they are shown: without keys, and bounded in number and length.
+
+    Args:
+        texts: The role and the text of each.
+    """
+    most = TEXT if sum(len(text) for _role, text in texts) <= ALL_TEXT else SHORT
+    left_out = len(texts) - MESSAGES
+    if left_out > 0:
+        head, tail = texts[: MESSAGES // 2], texts[-MESSAGES // 2 :]
+        texts = [*head, ("system", f"… {left_out:,} more messages"), *tail]
+    return [ModelMessage(role=role, content=shortened(hidden_keys(text), most)) for role, text in texts]
+
+
+def hidden_keys(text: str) -> str:
+    """A text with what looks like a provider's key replaced by ``***``.
+
+    Args:
+        text: Any text.
+    """
+    return _KEYS.sub("***", text)
+
+
+def _reply(response: LLMResult | None) -> BaseMessage | None:
+    generations = [each for several in (response.generations if response else ()) for each in several]
+    if not generations:
+        return None
+    first = generations[0]
+    return first.message if isinstance(first, ChatGeneration) else AIMessage(first.text)
+
+
+def _tool_calls(message: BaseMessage | None) -> list[dict[str, Any]]:
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return [{"name": call["name"], "args": plain(call["args"])} for call in cast("list[dict[str, Any]]", calls)]
+
+
+model_calls: ContextVar[ModelCalls | None] = ContextVar("loopwright_model_calls", default=None)
+"""Who is told of the model calls of the run that this code is a part of."""
+
+register_configure_hook(model_calls, inheritable=False)

@@ -1,0 +1,207 @@
+"""Any value as plain JSON that people can read: bounded in size, without secrets, whatever the value is.
+
+A state may hold anything: arrays, pictures, messages, objects that cannot be shown at all. What is made of it never
+breaks a run, and is never larger than its bounds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from enum import Enum
+from functools import lru_cache
+from itertools import islice
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from loopwright.engine.snapshot import SECRET
+
+HIDDEN_VALUE = "***"
+"""What stands in the place of a value whose name says that it is a secret."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """How much of a value is shown."""
+
+    text: int
+    """Characters of one text."""
+    items: int
+    """Items of one sequence or mapping."""
+    depth: int = 16
+    """Levels of nesting."""
+
+
+USUAL = Bounds(text=20_000, items=500)
+"""What developers see of a value."""
+
+TIGHTER = (Bounds(text=2_000, items=50), Bounds(text=200, items=10, depth=6))
+"""What they see where an event would be too large otherwise."""
+
+VECTOR = 32
+"""Numbers of a list from which on it is a vector, which nobody reads."""
+
+FIRST = 8
+"""Numbers that are shown of a vector or an array."""
+
+_SHORT = 500
+"""Characters shown of an object that is shown as Python has it."""
+
+
+def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
+    """A value in plain JSON, with what looks like a secret by its name replaced, as `loopwright.engine.snapshot` does.
+
+    Args:
+        value: Anything.
+        bounds: How much is shown of it.
+        depth: How deep it is nested already.
+
+    Returns:
+        None, a bool, an int of at most 64 bits, a finite float, a text that UTF-8 can hold, or lists and dicts of
+        these.
+    """
+    kind = type(value)
+    if value is None or kind is bool:
+        return value
+    if kind is str:
+        return shortened(value, bounds.text)
+    try:
+        if kind is int:
+            return value if value.bit_length() < 64 else shortened(str(value), bounds.text)
+        if kind is float:
+            return value if math.isfinite(value) else str(value)
+        if depth >= bounds.depth:
+            return shortened(reprlib.repr(value), min(_SHORT, bounds.text))
+        return _of_kind(value)(value, bounds, depth + 1)
+    except Exception as error:  # whatever an object does when it is looked at: the run is not to suffer
+        return f"<{kind.__name__} that cannot be shown: {type(error).__name__}>"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text that UTF-8 can hold and databases take, cut where it is too long.
+
+    Args:
+        text: Any text, with half surrogates too.
+        most: Characters that stay.
+    """
+    left_out = len(text) - most
+    if left_out > 0:
+        text = text[:most]
+    if not text.isascii():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if "\0" in text:
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return f"{text}… ({left_out:,} more characters)" if left_out > 0 else text
+
+
+def message_text(message: BaseMessage) -> str:
+    """A message's text; parts that are no text in words.
+
+    Args:
+        message: A message to or from a chat model.
+    """
+    content: Any = message.content
+    if isinstance(content, str):
+        return content
+    return "\n".join(map(_part, cast("list[Any]", content)))
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    kind = part.get("type", "part")
+    return str(part.get("text", "")) if kind in ("text", "input_text", "output_text") else f"[{kind}]"
+
+
+def _of_kind(value: Any) -> Callable[[Any, Bounds, int], Any]:
+    if isinstance(value, Enum):
+        return lambda value, bounds, depth: plain(value.value, bounds, depth)
+    if isinstance(value, str):
+        return lambda value, bounds, _: shortened(str.__str__(value), bounds.text)
+    if isinstance(value, Mapping):
+        return lambda value, bounds, depth: _mapping(value.items(), len(value), bounds, depth)
+    if isinstance(value, BaseMessage):
+        return _message
+    if isinstance(value, BaseModel):
+        return lambda value, bounds, depth: _named(dict(value), bounds, depth)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return lambda value, bounds, depth: _named(
+            {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}, bounds, depth
+        )
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _bytes
+    if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "flat"):
+        return _array
+    if isinstance(value, Sequence | Set):
+        return _sequence
+    return _other
+
+
+def _bytes(value: bytes, bounds: Bounds, depth: int) -> str:
+    return f"<{len(value):,} bytes>"
+
+
+def _named(fields: Mapping[str, Any], bounds: Bounds, depth: int) -> dict[str, Any]:
+    return _mapping(fields.items(), len(fields), bounds, depth)
+
+
+def _mapping(items: Iterable[tuple[Any, Any]], count: int, bounds: Bounds, depth: int) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    for key, value in islice(items, bounds.items):
+        name = shortened(str(key), _SHORT)
+        shown[name] = HIDDEN_VALUE if _is_secret(name, value) else plain(value, bounds, depth)
+    if count > bounds.items:
+        shown["…"] = f"{count - bounds.items:,} more"
+    return shown
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    # "input_tokens" is a count of tokens, and none that opens a door.
+    return _sounds_secret(name) and not (isinstance(value, int | float) and name.lower().endswith("tokens"))
+
+
+@lru_cache(maxsize=4096)
+def _sounds_secret(name: str) -> bool:
+    return SECRET.search(name) is not None
+
+
+def _sequence(value: Sequence[Any] | Set[Any], bounds: Bounds, depth: int) -> list[Any]:
+    most = bounds.items
+    if len(value) > VECTOR and all(isinstance(item, float) for item in islice(value, VECTOR)):
+        most = FIRST
+    shown = [plain(item, bounds, depth) for item in islice(value, most)]
+    if len(value) > most:
+        shown.append(f"… {len(value) - most:,} more")
+    return shown
+
+
+def _array(value: Any, bounds: Bounds, depth: int) -> Any:
+    if not value.shape:
+        return plain(value.item(), bounds, depth)
+    first = [plain(item.item() if hasattr(item, "item") else item, bounds, depth) for item in value.flat[:FIRST]]
+    return {"array": str(value.dtype), "shape": [*value.shape], "first": first}
+
+
+def _message(message: BaseMessage, bounds: Bounds, depth: int) -> dict[str, Any]:
+    shown: dict[str, Any] = {"role": message.type, "content": shortened(message_text(message), bounds.text)}
+    if message.name:
+        shown["name"] = shortened(message.name, _SHORT)
+    if message.id:
+        shown["id"] = message.id
+    if isinstance(message, AIMessage) and message.tool_calls:
+        shown["tool_calls"] = plain(message.tool_calls, bounds, depth)
+    if isinstance(message, ToolMessage):
+        shown["tool_call_id"] = message.tool_call_id
+    return shown
+
+
+def _other(value: Any, bounds: Bounds, depth: int) -> Any:
+    if isinstance(value, Iterator):  # looking into it would use it up
+        return shortened(repr(cast("Any", value)), _SHORT)
+    made = to_jsonable_python(value, fallback=lambda unknown: shortened(repr(unknown), _SHORT))
+    return plain(made, bounds, depth)

@@ -1,0 +1,103 @@
+"""What one run does otherwise than its workflow as configured, checked and made ready before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from loopwright.errors import ConfigError, InputError, UnknownNameError
+from loopwright.models.changes import model_changes, prompt_changes
+from loopwright.models.prompts import Prompt
+from loopwright.models.registry import DEFAULT
+from loopwright.runs.schemas import PromptVersion
+from loopwright.workflows.hosting import Hosted, RunChanges, Setting
+
+
+def settings_of(hosted: Hosted, changes: RunChanges, written: Sequence[PromptVersion]) -> list[Setting]:
+    """The context variables by which a run has its models and prompts.
+
+    Args:
+        hosted: The workflow.
+        changes: What the run does otherwise.
+        written: The versions of prompts that people wrote, the oldest of each first.
+
+    Raises:
+        InputError: If the workflow has no such node, prompt or version, or a draft has other places than the prompt.
+    """
+    settings: list[Setting] = []
+    if changes.models:
+        known = {*hosted.model_nodes, DEFAULT} if hosted.models else set[str]()
+        for node in changes.models:
+            if node not in known:
+                raise UnknownNameError("node with a model", node, known)
+        settings.append(Setting(model_changes, dict(changes.models)))
+    if prompts := _prompts(hosted, changes, written):
+        settings.append(Setting(prompt_changes, prompts))
+    return settings
+
+
+def _prompts(hosted: Hosted, changes: RunChanges, written: Sequence[PromptVersion]) -> dict[str, Prompt]:
+    """Prompt -> what stands in for its newest version that ships with the workflow."""
+    library = hosted.prompts
+    known = library.ids() if library else []
+    for prompt in changes.prompts:
+        if prompt not in known:
+            raise UnknownNameError("prompt", prompt, known)
+    if library is None:
+        return {}
+    kept: dict[str, dict[int, Prompt]] = {}
+    for version in written:
+        if version.prompt in known:
+            own = Prompt(version.prompt, version.version, version.text)
+            kept.setdefault(version.prompt, {})[version.version] = own
+    used = {prompt: versions[max(versions)] for prompt, versions in kept.items()}
+    used = {prompt: own for prompt, own in used.items() if own.version > library.versions(prompt)[-1]}
+    for prompt, wanted in changes.prompts.items():
+        if isinstance(wanted, int):
+            own = kept.get(prompt, {}).get(wanted)
+            try:
+                used[prompt] = own or library.get(prompt, wanted)
+            except ConfigError as error:
+                raise InputError(str(error)) from error
+        else:
+            used[prompt] = _draft(used.get(prompt) or library.get(prompt), wanted)
+    return used
+
+
+def _draft(newest: Prompt, text: str) -> Prompt:
+    draft = Prompt(newest.id, 0, text)
+    if draft.names != newest.names:
+        missing, added = sorted(newest.names - draft.names), sorted(draft.names - newest.names)
+        faults = [f"misses {', '.join(missing)}"] if missing else []
+        faults += [f"adds {', '.join(added)}"] if added else []
+        raise InputError(
+            f"the draft of prompt {newest.id!r} {' and '.join(faults)}: it needs exactly the places "
+            f"{', '.join(f'{{{{{name}}}}}' for name in sorted(newest.names)) or 'none'}"
+        )
+    return draft
+
+
+def models_at_start(hosted: Hosted) -> dict[str, str | None]:
+    """Node -> the names of its chat models, within the run's settings.
+
+    Args:
+        hosted: The workflow.
+
+    Raises:
+        InputError: If a model's name cannot be read.
+    """
+    if hosted.models is None:
+        return {}
+    try:
+        return {node: ", then ".join(hosted.models.models_of(node)) or None for node in hosted.model_nodes}
+    except ConfigError as error:
+        raise InputError(str(error)) from error
+
+
+def prompts_at_start(hosted: Hosted) -> Mapping[str, int | None]:
+    """Prompt -> its version, None for a draft, within the run's settings.
+
+    Args:
+        hosted: The workflow.
+    """
+    library = hosted.prompts
+    return {prompt: library.get(prompt).version or None for prompt in library.ids()} if library else {}

@@ -1,0 +1,172 @@
+"""Turns what happens in one run into events that can be kept: plain JSON, bounded in size, each state as a difference.
+
+A run that is resumed is told from its log what happened before, so that visits count on and a checkpoint that is
+already in the log does not stand there twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic_core import to_json
+
+from loopwright.engine.books import HIDDEN
+from loopwright.engine.events import NodeFinished, NodeStarted, RunEvent, StateSaved, Told
+from loopwright.runs.plain import TIGHTER, plain
+from loopwright.workflows.hosting import HostedRun
+
+logger = logging.getLogger(__name__)
+
+EVENT = 512 * 1024
+"""Characters of JSON of one event above which its values are shortened further."""
+
+_FREE = ("changed", "update", "data")
+"""Fields of events whose values can be anything."""
+
+_ABSENT = object()
+
+
+class Recorder:
+    """Turns the events of one run into those that are kept. What it is given may hold any value."""
+
+    def __init__(self, run: HostedRun) -> None:
+        """Begin with nothing known.
+
+        Args:
+            run: Knows how developers read a value of the state.
+        """
+        self._run = run
+        self._visits: Counter[str] = Counter()
+        self._visit_of: dict[str, int] = {}
+        self._state: dict[str, Any] = {}
+        self._saved: set[str] = set()
+        self._finished: set[str] = set()
+        self._passed_over: set[str] = set()
+
+    def replay(self, event: RunEvent) -> None:
+        """Take in what was kept earlier.
+
+        Args:
+            event: An event of the run's log; they are given in order.
+        """
+        if isinstance(event, NodeStarted | NodeFinished):
+            self._visits[event.node] = max(self._visits[event.node], event.visit)
+            self._visit_of[event.task_id] = event.visit
+            if isinstance(event, NodeFinished):
+                self._finished.add(event.task_id)
+        elif isinstance(event, StateSaved):
+            self._saved.add(event.checkpoint_id)
+            self._state = {key: value for key, value in self._state.items() if key not in event.removed}
+            self._state |= event.changed
+
+    def knows(self, checkpoint_id: str) -> bool:
+        """Whether a checkpoint is in the log.
+
+        Args:
+            checkpoint_id: The checkpoint.
+        """
+        return checkpoint_id in self._saved
+
+    @property
+    def saved_any(self) -> bool:
+        """Whether the log tells of any checkpoint."""
+        return bool(self._saved)
+
+    def has_started(self, task_id: str) -> bool:
+        """Whether the log tells of a visit.
+
+        Args:
+            task_id: Names the visit.
+        """
+        return task_id in self._visit_of
+
+    def has_finished(self, task_id: str) -> bool:
+        """Whether the log tells of a visit's end.
+
+        Args:
+            task_id: Names the visit.
+        """
+        return task_id in self._finished
+
+    def pass_over(self, task_ids: Iterable[str]) -> None:
+        """Do not record that visits begin again: LangGraph names them once more, and does not run them.
+
+        Args:
+            task_ids: The visits.
+        """
+        self._passed_over.update(task_ids)
+
+    def record(self, event: RunEvent) -> RunEvent | None:
+        """An event as it is kept.
+
+        Args:
+            event: The event, with values as the state has them.
+
+        Returns:
+            The event with values in plain JSON; None for what is in the log already.
+        """
+        if isinstance(event, NodeStarted):
+            if event.task_id in self._passed_over:
+                return None
+            return event.model_copy(update={"visit": self._visit(event)})
+        if isinstance(event, NodeFinished):
+            self._finished.add(event.task_id)
+            return event.model_copy(update={"visit": self._visit(event), "update": self._plain(event.update)})
+        if isinstance(event, StateSaved):
+            return self._difference(event)
+        if isinstance(event, Told):
+            return event.model_copy(update={"data": plain(event.data)})
+        return event
+
+    def _visit(self, event: NodeStarted | NodeFinished) -> int:
+        # A task that was cut off, or waited for a person, is the same visit when it runs again.
+        visit = self._visit_of.get(event.task_id)
+        if visit is None:
+            self._visits[event.node] += 1
+            visit = self._visit_of[event.task_id] = self._visits[event.node]
+        return visit
+
+    def _difference(self, event: StateSaved) -> RunEvent | None:
+        if event.checkpoint_id in self._saved:
+            return None
+        self._saved.add(event.checkpoint_id)
+        before, now = self._state, self._plain(event.values)
+        self._state = now
+        changed = {key: value for key, value in now.items() if before.get(key, _ABSENT) != value}
+        return event.model_copy(update={"changed": changed, "removed": [key for key in before if key not in now]})
+
+    def _plain(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        shown = {key: self._of_key(key, value) for key, value in values.items() if key not in HIDDEN}
+        return plain(shown)
+
+    def _of_key(self, key: str, value: Any) -> Any:
+        try:
+            return self._run.plain(key, value)
+        except Exception:
+            logger.warning("the value of %r could not be put in words by its workflow", key, exc_info=True)
+            return value
+
+
+def written(event: RunEvent) -> str:
+    """An event as JSON in one line that UTF-8 can hold; values are shortened further where it is too large.
+
+    Args:
+        event: The event as it is kept.
+    """
+    data = _json(event)
+    for bounds in TIGHTER:
+        if len(data) <= EVENT:
+            break
+        values: dict[str, Any] = {key: getattr(event, key) for key in _FREE if hasattr(event, key)}
+        data = _json(event.model_copy(update={key: plain(value, bounds) for key, value in values.items()}))
+    return data
+
+
+def _json(event: RunEvent) -> str:
+    try:
+        return event.model_dump_json()
+    except ValueError:  # a text with half a surrogate pair: an error's message, say
+        return to_json(plain(event.model_dump(mode="python"))).decode()

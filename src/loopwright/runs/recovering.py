@@ -1,0 +1,139 @@
+"""Finds what happened in a run that was cut off and is missing from its log.
+
+A checkpoint is kept before the events that tell of it. Of a process that is killed between the two, the saver knows
+more than the log; what nodes wrote, and what gates decided, is told from the checkpoints then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import PregelTask, StateSnapshot
+
+from loopwright.engine import BoundedGraph
+from loopwright.engine.books import LEDGER, STOP_REASON
+from loopwright.engine.events import LoopDecided, NodeFinished, NodeStarted, RunEvent, StateSaved
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.loops import Spend
+from loopwright.runs.recording import Recorder
+
+START = "__start__"
+"""The node in whose name LangGraph writes the input."""
+
+UNFINISHED = ("__error__", "__error_source_node__", "__interrupt__", "__resume__")
+"""What LangGraph writes of a task that did not end well: such a task runs again when the run goes on."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What the saver knows of a run and its log does not."""
+
+    events: Sequence[RunEvent] = ()
+    """What happened, in order."""
+    done: frozenset[str] = frozenset()
+    """Visits of the superstep that was under way that had ended: they do not run again."""
+
+
+async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Recovered:
+    """Look for what the log misses.
+
+    Args:
+        graph: The graph.
+        run_id: The run, and its thread.
+        recorder: Knows what is in the log.
+    """
+    thread: RunnableConfig = {"configurable": {"thread_id": run_id}}
+    missing: list[StateSnapshot] = []
+    before: StateSnapshot | None = None
+    async for snapshot in graph.aget_state_history(thread):
+        if recorder.knows(_id(snapshot)):
+            before = snapshot
+            break
+        missing.append(snapshot)
+    saver = cast("BaseCheckpointSaver[str]", graph.checkpointer)
+    events: list[RunEvent] = []
+    for snapshot in reversed(missing):
+        if before is not None:
+            events += await _between(saver, before, snapshot, recorder)
+        events.append(_saved(snapshot))
+        before = snapshot
+    if before is None:
+        return Recovered()
+    saved = await saver.aget_tuple(before.config)
+    written = {task for task, channel, _value in (saved and saved.pending_writes) or () if channel not in UNFINISHED}
+    done = [task for task in before.tasks if task.id in written]
+    for task in done:
+        events += _visited(task, recorder, _at(before), 0.0)
+    return Recovered(events, frozenset(task.id for task in done))
+
+
+async def _between(
+    saver: BaseCheckpointSaver[str], before: StateSnapshot, after: StateSnapshot, recorder: Recorder
+) -> list[RunEvent]:
+    """What happened from one checkpoint to the next."""
+    events: list[RunEvent] = []
+    seconds = max(0.0, (_at(after) - _at(before)).total_seconds())
+    for task in before.tasks:
+        visit = _visited(task, recorder, _at(after), seconds)
+        if visit and is_engine_node(task.name):
+            events += await _decided(saver, before, after, task.name)
+        events += visit
+    return events
+
+
+def _visited(task: PregelTask, recorder: Recorder, at: datetime, seconds: float) -> list[RunEvent]:
+    if task.name == START or recorder.has_finished(task.id):
+        return []
+    result: Any = task.result
+    events: list[RunEvent] = []
+    if not recorder.has_started(task.id):
+        events.append(NodeStarted(at=at, node=task.name, task_id=task.id, visit=1))
+    update = dict(cast("Mapping[str, Any]", result)) if isinstance(result, Mapping) else {}
+    finished = NodeFinished(at=at, node=task.name, task_id=task.id, visit=1, seconds=seconds, update=update)
+    return [*events, finished]
+
+
+async def _decided(
+    saver: BaseCheckpointSaver[str], before: StateSnapshot, after: StateSnapshot, gate: str
+) -> list[RunEvent]:
+    """What a gate decided, by the ledger."""
+    loop = gate.partition(".")[2]
+    earlier, later = await _ledger(saver, before, loop), await _ledger(saver, after, loop)
+    if later is None:
+        return []
+    granted = later.get("total", 0) > (earlier.get("total", 0) if earlier else 0)
+    decision: Literal["granted", "exhausted", "stalled", "over_budget"] = "granted"
+    if not granted:
+        stop: Any = after.values.get(STOP_REASON)
+        own = next((one for one in (stop if isinstance(stop, list) else [stop]) if one and one["loop"] == loop), None)
+        decision = own["outcome"] if own else "exhausted"
+    decided = LoopDecided(
+        at=_at(after), loop=loop, decision=decision, spent=later["spent"], limit=later["limit"], reason="",
+        goto=[*after.next], step=int((after.metadata or {}).get("step", 0)),
+    )  # fmt: skip
+    return [decided]
+
+
+async def _ledger(saver: BaseCheckpointSaver[str], snapshot: StateSnapshot, loop: str) -> Spend | None:
+    saved = await saver.aget_tuple(snapshot.config)
+    return saved.checkpoint["channel_values"].get(LEDGER, {}).get(loop) if saved else None
+
+
+def _saved(snapshot: StateSnapshot) -> StateSaved:
+    return StateSaved(
+        at=_at(snapshot), step=int((snapshot.metadata or {}).get("step", -1)), checkpoint_id=_id(snapshot),
+        next=[*snapshot.next], values=dict(snapshot.values),
+    )  # fmt: skip
+
+
+def _id(snapshot: StateSnapshot) -> str:
+    return snapshot.config.get("configurable", {})["checkpoint_id"]
+
+
+def _at(snapshot: StateSnapshot) -> datetime:
+    return datetime.fromisoformat(snapshot.created_at) if snapshot.created_at else datetime.now(UTC)

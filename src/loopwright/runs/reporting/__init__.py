@@ -1,0 +1,1 @@
+"""The parts of the loop report; `loopwright.runs.report` puts them together."""

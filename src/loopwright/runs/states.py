@@ -1,0 +1,99 @@
+"""What a run's own log tells of its states, so that runs which came from a file have them too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from loopwright.engine.events import LoopDecided, RunEvent, StateSaved, run_event
+from loopwright.errors import UnknownNameError
+from loopwright.runs.schemas import Frozen
+from loopwright.runs.store.protocol import RunStore
+
+_PAGE = 1000
+"""Events that are read at once."""
+
+
+class CheckpointView(Frozen):
+    """A checkpoint of a run."""
+
+    step: int
+    """The superstep, -1 for the input."""
+    checkpoint_id: str
+    """Names it."""
+    next: tuple[str, ...]
+    """The nodes that run next; none at the end."""
+    at: datetime
+    """When it was made, UTC."""
+
+
+def logged(store: RunStore, run_id: str, *kinds: str) -> Iterator[RunEvent]:
+    """The events of a run's log in order; blocks.
+
+    Args:
+        store: Where it is kept.
+        run_id: The run.
+        *kinds: Only events with these tags.
+    """
+    after = 0
+    while page := store.events(run_id, "run", after, _PAGE):
+        yield from (run_event.validate_json(kept.data) for kept in page if not kinds or kept.name in kinds)
+        after = page[-1].seq
+
+
+def checkpoints(store: RunStore, run_id: str) -> list[CheckpointView]:
+    """The checkpoints of a run, oldest first; blocks.
+
+    Args:
+        store: Where it is kept.
+        run_id: The run.
+    """
+    return [
+        CheckpointView(step=event.step, checkpoint_id=event.checkpoint_id, next=(*event.next,), at=event.at)
+        for event in logged(store, run_id, "state")
+        if isinstance(event, StateSaved)
+    ]
+
+
+def state_at(store: RunStore, run_id: str, checkpoint_id: str) -> dict[str, Any]:
+    """The whole state at a checkpoint in plain JSON, put together from the differences before it; blocks.
+
+    Args:
+        store: Where it is kept.
+        run_id: The run.
+        checkpoint_id: The checkpoint.
+
+    Raises:
+        UnknownNameError: If the run has no such checkpoint.
+    """
+    values: dict[str, Any] = {}
+    known: list[str] = []
+    for event in logged(store, run_id, "state"):
+        if isinstance(event, StateSaved):
+            known.append(event.checkpoint_id)
+            values = {key: value for key, value in values.items() if key not in event.removed} | event.changed
+            if event.checkpoint_id == checkpoint_id:
+                return values
+    raise UnknownNameError("checkpoint", checkpoint_id, known[-5:])
+
+
+def before_first_pass(store: RunStore, run_id: str, loop: str) -> tuple[StateSaved, LoopDecided] | None:
+    """The last checkpoint before a loop's first granted pass, and the decision; blocks.
+
+    Args:
+        store: Where the run is kept.
+        run_id: The run.
+        loop: The loop.
+
+    Returns:
+        None if the loop never was granted a pass.
+    """
+    saved: StateSaved | None = None
+    for event in logged(store, run_id, "state", "loop"):
+        if isinstance(event, StateSaved):
+            # Of parallel branches one may be told of its end before the gate has decided.
+            saved = event if f"loop.{loop}" in event.next else saved
+        elif isinstance(event, LoopDecided) and event.loop == loop and event.decision == "granted":
+            return (saved, event) if saved else None
+    return None

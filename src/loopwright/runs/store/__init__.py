@@ -1,0 +1,8 @@
+"""Where the run history is kept: SQLite by default, PostgreSQL for production, one protocol and one code."""
+
+from __future__ import annotations
+
+from loopwright.runs.store.opening import open_runs
+from loopwright.runs.store.protocol import KeptEvent, NewEvents, RunStore
+
+__all__ = ["KeptEvent", "NewEvents", "RunStore", "open_runs"]

@@ -1,0 +1,91 @@
+"""What people chose and wrote besides the runs: prompts, models for nodes, and verdicts on two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import and_, delete, or_, select
+
+from loopwright.errors import InputError
+from loopwright.runs.schemas import KeptComparison, PromptVersion
+from loopwright.runs.store.database import Database
+from loopwright.runs.store.rows import as_json, microseconds, read
+from loopwright.runs.store.tables import ASSIGNMENTS, COMPARISONS, PROMPTS
+
+
+class Choices:
+    """The part of a `RunStore` that is not about single runs."""
+
+    def __init__(self, database: Database) -> None:
+        """Use a database.
+
+        Args:
+            database: The database, prepared.
+        """
+        self._database = database
+
+    def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
+        """The versions that people wrote; see `RunStore.prompt_versions`."""
+        wanted = select(PROMPTS.c.document).where(PROMPTS.c.workflow == workflow)
+        if prompt is not None:
+            wanted = wanted.where(PROMPTS.c.prompt == prompt)
+        with self._database.reading() as connection:
+            documents = connection.scalars(wanted.order_by(PROMPTS.c.prompt, PROMPTS.c.version)).all()
+        return [read(PromptVersion, f"a prompt of {workflow!r}", document) for document in documents]
+
+    def keep_prompt(self, version: PromptVersion) -> None:
+        """Keep a version of a prompt; see `RunStore.keep_prompt`."""
+        row = {
+            "workflow": version.workflow,
+            "prompt": version.prompt,
+            "version": version.version,
+            "document": as_json(version.model_dump(mode="json")),
+        }
+        with self._database.writing() as connection:
+            added = connection.execute(self._database.insert(PROMPTS).values(row).on_conflict_do_nothing())
+            if not added.rowcount:
+                raise InputError(
+                    f"version {version.version} of the prompt {version.prompt!r} of {version.workflow!r} exists: "
+                    "somebody else was faster; read the newest version and change that"
+                )
+
+    def assignments(self, workflow: str) -> dict[str, str | None]:
+        """The chat models that people chose; see `RunStore.assignments`."""
+        wanted = select(ASSIGNMENTS.c.node, ASSIGNMENTS.c.model).where(ASSIGNMENTS.c.workflow == workflow)
+        with self._database.reading() as connection:
+            rows = connection.execute(wanted.order_by(ASSIGNMENTS.c.node)).all()
+        return {row.node: row.model for row in rows}
+
+    def assign(self, workflow: str, node: str, model: str | None, *, clear: bool = False) -> None:
+        """Keep which chat model serves a node; see `RunStore.assign`."""
+        if clear:
+            there = and_(ASSIGNMENTS.c.workflow == workflow, ASSIGNMENTS.c.node == node)
+            statement = delete(ASSIGNMENTS).where(there)
+        else:
+            row = {"workflow": workflow, "node": node, "model": model}
+            statement = self._database.insert(ASSIGNMENTS).values(row)
+            statement = statement.on_conflict_do_update(index_elements=["workflow", "node"], set_={"model": model})
+        with self._database.writing() as connection:
+            connection.execute(statement)
+
+    def comparisons(self, run_id: str | None = None) -> Sequence[KeptComparison]:
+        """Comparisons, newest first; see `RunStore.comparisons`."""
+        wanted = select(COMPARISONS.c.document)
+        if run_id is not None:
+            wanted = wanted.where(or_(COMPARISONS.c.a == run_id, COMPARISONS.c.b == run_id))
+        wanted = wanted.order_by(COMPARISONS.c.created_at.desc(), COMPARISONS.c.a, COMPARISONS.c.b)
+        with self._database.reading() as connection:
+            documents = connection.scalars(wanted).all()
+        return [read(KeptComparison, "a comparison", document) for document in documents]
+
+    def keep_comparison(self, comparison: KeptComparison) -> None:
+        """Keep a comparison; see `RunStore.keep_comparison`."""
+        told = {
+            "created_at": microseconds(comparison.created_at),
+            "document": as_json(comparison.model_dump(mode="json")),
+        }
+        insert = self._database.insert(COMPARISONS).values(a=comparison.a, b=comparison.b, **told)
+        swapped = and_(COMPARISONS.c.a == comparison.b, COMPARISONS.c.b == comparison.a)
+        with self._database.writing() as connection:
+            connection.execute(delete(COMPARISONS).where(swapped))
+            connection.execute(insert.on_conflict_do_update(index_elements=["a", "b"], set_=told))

@@ -1,0 +1,85 @@
+"""A database as the run history uses it: transactions, and insertions that expect a row to be there already."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from loopwright.errors import StoreError
+from loopwright.runs.store.failures import explained, is_lost
+
+
+class Database:
+    """Connections to one database, for any number of threads."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            engine: Makes the connections.
+            name: What messages call the database; without a password.
+        """
+        self.name = name
+        self._engine = engine
+        self._closed = False
+        # SQLite's own waiting lets one writer starve where many threads write at once; a queue here is fair.
+        self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
+
+    @property
+    def dialect(self) -> str:
+        """``"sqlite"`` or ``"postgresql"``."""
+        return self._engine.dialect.name
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """A transaction that changes nothing.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        with self._connected("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Generator[Connection]:
+        """All or nothing.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        # A transaction of SQLite that begins by reading fails at once, without waiting, if another one writes first.
+        with self._one_writer, self._connected("BEGIN IMMEDIATE") as connection, connection.begin():
+            yield connection
+
+    def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+        """An insertion that can say what happens if the row is there already.
+
+        Args:
+            table: The table.
+        """
+        return postgresql.insert(table) if self.dialect == "postgresql" else sqlite.insert(table)
+
+    def close(self) -> None:
+        """Close all connections; again does nothing."""
+        self._closed = True
+        self._engine.dispose()
+
+    @contextmanager
+    def _connected(self, begin: str) -> Generator[Connection]:
+        if self._closed:
+            raise StoreError(f"{self.name} is closed: open it again")
+        try:
+            with self._engine.connect().execution_options(begin=begin) as connection:
+                try:
+                    yield connection
+                except (SQLAlchemyError, OSError) as error:
+                    if is_lost(error):
+                        connection.invalidate()
+                    raise
+        except (SQLAlchemyError, OSError) as error:
+            raise explained(error, self.name) from error

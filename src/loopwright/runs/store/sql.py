@@ -1,0 +1,149 @@
+"""The run history in a database that SQLAlchemy speaks to; hardly anything here depends on which one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, select, update
+
+from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.errors import InputError
+from loopwright.runs.schemas import Channel, RunFilter, RunPage, RunRecord
+from loopwright.runs.store.appending import append
+from loopwright.runs.store.choices import Choices
+from loopwright.runs.store.forgetting import forget, outdated
+from loopwright.runs.store.listing import page
+from loopwright.runs.store.protocol import KeptEvent, NewEvents
+from loopwright.runs.store.rows import read, record_of, row_of
+from loopwright.runs.store.sizes import bytes_on_disk
+from loopwright.runs.store.tables import EVENTS, GRAPHS, RUNS
+
+_PORTION = 500
+_LOST = "the process in which it ran ended before it did; resume it to go on from its last checkpoint"
+
+
+class SqlRunStore(Choices):
+    """A `RunStore`; its methods say only what the protocol does not."""
+
+    def create(self, run: RunRecord, graph: ShownGraph) -> None:
+        """Keep a new run; the graph is kept once for all runs that have the same."""
+        document = graph.model_dump_json()
+        digest = hashlib.sha256(document.encode()).hexdigest()
+        insert = self._database.insert
+        with self._database.writing() as connection:
+            shared = insert(GRAPHS).values(digest=digest, document=document).on_conflict_do_nothing()
+            connection.execute(shared)
+            added = connection.execute(insert(RUNS).values(**row_of(run), graph=digest).on_conflict_do_nothing())
+            if not added.rowcount:
+                raise InputError(f"there is a run {run.id!r} already: give another id")
+
+    def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
+        """Keep what happened; events that are kept already are passed over, so that a write can be repeated."""
+        rows = {run.id: row_of(run) for run in runs}
+        added = [item for item in events if item.events]
+        if not rows and not added:
+            return
+        with self._database.writing() as connection:
+            keys = _keys(connection, {*rows, *(item.run_id for item in added)})
+            changed = [{**row, "of": keys[run_id]} for run_id, row in rows.items() if run_id in keys]
+            if changed:
+                connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
+            append(connection, keys, added)
+
+    def get(self, run_id: str) -> RunRecord | None:
+        """A run with its children, or None if it is not kept."""
+        wanted = select(RUNS.c.summary, RUNS.c.document).where(RUNS.c.id == run_id)
+        forked = select(RUNS.c.id).where(RUNS.c.parent == run_id).order_by(RUNS.c.started_at, RUNS.c.id)
+        with self._database.reading() as connection:
+            row = connection.execute(wanted).one_or_none()
+            children = tuple(connection.scalars(forked))
+        return None if row is None else record_of(run_id, row.summary, row.document, children)
+
+    def graph(self, run_id: str) -> ShownGraph | None:
+        """The graph that a run ran on, or None if the run is not kept."""
+        wanted = select(GRAPHS.c.document).join(RUNS, RUNS.c.graph == GRAPHS.c.digest).where(RUNS.c.id == run_id)
+        with self._database.reading() as connection:
+            document = connection.scalars(wanted).one_or_none()
+        return None if document is None else read(ShownGraph, f"the graph of run {run_id!r}", document)
+
+    def events(self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000) -> list[KeptEvent]:
+        """Events of a run in order."""
+        wanted = (
+            select(EVENTS.c.seq, EVENTS.c.name, EVENTS.c.data)
+            .join(RUNS, RUNS.c.key == EVENTS.c.run)
+            .where(RUNS.c.id == run_id, EVENTS.c.channel == channel, EVENTS.c.seq > after)
+            .order_by(EVENTS.c.seq)
+            .limit(max(0, limit))
+        )
+        with self._database.reading() as connection:
+            return [KeptEvent(row.seq, row.name, row.data) for row in connection.execute(wanted)]
+
+    def count(self, run_id: str, channel: Channel = "run") -> int:
+        """How many events a run has."""
+        found = select(func.count()).select_from(EVENTS).join(RUNS, RUNS.c.key == EVENTS.c.run)
+        with self._database.reading() as connection:
+            return connection.execute(found.where(RUNS.c.id == run_id, EVENTS.c.channel == channel)).scalar_one()
+
+    def list(self, wanted: RunFilter, limit: int = 50, before: str | None = None) -> RunPage:
+        """Runs, newest first."""
+        with self._database.reading() as connection:
+            return page(connection, wanted, limit, before)
+
+    def delete(self, run_id: str) -> bool:
+        """Forget a run with its events, and with what people thought of it beside others."""
+        with self._database.writing() as connection:
+            # A share of its lock would not do: two that delete the same run would wait for each other.
+            found = select(RUNS.c.key).where(RUNS.c.id == run_id).with_for_update()
+            key = connection.scalars(found).one_or_none()
+            if key is not None:
+                forget(connection, {run_id: key})
+        return key is not None
+
+    def prune(self, *, older_than: datetime | None = None, keep: int | None = None) -> Sequence[str]:
+        """Forget old runs that have ended, with what people thought of them beside others."""
+        with self._database.writing() as connection:
+            gone = outdated(connection, older_than, keep)
+            forget(connection, gone)
+        return tuple(gone)
+
+    def interrupt_running(self) -> Sequence[str]:
+        """Mark every run that is kept as running as interrupted; its ``error`` says why."""
+        wanted = select(RUNS.c.key, RUNS.c.id, RUNS.c.summary, RUNS.c.document).where(RUNS.c.status == "running")
+        with self._database.writing() as connection:
+            rows = connection.execute(wanted.order_by(RUNS.c.started_at, RUNS.c.id).with_for_update()).all()
+            changes = {"status": "interrupted", "error": _LOST, "error_type": "ProcessEnded"}
+            marked = [
+                {**row_of(record_of(row.id, row.summary, row.document).model_copy(update=changes)), "of": row.key}
+                for row in rows
+            ]
+            if marked:
+                connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), marked)
+        return tuple(row.id for row in rows)
+
+    def stats(self) -> dict[str, Any]:
+        """How much is kept."""
+        by_status = select(RUNS.c.status, func.count().label("runs")).group_by(RUNS.c.status)
+        with self._database.reading() as connection:
+            return {
+                "runs": {row.status: row.runs for row in connection.execute(by_status)},
+                "events": connection.execute(select(func.count()).select_from(EVENTS)).scalar_one(),
+                "bytes": bytes_on_disk(connection),
+            }
+
+    def close(self) -> None:
+        """Close the database; again does nothing."""
+        self._database.close()
+
+
+def _keys(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+    # Until the transaction ends, nobody deletes what was found; SQLite needs no lock for that.
+    wanted = select(RUNS.c.id, RUNS.c.key).with_for_update(read=True, key_share=True)
+    listed = [*ids]
+    found: dict[str, int] = {}
+    for start in range(0, len(listed), _PORTION):
+        portion = listed[start : start + _PORTION]
+        found.update({row.id: row.key for row in connection.execute(wanted.where(RUNS.c.id.in_(portion)))})
+    return found

@@ -1,0 +1,123 @@
+"""The tables of a run history, for SQLite and PostgreSQL alike."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+FORMAT = 1
+"""Changes with everything that an older version would misread: tables, columns, or the JSON in them."""
+
+METADATA = MetaData()
+"""All tables."""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """A text that both databases take: U+FFFD instead of NUL and lone surrogates.
+
+    Args:
+        text: The text.
+    """
+    # Nearly every text is ASCII, and finding that out takes a hundredth of the time.
+    return text if text.isascii() and "\x00" not in text else _UNSTORABLE.sub("\ufffd", text)
+
+
+class StorableText(TypeDecorator[str]):
+    """Text made `storable`, and ordered byte by byte in both databases."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The type of the column."""
+        return dialect.type_descriptor(Text(collation="C" if dialect.name == "postgresql" else None))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """A value on its way into the database."""
+        return None if value is None else storable(value)
+
+
+_KEY = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows by itself only if the type is INTEGER
+
+
+def _text(name: str, *, primary_key: bool = False, nullable: bool = False, unique: bool = False) -> Column[str]:
+    return Column(name, StorableText(), primary_key=primary_key, nullable=nullable, unique=unique or None)
+
+
+HISTORY = Table("run_history", METADATA, Column("format", Integer, primary_key=True))
+"""One row, by which a run history is recognised."""
+
+GRAPHS = Table("run_graphs", METADATA, _text("digest", primary_key=True), _text("document"))
+"""The graphs that runs ran on, each once: SHA-256 of its JSON -> the JSON. There are as many as workflows ever had."""
+
+RUNS = Table(
+    "runs",
+    METADATA,
+    Column("key", _KEY, primary_key=True),
+    _text("id", unique=True),
+    _text("workflow"),
+    _text("status"),
+    _text("stop_reason", nullable=True),
+    _text("source"),
+    _text("parent", nullable=True),
+    Column("started_at", BigInteger, nullable=False),
+    _text("graph"),
+    # SQLite reads a row only as far as it is asked for: what lists need stands before what only one run needs.
+    _text("summary"),
+    _text("searched"),
+    _text("document"),
+    Index("runs_by_start", "started_at", "id"),
+    Index("runs_by_workflow", "workflow", "started_at", "id"),
+    Index("runs_by_status", "status", "started_at", "id"),
+    Index("runs_by_stop_reason", "stop_reason", "started_at", "id"),
+    Index("runs_by_parent", "parent", "started_at", "id"),
+)
+"""Runs: what is filtered and ordered by (``started_at`` in microseconds since 1970, ``parent`` a run's id that need
+not be kept), ``searched`` as `rows.searchable` has it, and the record as JSON in two parts."""
+
+EVENTS = Table(
+    "run_events",
+    METADATA,
+    Column("run", _KEY, ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    _text("channel", primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    _text("name"),
+    _text("data"),
+)
+"""Events of runs."""
+
+PROMPTS = Table(
+    "prompt_versions",
+    METADATA,
+    _text("workflow", primary_key=True),
+    _text("prompt", primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+    _text("document"),
+)
+"""Versions of prompts that people wrote, as JSON."""
+
+ASSIGNMENTS = Table(
+    "model_assignments",
+    METADATA,
+    _text("workflow", primary_key=True),
+    _text("node", primary_key=True),
+    _text("model", nullable=True),
+)
+"""Chat models that people chose; no row means that the configuration's holds, NULL that there is to be none."""
+
+COMPARISONS = Table(
+    "run_comparisons",
+    METADATA,
+    _text("a", primary_key=True),
+    _text("b", primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+    _text("document"),
+    Index("run_comparisons_by_b", "b"),
+)
+"""Comparisons as JSON; ``created_at`` in microseconds since 1970."""

@@ -1,0 +1,141 @@
+"""Writing what happens in many runs at once: one thread, and one transaction for all that came since the last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+
+from loopwright.errors import StoreError
+from loopwright.runs.schemas import RunRecord
+from loopwright.runs.store.protocol import NewEvents, RunStore
+
+PATIENCE = 10.0
+"""How long a write that fails for a passing reason is tried again, in seconds."""
+_FIRST_WAIT = 0.05
+_LONGEST_WAIT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    run: RunRecord | None
+    events: Sequence[NewEvents]
+    done: Future[None] = field(default_factory=Future[None])
+
+
+class Writer:
+    """Keeps runs and their events; whoever waits for a write knows that it outlives this process."""
+
+    def __init__(self, store: RunStore, patience: float = PATIENCE) -> None:
+        """Start the thread.
+
+        Args:
+            store: Where to keep them; the writer does not close it.
+            patience: How long a write that fails for a passing reason is tried again, in seconds.
+        """
+        self._store = store
+        self._patience = patience
+        self._news = threading.Condition()
+        self._waiting: list[_Entry] = []
+        self._closed = False
+        # A process that ends without closing the writer is not held up: nobody was told that the rest is kept.
+        self._thread = threading.Thread(target=self._work, name="loopwright-run-writer", daemon=True)
+        self._thread.start()
+
+    async def write(self, run: RunRecord | None, events: Sequence[NewEvents] = ()) -> None:
+        """Keep what happened, in the order of the calls; returns when it is kept. A cancelled wait cancels no write.
+
+        Args:
+            run: The run as it is now, if it changed; only the last record that waits for its turn is written.
+            events: New events.
+
+        Raises:
+            StoreError: If the database fails, and goes on failing; or if the writer is closed.
+        """
+        await asyncio.shield(asyncio.wrap_future(self.put(run, events)))
+
+    def put(self, run: RunRecord | None, events: Sequence[NewEvents] = ()) -> Future[None]:
+        """Have something kept, from any thread, without waiting for it.
+
+        Args:
+            run: The run as it is now, if it changed.
+            events: New events.
+
+        Returns:
+            Ends when it is kept, with what `write` raises if it cannot be.
+        """
+        entry = _Entry(run, events)
+        with self._news:
+            if self._closed:
+                raise StoreError("the writer of the run history is closed: nothing more is kept")
+            self._waiting.append(entry)
+            self._news.notify()
+        return entry.done
+
+    async def flush(self) -> None:
+        """Wait until everything that was given so far is kept, or has failed."""
+        await self.write(None)
+
+    def close(self) -> None:
+        """Write what waits, and end the thread; again does nothing."""
+        with self._news:
+            self._closed = True
+            self._news.notify()
+        self._thread.join()
+
+    async def aclose(self) -> None:
+        """Write what waits, and end the thread; again does nothing."""
+        await asyncio.to_thread(self.close)
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._waiting or self._closed)
+                batch, self._waiting = self._waiting, []
+            if not batch:
+                return
+            self._keep(batch)
+
+    def _keep(self, batch: Sequence[_Entry]) -> None:
+        try:
+            self._write(batch)
+        except Exception as error:
+            if len(batch) == 1 or (isinstance(error, StoreError) and error.transient):
+                for entry in batch:
+                    _end(entry.done, error)
+                return
+            # What cannot be kept takes nothing else with it.
+            for entry in batch:
+                self._keep([entry])
+            return
+        for entry in batch:
+            _end(entry.done, None)
+
+    def _write(self, batch: Sequence[_Entry]) -> None:
+        runs = {entry.run.id: entry.run for entry in batch if entry.run is not None}
+        events = [item for entry in batch for item in entry.events]
+        if not runs and not events:
+            return
+        wait, end = _FIRST_WAIT, time.monotonic() + self._patience
+        while True:
+            try:
+                self._store.write(runs.values(), events)
+                return
+            except StoreError as error:
+                if not error.transient or time.monotonic() + wait > end:
+                    raise
+            time.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+
+def _end(done: Future[None], error: Exception | None) -> None:
+    # It may have been cancelled at any moment: then nobody wants to know.
+    with contextlib.suppress(InvalidStateError):
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)

@@ -1,0 +1,487 @@
+"""One contract for every run history."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from postgres import postgres_server, postgres_url  # noqa: F401
+from run_histories import BEGIN, a_run, forked_from, kept, news, shown
+
+from loopwright.errors import InputError, StoreError
+from loopwright.runs.schemas import (
+    KeptComparison,
+    LoopPasses,
+    PromptVersion,
+    RunFilter,
+    RunRecord,
+    RunSummary,
+    UsageRow,
+)
+from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
+from loopwright.workflows.hosting import Citation, Outcome, RunChanges
+
+Open = Callable[[], RunStore]
+
+
+@pytest.fixture(params=["sqlite", "memory", "postgres"])
+def open_history(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    """Opens the same run history each time, but for that in memory."""
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        return lambda: open_runs(url)
+    return lambda: open_runs(
+        "memory" if request.param == "memory" else f"sqlite:{tmp_path / 'deep' / 'er' / 'runs.db'}"
+    )
+
+
+@pytest.fixture
+def store(open_history: Open) -> Iterator[RunStore]:
+    opened = open_history()
+    yield opened
+    opened.close()
+
+
+def everything() -> RunRecord:
+    return a_run(
+        "full",
+        title="Why?",
+        stop_reason="replan",
+        outcome_status="best_effort",
+        ended_at=BEGIN + timedelta(seconds=3.000001),
+        seconds=3.000001,
+        model_calls=2,
+        tokens=30,
+        cost=0.1 + 0.2,
+        quality=0.75,
+        passes={"replan": 2},
+        events=7,
+        parent=forked_from("gone"),
+        source="imported",
+        input={"question": "日本\x00語", "deep": [{"a": None, "b": 1.5, "c": True}]},
+        changes=RunChanges(models={"plan": None}, prompts={"p": 3, "q": "draft"}),
+        outcome=Outcome(
+            answer="**So** it is.",
+            citations=(Citation(mark="1", title="T", details={"page": 3}),),
+            scores={"undefined": math.inf, "faithfulness": 0.5},
+            details={"queries": ["a", "b"]},
+        ),
+        error="it broke",
+        error_type="ValueError",
+        error_node="plan",
+        models={"plan": "openai:x", "act": None},
+        prompts={"p": 1, "q": None},
+        usage=(UsageRow(node=None, model="m", calls=1, input_tokens=1, output_tokens=2),),
+        loops=(LoopPasses(loop="replan", passes=2, limit=2, refused="exhausted", cost=0.1),),
+        path=("plan", "act"),
+    )
+
+
+def test_a_run_comes_back_as_it_was_given(store: RunStore) -> None:
+    run = everything()
+    store.create(run, shown())
+    assert store.get("full") == run
+    (summary,) = store.list(RunFilter()).runs
+    assert summary.model_dump() == run.model_dump(include=set(RunSummary.model_fields))
+    assert store.get("other") is None
+    assert store.get("\x00") is None
+
+
+def test_an_id_is_taken_once_and_a_refused_run_changes_nothing(store: RunStore) -> None:
+    store.create(a_run(title="first"), shown())
+    with pytest.raises(InputError, match="'r1' already"):
+        store.create(a_run(title="second"), shown("other"))
+    assert store.get("r1").title == "first"
+    assert store.graph("r1") == shown()
+
+
+def test_each_run_has_the_graph_that_it_ran_on(store: RunStore) -> None:
+    for number in range(4):
+        store.create(a_run(f"r{number}"), shown("ab"[number % 2]))
+    assert [store.graph(f"r{number}").name for number in range(4)] == ["a", "b", "a", "b"]
+    assert store.graph("r1") == shown("b")
+    assert store.graph("none") is None
+
+
+def test_events_are_read_in_order_behind_a_number_and_by_channel(store: RunStore) -> None:
+    store.create(a_run("a"), shown())
+    store.create(a_run("b", minute=1), shown())
+    store.write(events=[news("a", range(1, 4)), news("b", [1]), news("a", range(4, 8))])
+    store.write(events=[news("a", [1, 2], "client")])
+    assert store.events("a") == kept(range(1, 8))
+    assert store.events("a", after=5) == kept([6, 7])
+    assert store.events("a", after=2, limit=2) == kept([3, 4])
+    assert store.events("a", limit=0) == []
+    assert store.events("a", "client") == kept([1, 2])
+    assert store.events("b") == kept([1])
+    assert store.events("none") == []
+    assert (store.count("a"), store.count("a", "client"), store.count("b"), store.count("none")) == (7, 2, 1, 0)
+
+
+def test_events_keep_every_character(store: RunStore) -> None:
+    store.create(a_run(), shown())
+    data = '{"text":"\\u0000 \\\\ \\" % %s :name \U0001f600 ก็ 中 \u2028 \\n\\t","n":1e400}'
+    store.write(events=[news("r1", [2]), NewEvents("r1", "run", [KeptEvent(1, "it's", data)])])
+    assert store.events("r1")[0].data == data
+    assert store.events("r1")[0].name == "it's"
+
+
+def test_a_write_that_is_repeated_adds_nothing(store: RunStore) -> None:
+    store.create(a_run(), shown())
+    for _ in range(2):
+        store.write([a_run(events=3)], [news("r1", range(1, 4))])
+    store.write([a_run(events=4)], [news("r1", range(2, 5))])
+    assert store.events("r1") == kept(range(1, 5))
+    assert store.get("r1").events == 4
+
+
+def test_what_happens_in_runs_that_are_not_kept_is_passed_over(store: RunStore) -> None:
+    store.create(a_run("a"), shown())
+    store.write([a_run("a", title="new"), a_run("gone")], [news("gone", [1]), news("a", [1])])
+    store.write([a_run("gone")], [news("gone", [2])])
+    store.write()
+    assert store.get("gone") is None
+    assert store.get("a").title == "new"
+    assert store.stats()["events"] == 1
+
+
+def test_a_write_is_all_or_nothing(store: RunStore) -> None:
+    store.create(a_run("a"), shown())
+    broken = NewEvents("a", "run", [*kept([1]), KeptEvent(2**63, "too high a number", "{}")])
+    with pytest.raises((StoreError, OverflowError)):
+        store.write([a_run("a", title="new")], [broken])
+    assert store.get("a").title == ""
+    assert store.events("a") == []
+
+
+def test_children_are_those_that_name_the_run_as_parent(store: RunStore) -> None:
+    store.create(a_run("p"), shown())
+    for number in (2, 1):
+        store.create(a_run(f"c{number}", minute=number, parent=forked_from("p")), shown())
+    store.create(a_run("other", minute=5), shown())
+    assert store.get("p").children == ("c1", "c2")
+    assert [run.id for run in store.list(RunFilter(parent="p")).runs] == ["c2", "c1"]
+    store.write([store.get("p").model_copy(update={"children": ("made up",)})])
+    assert store.get("p").children == ("c1", "c2")
+    assert store.delete("p")
+    assert store.get("c1").parent.run_id == "p"
+
+
+def test_filters(store: RunStore) -> None:
+    store.create(a_run("a", workflow="v", stop_reason="replan"), shown())
+    store.create(a_run("b", minute=1, stop_reason="seconds", status="failed"), shown())
+    store.create(a_run("c", minute=2, status="running"), shown())
+
+    def ids(**wanted: str) -> list[str]:
+        page = store.list(RunFilter(**wanted))
+        assert page.total == len(page.runs)
+        assert page.next is None
+        return [run.id for run in page.runs]
+
+    assert ids() == ["c", "b", "a"]
+    assert ids(workflow="w") == ["c", "b"]
+    assert ids(status="failed") == ["b"]
+    assert ids(stop_reason="any") == ["b", "a"]
+    assert ids(stop_reason="replan") == ["a"]
+    assert ids(workflow="w", stop_reason="replan") == []
+    assert ids(workflow="\x00") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ÜBER", ["a"]),
+        ("strasse", ["a"]),
+        ("u\u0308ber", ["a"]),
+        ("répo", ["b"]),
+        ("100%", ["b"]),
+        ("%", ["b"]),
+        ("_", ["c"]),
+        ("\\", ["c"]),
+        ("'", ["c"]),
+        ("ประชุม", ["d"]),
+        ("น้ำ", ["d"]),
+        ("会議", ["e"]),
+        ("ＡＢＣ１２", ["e"]),
+        ("talk", ["b", "a"]),
+        ("answer über", ["a"]),
+        ("über RÉPONSE", []),
+        ("2024", ["f"]),
+        ("true", []),
+        ("key", []),
+        ("  ", ["f", "e", "d", "c", "b", "a"]),
+        ("nothing", []),
+        ("\x00", []),
+        ("\ud800", []),
+    ],
+)
+def test_text_is_found_in_title_input_and_answer(store: RunStore, text: str, found: list[str]) -> None:
+    store.create(a_run("a", title="Über die Straße: Talk", answer="The ANSWER"), shown())
+    store.create(a_run("b", minute=1, title="talks", input={"key": ["100% Réponse"]}), shown())
+    store.create(a_run("c", minute=2, answer="a_b \\ it's"), shown())
+    store.create(a_run("d", minute=3, title="ห้องประชุมน้ำตก"), shown())
+    store.create(a_run("e", minute=4, answer="明日の会議はabc12です"), shown())
+    store.create(a_run("f", minute=5, input={"year": 2024, "deep": {"yes": True, "none": None}}), shown())
+    assert [run.id for run in store.list(RunFilter(text=text)).runs] == found
+
+
+def test_the_text_follows_the_run(store: RunStore) -> None:
+    store.create(a_run("a", status="running"), shown())
+    assert store.list(RunFilter(text="sea")).total == 0
+    store.write([a_run("a", answer="By the sea.")])
+    assert store.list(RunFilter(text="SEA")).total == 1
+
+
+def test_a_text_that_is_too_long_is_refused_and_many_words_are_not(store: RunStore) -> None:
+    store.create(a_run("a", title="a"), shown())
+    assert store.list(RunFilter(text="a " * 500)).total == 1
+    with pytest.raises(InputError, match="1001 characters, at most 1000"):
+        store.list(RunFilter(text="a" * 1001))
+
+
+def test_pages(store: RunStore) -> None:
+    for number in range(7):
+        store.create(a_run(f"r{number}", minute=number // 2), shown())
+    first = store.list(RunFilter(), limit=3)
+    assert ([run.id for run in first.runs], first.total) == (["r6", "r5", "r4"], 7)
+    store.create(a_run("newer", minute=9), shown())
+    store.delete("r4")
+    second = store.list(RunFilter(), 3, first.next)
+    assert ([run.id for run in second.runs], second.total) == (["r3", "r2", "r1"], 7)
+    last = store.list(RunFilter(), 3, second.next)
+    assert ([run.id for run in last.runs], last.next) == (["r0"], None)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    minutes=st.lists(st.tuples(st.integers(-(10**7), 10**7) | st.integers(0, 2), st.text(max_size=3)), max_size=12),
+    limit=st.integers(1, 5),
+)
+def test_pages_give_every_run_once(store: RunStore, minutes: list[tuple[int, str]], limit: int) -> None:
+    for run in store.list(RunFilter(), 1000).runs:
+        store.delete(run.id)
+    runs = [a_run(f"{number}{text}", minute=minute) for number, (minute, text) in enumerate(minutes)]
+    for run in runs:
+        store.create(run, shown())
+    seen: list[tuple[datetime, str]] = []
+    before = None
+    while True:
+        page = store.list(RunFilter(), limit, before)
+        assert page.total == len(runs)
+        seen += [(run.started_at, run.id) for run in page.runs]
+        before = page.next
+        if before is None:
+            break
+        assert len(page.runs) == limit
+    assert sorted(at for at, _ in seen) == sorted(run.started_at for run in runs)
+    assert sorted(id for _, id in seen) == sorted(run.id for run in runs)
+    assert [at for at, _ in seen] == sorted((at for at, _ in seen), reverse=True)
+
+
+@pytest.mark.parametrize("before", ["", "x", "!!", "é", "MTIz", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OSBh", "a" * 5000, "\x00"])
+def test_a_place_that_no_page_gave_is_refused(store: RunStore, before: str) -> None:
+    with pytest.raises(InputError, match="no place in a list of runs"):
+        store.list(RunFilter(), before=before)
+
+
+def test_less_than_one_run_cannot_be_asked_for(store: RunStore) -> None:
+    with pytest.raises(InputError, match="ask for 1 or more"):
+        store.list(RunFilter(), limit=0)
+
+
+def test_forgetting_a_run_takes_its_events_and_comparisons(store: RunStore) -> None:
+    for name in "abc":
+        store.create(a_run(name), shown())
+        store.write(events=[news(name, range(1, 6)), news(name, [1], "client")])
+    store.keep_comparison(KeptComparison(a="a", b="b", created_at=BEGIN))
+    store.keep_comparison(KeptComparison(a="c", b="b", created_at=BEGIN))
+    assert store.delete("a")
+    assert not store.delete("a")
+    assert (store.get("a"), store.graph("a"), store.events("a")) == (None, None, [])
+    assert store.stats()["events"] == 12
+    assert [item.a for item in store.comparisons()] == ["c"]
+    store.create(a_run("a"), shown())
+    assert store.count("a") == 0
+
+
+def test_pruning_by_age(store: RunStore) -> None:
+    for minute in range(4):
+        store.create(a_run(f"r{minute}", minute=minute), shown())
+    store.create(a_run("demo", minute=-1, source="demo"), shown())
+    store.create(a_run("running", minute=-1, status="running"), shown())
+    store.create(a_run("waiting", minute=-1, status="waiting"), shown())
+    assert store.prune() == ()
+    assert list(store.prune(older_than=BEGIN + timedelta(minutes=2))) == ["waiting", "r0", "r1"]
+    assert [run.id for run in store.list(RunFilter()).runs] == ["r3", "r2", "running", "demo"]
+    assert list(store.prune(older_than=datetime(2026, 3, 1, 12, 2, 1))) == ["r2"]  # UTC, though it does not say so
+
+
+def test_pruning_keeps_the_newest_of_each_workflow(store: RunStore) -> None:
+    for number in range(8):
+        store.create(a_run(f"r{number}", minute=number, workflow="vw"[number % 2]), shown())
+    store.create(a_run("demo", minute=20, source="demo"), shown())
+    store.create(a_run("running", minute=20, status="running"), shown())
+    assert list(store.prune(keep=2)) == ["r0", "r1", "r2", "r3"]
+    assert store.prune(keep=2) == ()
+    assert list(store.prune(older_than=BEGIN + timedelta(minutes=5), keep=1)) == ["r4", "r5"]
+    assert [run.id for run in store.list(RunFilter()).runs] == ["running", "demo", "r7", "r6"]
+
+
+def test_many_runs_are_pruned_at_once(store: RunStore) -> None:
+    for number in range(510):
+        store.create(a_run(f"r{number}", minute=number), shown())
+    store.write([a_run(f"r{number}", minute=number, title="t") for number in range(510)])
+    assert store.list(RunFilter(text="t")).total == 510
+    assert len(store.prune(keep=0)) == 510
+    assert store.stats()["runs"] == {}
+
+
+def test_running_runs_are_marked_as_interrupted(store: RunStore) -> None:
+    for number, status in enumerate(["running", "finished", "waiting", "failed", "running"]):
+        store.create(a_run(f"r{number}", minute=number, status=status, input={"q": "x"}, events=3), shown())
+    assert list(store.interrupt_running()) == ["r0", "r4"]
+    assert store.interrupt_running() == ()
+    assert store.list(RunFilter(status="interrupted")).total == 2
+    found = store.get("r4")
+    assert found.status == "interrupted"
+    assert found.error_type == "ProcessEnded"
+    assert "resume" in found.error
+    assert (found.input, found.events, found.ended_at) == ({"q": "x"}, 3, None)
+    assert store.get("r1").error is None
+
+
+def version(number: int, prompt: str = "p", workflow: str = "w") -> PromptVersion:
+    return PromptVersion(
+        workflow=workflow, prompt=prompt, version=number, text=f"Text {number} {{{{x}}}}", author="Ada", note="why",
+        created_at=datetime(2026, 1, number, tzinfo=UTC), digest=f"{number:012x}",
+    )  # fmt: skip
+
+
+def test_versions_of_prompts(store: RunStore) -> None:
+    for item in (version(2), version(10), version(1, "a"), version(3), version(1, "p", "v")):
+        store.keep_prompt(item)
+    assert list(store.prompt_versions("w")) == [version(1, "a"), version(2), version(3), version(10)]
+    assert list(store.prompt_versions("w", "p")) == [version(2), version(3), version(10)]
+    assert store.prompt_versions("w", "none") == [] == store.prompt_versions("x")
+    with pytest.raises(InputError, match="version 3 of the prompt 'p' of 'w' exists"):
+        store.keep_prompt(version(3).model_copy(update={"text": "mine"}))
+    assert list(store.prompt_versions("w", "p"))[1] == version(3)
+
+
+def test_models_that_people_chose(store: RunStore) -> None:
+    store.assign("w", "plan", "openai:a")
+    store.assign("w", "default", None)
+    store.assign("v", "plan", "openai:b")
+    assert store.assignments("w") == {"default": None, "plan": "openai:a"}
+    store.assign("w", "plan", None)
+    store.assign("w", "default", "openai:c")
+    assert store.assignments("w") == {"default": "openai:c", "plan": None}
+    store.assign("w", "plan", "ignored", clear=True)
+    store.assign("w", "unknown", None, clear=True)
+    assert store.assignments("w") == {"default": "openai:c"}
+    assert store.assignments("v") == {"plan": "openai:b"}
+    assert store.assignments("none") == {}
+
+
+def test_comparisons(store: RunStore) -> None:
+    def compared(a: str, b: str, day: int, verdict: str | None = None) -> KeptComparison:
+        created = datetime(2026, 1, day, tzinfo=UTC)
+        return KeptComparison(a=a, b=b, verdict=verdict, note="n", created_at=created)
+
+    first, second, third = compared("a", "b", 1, "a"), compared("b", "c", 3), compared("d", "e", 2, "same")
+    for item in (first, second, third):
+        store.keep_comparison(item)
+    assert list(store.comparisons()) == [second, third, first]
+    assert list(store.comparisons("b")) == [second, first]
+    assert store.comparisons("x") == []
+    again, swapped = compared("b", "c", 4, "b"), compared("b", "a", 5, "a")
+    store.keep_comparison(again)
+    store.keep_comparison(swapped)
+    assert list(store.comparisons()) == [swapped, again, third]
+
+
+def test_stats(store: RunStore) -> None:
+    assert store.stats()["runs"] == {}
+    assert store.stats()["events"] == 0
+    for number in range(3):
+        store.create(a_run(f"r{number}", status="failed" if number else "running"), shown())
+    store.write(events=[news("r0", range(1, 9)), news("r1", [1], "client")])
+    found = store.stats()
+    assert (found["runs"], found["events"]) == ({"running": 1, "failed": 2}, 9)
+    assert found["bytes"] > 4096
+
+
+def test_threads_share_a_store(store: RunStore) -> None:
+    problems: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            store.create(a_run(name), shown(name))
+            for seq in range(1, 21):
+                store.write([a_run(name, events=seq)], [news(name, [seq])])
+                assert store.count(name) == seq
+                store.list(RunFilter())
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert store.stats()["events"] == 120
+    assert all(store.get(f"t{number}").events == 20 for number in range(6))
+
+
+def test_a_closed_store_says_so(open_history: Open) -> None:
+    store = open_history()
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="is closed: open it again"):
+        store.list(RunFilter())
+
+
+@pytest.mark.parametrize("open_history", ["sqlite", "postgres"], indirect=True)
+def test_what_is_kept_is_there_after_opening_again(open_history: Open) -> None:
+    first, second = open_history(), open_history()
+    first.create(everything(), shown())
+    first.write(events=[news("full", range(1, 101))])
+    assert second.events("full") == kept(range(1, 101))
+    first.close()
+    second.close()
+    third = open_history()
+    assert third.get("full") == everything()
+    assert third.count("full") == 100
+    third.close()
+
+
+@pytest.mark.parametrize("open_history", ["sqlite", "postgres"], indirect=True)
+def test_one_history_is_made_when_many_open_it_at_once(open_history: Open) -> None:
+    problems: list[BaseException] = []
+    start = threading.Barrier(6)
+
+    def work(number: int) -> None:
+        try:
+            start.wait()
+            store = open_history()
+            store.create(a_run(f"r{number}"), shown())
+            store.close()
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    store = open_history()
+    assert store.list(RunFilter()).total == 6
+    store.close()

@@ -1,0 +1,168 @@
+"""Forks and counterfactuals: runs that begin at another one's checkpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from hosted_graphs import PATH, Desk, Walk, log, opened, until
+
+from loopwright.errors import InputError, UnknownNameError
+from loopwright.runs.schemas import RunFilter
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.hosting import RunChanges
+
+ASKED = {"question": "where?", "rounds": 3}
+SAVERS = pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
+
+
+async def place(hub, run_id: str, following: str, which: int = 0) -> str:
+    """The checkpoint before a node's visit."""
+    return [each for each in await hub.checkpoints(run_id) if following in each.next][which].checkpoint_id
+
+
+async def last_state(hub, run_id: str):
+    return await hub.state(run_id, (await hub.checkpoints(run_id))[-1].checkpoint_id)
+
+
+@SAVERS
+async def test_a_fork_goes_on_as_its_parent_did_and_leaves_it_alone(tmp_path: Path, saver: str) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), saver=saver) as hub:
+        parent = await (await hub.start("walk", ASKED)).wait()
+        before = await log(hub, parent.id)
+        began = desk.begun.total()
+        checkpoint = await place(hub, parent.id, "plan", 1)
+        fork = await (await hub.fork(parent.id, checkpoint)).wait()
+        assert fork.status == "finished"
+        assert fork.path == (*PATH, *PATH, "answer")
+        assert desk.begun.total() == began + 9
+        assert await last_state(hub, fork.id) == await last_state(hub, parent.id)
+        assert (fork.parent.run_id, fork.parent.checkpoint_id, fork.parent.step) == (parent.id, checkpoint, 4)
+        assert (fork.parent.kind, fork.parent.edited, fork.title, fork.input) == ("fork", (), "where?", ASKED)
+        events = await log(hub, fork.id)
+        assert [event.name for event in events][:2] == ["run_started", "state"]
+        assert json.loads(events[1].data)["changed"]["trace"] == [*PATH]
+        assert await log(hub, parent.id) == before
+        assert (await hub.record(parent.id)).children == (fork.id,)
+        assert hub.store.list(RunFilter(parent=parent.id)).total == 1
+
+
+@SAVERS
+async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: Path, saver: str) -> None:
+    async with opened(tmp_path, Walk(), saver=saver) as hub:
+        parent = await (await hub.start("walk", ASKED)).wait()
+        checkpoint = await place(hub, parent.id, "loop.again")
+        state = {"rounds": 3, "trace": ["edited"], "findings": [{"text": "mine", "score": 1}]}
+        fork = await (await hub.fork(parent.id, checkpoint, state=state)).wait()
+        assert fork.path == ("answer",), "with three rounds done, its router is content"
+        assert fork.parent.edited == ("findings", "rounds", "trace")
+        ended = await last_state(hub, fork.id)
+        assert ended["trace"] == ["edited", "answer"]
+        assert ended["findings"] == [{"text": "mine", "score": 1.0}]
+        assert ended["answer"] == "done after 3"
+
+
+@pytest.mark.parametrize(
+    ("following", "expected"),
+    [("__start__", ["edited", *PATH, "answer"]), ("plan", ["edited", *PATH, "answer"]), ("check", ["edited", "check", "answer"])],
+    ids=["the input", "the first node", "after two nodes at once"],
+)  # fmt: skip
+async def test_every_checkpoint_can_be_edited(tmp_path: Path, following: str, expected: list[str]) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        parent = await (await hub.start("walk", {"question": "where?"})).wait()
+        live = await hub.fork(parent.id, await place(hub, parent.id, following), state={"trace": ["edited"]})
+        assert (await live.wait()).status == "finished"
+        assert (await last_state(hub, live.id))["trace"] == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"traces": []}, "unknown key of the state 'traces'. Did you mean 'trace'"),
+        ({"loop_ledger": {}}, "unknown key of the state 'loop_ledger'"),
+        ({"rounds": "many"}, "the state's rounds cannot be 'many'"),
+        ({"findings": [{"text": "x"}]}, r"the state's findings\.0\.score"),
+    ],
+)
+async def test_values_that_do_not_fit_are_refused_with_their_key(tmp_path: Path, state, message: str) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        parent = await (await hub.start("walk", ASKED)).wait()
+        with pytest.raises(InputError, match=message):
+            await hub.fork(parent.id, await place(hub, parent.id, "plan"), state=state)
+        assert hub.store.list(RunFilter()).total == 1
+
+
+async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        parent = await hub.start("walk", {**ASKED, "hold": "check#2"})
+        await until(lambda: desk.waiting["check#2"])
+        await until(lambda: parent.record.path == (*PATH, *PATH))
+        first = await hub.fork(parent.id, await place(hub, parent.id, "left"))
+        await until(lambda: desk.waiting["check#2"] == 2)
+        second = await hub.fork(first.id, await place(hub, first.id, "loop.again"), state={"rounds": 3})
+        assert (await second.wait()).path == ("answer",)
+        assert second.record.parent.run_id == first.id
+        desk.opened.add("check#2")
+        for record in await asyncio.gather(parent.wait(), first.wait()):
+            assert record.status == "finished"
+        assert first.record.path == (*PATH[1:], *PATH, *PATH, "answer")
+
+
+async def test_a_fork_with_another_model_and_prompt(tmp_path: Path) -> None:
+    walk = Walk(model=ScriptedChatModel("usual", repeat_last=True))
+    async with opened(tmp_path, walk) as hub:
+        given = {"question": "where?", "model": True}
+        parent = await (await hub.start("walk", given, changes=RunChanges(models={"left": None}))).wait()
+        changes = RunChanges(prompts={"look": "Peek at {{what}}."})
+        live = await hub.fork(parent.id, await place(hub, parent.id, "left"), changes=changes)
+        fork = await live.wait()
+        (call,) = [json.loads(event.data) for event in await log(hub, live.id) if event.name == "model_called"]
+    assert call["messages"][0]["content"] == "Peek at right."
+    assert fork.changes == RunChanges(models={"left": None}, prompts={"look": "Peek at {{what}}."})
+    assert fork.model_calls == 1
+
+
+async def test_what_has_no_checkpoint_cannot_be_forked(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        parent = await (await hub.start("walk", ASKED)).wait()
+        with pytest.raises(InputError, match=r"checkpoint 'nope' of run .* is not kept here"):
+            await hub.fork(parent.id, "nope")
+        imported = parent.model_copy(update={"id": "imported", "source": "imported"})
+        hub.store.create(imported, hub.store.graph(parent.id))
+        with pytest.raises(InputError, match="came from a file"):
+            await hub.fork("imported", await place(hub, parent.id, "plan"))
+    async with opened(tmp_path, Walk(), saver="none") as hub:
+        with pytest.raises(InputError, match="keeps no checkpoints"):
+            await hub.fork(parent.id, "any")
+
+
+@SAVERS
+async def test_a_counterfactual_leaves_out_every_pass_of_the_loop(tmp_path: Path, saver: str) -> None:
+    async with opened(tmp_path, Walk(), saver=saver) as hub:
+        parent = await (await hub.start("walk", ASKED)).wait()
+        assert parent.passes == {"again": 2}
+        live = await hub.counterfactual(parent.id, "again")
+        other = await live.wait()
+        assert (other.status, other.path, other.passes) == ("finished", ("answer",), {"again": 0})
+        assert other.outcome.answer == "done after 1"
+        assert (other.parent.kind, other.parent.loop, other.parent.step) == ("counterfactual", "again", 3)
+        events = [json.loads(event.data) for event in await log(hub, live.id)]
+        assert [event["type"] for event in events][:3] == ["run_started", "loop", "state"]
+        assert (events[1]["decision"], events[1]["limit"], events[1]["goto"]) == ("exhausted", 0, ["answer"])
+        ended = await last_state(hub, live.id)
+        assert ended["trace"] == [*PATH, "answer"]
+        assert ended["past"] == []
+        assert (await hub.record(parent.id)).passes == {"again": 2}
+
+
+async def test_a_counterfactual_needs_a_pass_to_leave_out(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        parent = await (await hub.start("walk", {"question": "where?"})).wait()
+        with pytest.raises(InputError, match="'again' never was granted a pass"):
+            await hub.counterfactual(parent.id, "again")
+        with pytest.raises(UnknownNameError, match="loop 'agian'"):
+            await hub.counterfactual(parent.id, "agian")

@@ -1,0 +1,171 @@
+"""Runs that go on: after an error, a cancel, a question, a shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from hosted_graphs import PATH, Desk, Walk, log, opened, until
+
+from loopwright.errors import InputError
+from loopwright.runs import states
+from loopwright.runs.tally import Tally
+from loopwright.testing import ScriptedChatModel
+
+ASKED = {"question": "where?", "rounds": 2}
+
+
+def visits(events) -> list[tuple[str, int]]:
+    """The visits in the order in which they ended, gates left out."""
+    ended = [json.loads(event.data) for event in events if event.name == "node_finished"]
+    return [(event["node"], event["visit"]) for event in ended if not event["node"].startswith("loop.")]
+
+
+def whole(*rounds: int) -> list[tuple[str, int]]:
+    return [*((node, each) for each in rounds for node in PATH), ("answer", 1)]
+
+
+@pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
+async def test_a_run_that_failed_goes_on_where_it_failed_and_its_log_too(tmp_path: Path, saver: str) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), saver=saver) as hub:
+        live = await hub.start("walk", {**ASKED, "fail": "check#2"})
+        failed = await live.wait()
+        assert (failed.status, failed.error_node) == ("failed", None)
+        begun = desk.begun.copy()
+        await until(lambda: hub.live(live.id) is None)
+        record = await (await hub.resume(live.id)).wait()
+        events = await log(hub, live.id)
+        clients = await log(hub, live.id, "client")
+    assert desk.begun - begun == {"check": 1, "answer": 1}, "what had finished does not run again"
+    assert (record.status, record.error, record.error_type) == ("finished", None, None)
+    assert record.path == (*PATH, *PATH, "answer")
+    assert record.passes == {"again": 1}
+    assert record.seconds > failed.seconds
+    assert [event.seq for event in events] == [*range(1, len(events) + 1)]
+    assert record.events == len(events)
+    ended = [visit for visit in visits(events) if visit != ("check", 2)]
+    assert ended == [visit for visit in whole(1, 2) if visit != ("check", 2)]
+    assert [event.name for event in clients] == ["error", "done"]
+    starts = [json.loads(event.data) for event in events if event.name == "run_started"]
+    assert [start["resumed"] for start in starts] == [False, True]
+    states = [json.loads(event.data)["checkpoint_id"] for event in events if event.name == "state"]
+    assert len(states) == len(set(states)) == 10
+
+
+async def test_the_figures_of_a_resumed_run_are_those_of_its_log(tmp_path: Path) -> None:
+    model = ScriptedChatModel("yes", repeat_last=True)
+    async with opened(tmp_path, Walk(model=model), prices=lambda _name, _usage: 0.5) as hub:
+        live = await hub.start("walk", {**ASKED, "model": True, "fail": "left#2"})
+        await live.wait()
+        await until(lambda: hub.live(live.id) is None)
+        record = await (await hub.resume(live.id)).wait()
+        tally = Tally()
+        for event in states.logged(hub.store, live.id):
+            tally.see(event)
+    assert {key: getattr(record, key) for key in tally.figures()} == tally.figures()
+    assert record.model_calls == 4
+    assert record.cost == pytest.approx(2.0)
+    assert record.loops[0].tokens == 8
+
+
+async def test_a_cancelled_run_can_go_on(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        live = await hub.start("walk", {**ASKED, "hold": "left#1"})
+        await until(lambda: desk.waiting["left#1"])
+        await hub.cancel(live.id)
+        desk.opened.add("left#1")
+        record = await (await hub.resume(live.id)).wait()
+        events = await log(hub, live.id)
+    assert record.status == "finished"
+    assert sorted(set(visits(events))) == sorted(whole(1, 2))
+    assert record.path == (*PATH, *PATH, "answer"), "the visit that was cut off is the same one when it runs again"
+
+
+async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        live = await hub.start("walk", {**ASKED, "ask": True})
+        waiting = await live.wait()
+        await until(lambda: hub.live(live.id) is None)
+        assert (waiting.status, waiting.outcome) == ("waiting", None)
+        events = await log(hub, live.id)
+        asked = json.loads(events[-2].data)
+        assert (asked["type"], asked["node"], asked["message"]) == ("told", "answer", "shall I?")
+        assert json.loads(events[-1].data)["interrupted"]
+        with pytest.raises(InputError, match="waits for an answer"):
+            await hub.resume(live.id)
+        record = await (await hub.resume(live.id, answer="yes")).wait()
+        assert (record.status, record.outcome.answer) == ("finished", "yes after 2")
+        assert record.path == (*PATH, *PATH, "answer")
+
+
+async def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        finished = await (await hub.start("walk", ASKED)).wait()
+        await until(lambda: hub.live(finished.id) is None)
+        with pytest.raises(InputError, match="is finished; what can be resumed is"):
+            await hub.resume(finished.id)
+        with pytest.raises(InputError, match="no run 'nobody'"):
+            await hub.resume("nobody")
+        live = await hub.start("walk", {**ASKED, "hold": "plan#1"})
+        with pytest.raises(InputError, match="goes on already"):
+            await hub.resume(live.id)
+        lost = finished.model_copy(update={"id": "lost", "status": "interrupted", "source": "imported"})
+        hub.store.create(lost, hub.store.graph(finished.id))
+        with pytest.raises(InputError, match="is not kept here"):
+            await hub.resume("lost")
+        assert hub.store.get("lost").status == "interrupted"
+
+
+async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_start(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        first = await hub.start("walk", {**ASKED, "hold": "left#1"})
+        await until(lambda: desk.waiting["left#1"])
+        closing = asyncio.create_task(hub.close(grace=30))
+        await until(lambda: hub.refusal)
+        desk.opened.add("left#1")
+        await closing
+        assert (first.record.status, first.record.error_type) == ("interrupted", "Shutdown")
+        assert first.record.path == ("plan", "left", "right")
+    again = Desk()
+    async with opened(tmp_path, Walk(again)) as hub:
+        live = hub.live(first.id)
+        record = await live.wait()
+        events = await log(hub, first.id)
+        clients = await log(hub, first.id, "client")
+    assert again.begun == {"plan": 1, "check": 2, "left": 1, "right": 1, "answer": 1}
+    assert record.status == "finished"
+    assert sorted(visits(events)) == sorted(whole(1, 2))
+    assert [event.name for event in clients] == ["done"]
+
+
+async def test_a_shutdown_cancels_what_does_not_end_in_time(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk, asynchronous=False)) as hub:
+        live = await hub.start("walk", {**ASKED, "hold": "check#1"})
+        await until(lambda: desk.waiting["check#1"])
+        await hub.close(grace=0.05)
+        assert (live.record.status, live.record.error_type) == ("interrupted", "Shutdown")
+        assert hub.store.get(live.id) == live.record
+        assert "stopping" in hub.refusal
+    desk.opened.add("check#1")
+    async with opened(tmp_path, Walk(desk)) as hub:
+        assert (await hub.live(live.id).wait()).status == "finished"
+
+
+async def test_runs_of_a_process_that_is_gone_are_marked_and_wait_to_be_resumed(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        record = await (await hub.start("walk", ASKED)).wait()
+        gone = record.model_copy(update={"id": "gone", "status": "running", "ended_at": None})
+        hub.store.create(gone, hub.store.graph(record.id))
+    async with opened(tmp_path, Walk()) as hub:
+        assert (await hub.record("gone")).status == "interrupted"
+        assert hub.live("gone") is None
+        # It was gone before its first checkpoint: it begins with its input again.
+        again = await (await hub.resume("gone")).wait()
+        assert (again.status, again.path) == ("finished", record.path)

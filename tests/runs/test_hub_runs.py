@@ -1,0 +1,263 @@
+"""How runs start, what is kept of them, how they end, and how much they may hold."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from hosted_graphs import PATH, Desk, Walk, log, opened, until
+
+from loopwright.engine.events import run_event
+from loopwright.errors import BackendError, InputError, UnknownNameError
+from loopwright.runs.limits import RunLimits
+from loopwright.runs.schemas import LoggedEvent, RunFilter
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.hosting import RunChanges
+
+ASKED = {"question": "where?"}
+
+
+def names(events) -> list[str]:
+    return [event.name for event in events]
+
+
+@pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
+@pytest.mark.parametrize("saver", ["sqlite", "json", "memory", "none"])
+async def test_a_run_is_kept_with_its_figures_and_its_events(tmp_path: Path, saver: str, asynchronous: bool) -> None:
+    async with opened(tmp_path, Walk(asynchronous=asynchronous), saver=saver) as hub:
+        live = await hub.start("walk", {**ASKED, "rounds": 2, "chunks": 2})
+        record = await live.wait()
+        events = await log(hub, live.id)
+        clients = await log(hub, live.id, "client")
+        assert record == hub.store.get(live.id) == await hub.record(live.id)
+    assert record.status == "finished"
+    assert (record.outcome_status, record.quality, record.stop_reason) == ("answered", 0.5, None)
+    assert record.path == (*PATH, *PATH, "answer")
+    assert record.passes == {"again": 1}
+    (loop,) = record.loops
+    assert (loop.passes, loop.limit, loop.refused) == (1, 3, None)
+    assert 0 < loop.seconds <= record.seconds
+    assert [event.seq for event in events] == [*range(1, len(events) + 1)]
+    assert record.events == len(events)
+    assert names(events)[0] == "run_started"
+    assert names(events)[-1] == "run_finished"
+    assert names(events).count("state") == (0 if saver == "none" else 10)
+    for event in events:
+        assert LoggedEvent(seq=event.seq, event=run_event.validate_json(event.data)).event.type == event.name
+    assert [(event.name, json.loads(event.data)["text"]) for event in clients] == [
+        ("chunk", "<0>"), ("chunk", "<1>"), ("done", "done after 2"),
+    ]  # fmt: skip
+    told = [json.loads(event.data)["message"] for event in events if event.name == "told"]
+    assert told == ["round 1", "round 2"]
+
+
+async def test_a_run_at_its_bound_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        record = await (await hub.start("walk", {**ASKED, "rounds": 9})).wait()
+        assert hub.store.list(RunFilter(stop_reason="again")).total == 1
+    assert record.stop_reason == "again"
+    assert (record.loops[0].passes, record.loops[0].refused) == (3, "exhausted")
+
+
+@pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
+async def test_model_calls_are_told_of_with_their_node_and_prompt(tmp_path: Path, asynchronous: bool) -> None:
+    model = ScriptedChatModel("here it is", repeat_last=True)
+    async with opened(
+        tmp_path, Walk(model=model, asynchronous=asynchronous), prices=lambda _name, usage: usage.total_tokens / 10
+    ) as hub:
+        live = await hub.start("walk", {**ASKED, "model": True})
+        record = await live.wait()
+        events = [json.loads(event.data) for event in await log(hub, live.id)]
+    calls = [event for event in events if event["type"] == "model_called"]
+    assert sorted(call["node"] for call in calls) == ["left", "right"]
+    for call in calls:
+        assert call["messages"] == [{"role": "human", "content": f"Look for {call['node']}."}]
+        assert call["reply"] == "here it is"
+        assert (call["input_tokens"], call["output_tokens"], call["cost"]) == (3, 3, pytest.approx(0.6))
+        assert (call["prompt"], call["prompt_version"], call["model"]) == ("look", 1, "scripted")
+        end = next(event for event in events if event["type"] == "node_finished" and event["node"] == call["node"])
+        assert events.index(call) < events.index(end)
+    assert (record.model_calls, record.tokens, record.cost) == (2, 12, pytest.approx(1.2))
+    assert {row.node: row.calls for row in record.usage} == {"left": 1, "right": 1}
+    assert record.models == {"left": "scripted", "right": "scripted"}
+
+
+async def test_a_failed_model_call_is_told_of_without_keys(tmp_path: Path) -> None:
+    model = ScriptedChatModel(ValueError("bad key sk-abcdefghijklmnop1234"), repeat_last=True)
+    async with opened(tmp_path, Walk(model=model)) as hub:
+        live = await hub.start("walk", {**ASKED, "model": True})
+        record = await live.wait()
+        events = await log(hub, live.id)
+    assert record.status == "failed"
+    call = json.loads(next(event.data for event in events if event.name == "model_called"))
+    assert call["error"] == "ValueError: bad key ***"
+    assert "sk-abc" not in record.error
+
+
+async def test_a_run_uses_its_own_models_and_prompts(tmp_path: Path) -> None:
+    walk = Walk(model=ScriptedChatModel("usual", repeat_last=True))
+    async with opened(tmp_path, walk) as hub:
+        changes = RunChanges(models={"left": None}, prompts={"look": "Search {{what}}!"})
+        live = await hub.start("walk", {**ASKED, "model": True}, changes=changes)
+        record = await live.wait()
+        events = await log(hub, live.id)
+        usual = await (await hub.start("walk", ASKED)).wait()
+    (call,) = [json.loads(event.data) for event in events if event.name == "model_called"]
+    assert (call["node"], call["messages"][0]["content"]) == ("right", "Search right!")
+    assert (call["prompt"], call["prompt_version"]) == ("look", None)
+    assert (record.models, record.prompts, record.changes) == (
+        {"left": None, "right": "scripted"},
+        {"look": None},
+        changes,
+    )
+    assert (usual.models, usual.prompts) == ({"left": "scripted", "right": "scripted"}, {"look": 1})
+
+
+@pytest.mark.parametrize(
+    ("workflow", "given", "changes", "message"),
+    [
+        ("wolk", ASKED, {}, "unknown workflow 'wolk'.*walk"),
+        ("walk", {}, {}, "needs a question"),
+        ("walk", ASKED, {"models": {"up": "openai:x"}}, "unknown node with a model 'up'"),
+        ("walk", ASKED, {"models": {"left": "nobody"}}, "provider:name"),
+        ("walk", ASKED, {"prompts": {"lok": 1}}, "unknown prompt 'lok'"),
+        ("walk", ASKED, {"prompts": {"look": 7}}, "no version 7"),
+        ("walk", ASKED, {"prompts": {"look": "{{that}}"}}, "misses what and adds that"),
+    ],
+)
+async def test_what_cannot_run_is_refused_before_it_starts(tmp_path, workflow, given, changes, message) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        with pytest.raises(InputError, match=message):
+            await hub.start(workflow, given, changes=RunChanges(**changes))
+        assert hub.store.list(RunFilter()).total == 0
+        assert hub.refusal is None
+
+
+async def test_two_runs_cannot_have_one_id(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        await hub.start("walk", {**ASKED, "hold": "plan"}, run_id="one")
+        with pytest.raises(InputError, match="'one' goes on already"):
+            await hub.start("walk", ASKED, run_id="one")
+        desk.opened.add("plan")
+        await hub.live("one").wait()
+        await until(lambda: hub.live("one") is None)
+        with pytest.raises(InputError, match="one"):
+            await hub.start("walk", ASKED, run_id="one")
+
+
+@pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
+async def test_a_cancelled_run_ends_at_once_and_says_so(tmp_path: Path, asynchronous: bool) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk, asynchronous=asynchronous)) as hub:
+        live = await hub.start("walk", {**ASKED, "hold": "check"})
+        await until(lambda: desk.waiting["check"])
+        record = await hub.cancel(live.id)
+        desk.opened.add("check")
+        assert (record.status, record.error_type) == ("cancelled", "Cancelled")
+        assert record.path == PATH
+        assert names(await log(hub, live.id))[-1] == "run_failed"
+        assert names(await log(hub, live.id, "client")) == ["error"]
+        assert await hub.cancel(live.id) == record
+
+
+async def test_a_run_that_is_cancelled_before_its_first_step_ends_too(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        live = await hub.start("walk", ASKED)
+        record = await hub.cancel(live.id)
+        assert record.status == "cancelled"
+        assert names(await log(hub, live.id))[-1] == "run_failed"
+
+
+async def test_a_node_that_raises_is_named(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        live = await hub.start("walk", {**ASKED, "fail": "right"})
+        record = await live.wait()
+        events = await log(hub, live.id)
+        clients = await log(hub, live.id, "client")
+    assert (record.status, record.error_type) == ("failed", "ConnectionError")
+    assert "the line is dead" in record.error
+    assert json.loads(events[-1].data)["kind"] == "ConnectionError"
+    assert names(events).count("run_failed") == 1
+    assert names(clients) == ["error"]
+
+
+@pytest.mark.parametrize("limits", [RunLimits(events=10), RunLimits(event_bytes=3_000)], ids=["events", "bytes"])
+async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_path: Path, limits: RunLimits) -> None:
+    async with opened(tmp_path, Walk(), limits=limits) as hub:
+        live = await hub.start("walk", {**ASKED, "rounds": 9})
+        record = await live.wait()
+        events = await log(hub, live.id)
+    assert (record.status, record.error_type) == ("failed", "TooManyEvents")
+    assert names(events)[-1] == "run_failed"
+    assert 3 < len(events) <= limits.events + 1
+    assert sum(len(event.data) for event in events[:-1]) <= limits.event_bytes
+
+
+async def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk(), limits=RunLimits(seconds=0.2)) as hub:
+        record = await (await hub.start("walk", {**ASKED, "hold": "plan"})).wait()
+    assert (record.status, record.error_type) == ("failed", "RunTimeout")
+
+
+async def test_more_runs_than_allowed_are_refused_until_one_has_ended(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), limits=RunLimits(running=2)) as hub:
+        lives = [await hub.start("walk", {**ASKED, "hold": "plan"}) for _ in range(2)]
+        assert "2 runs are going on" in hub.refusal
+        with pytest.raises(BackendError, match="which is the limit") as refused:
+            await hub.start("walk", ASKED)
+        assert refused.value.transient
+        desk.opened.add("plan")
+        await asyncio.gather(*(live.wait() for live in lives))
+        await until(lambda: hub.refusal is None)
+        assert (await (await hub.start("walk", ASKED)).wait()).status == "finished"
+
+
+async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        live = await hub.start("walk", {**ASKED, "hold": "plan"})
+        with pytest.raises(InputError, match="goes on"):
+            await hub.delete(live.id)
+        desk.opened.add("plan")
+        await log(hub, live.id)
+        await until(lambda: hub.live(live.id) is None)
+        await hub.delete(live.id)
+        assert await hub.record(live.id) is None
+        assert [saved async for saved in hub._saver.alist({"configurable": {"thread_id": live.id}})] == []
+        for asked in (hub.delete, hub.cancel, hub.resume, hub.checkpoints, hub.follow):
+            with pytest.raises(InputError, match=live.id):
+                await asked(live.id)
+
+
+async def test_a_run_whose_store_fails_for_good_ends_and_says_so(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        live = await hub.start("walk", {**ASKED, "hold": "check"})
+        await until(lambda: desk.waiting["check"])
+        before = len((await hub.follow(live.id)).events)
+        hub.store.close()
+        desk.opened.add("check")
+        events = await log(hub, live.id, after=before)
+        record = await live.wait()
+    assert (record.status, record.error_type) == ("failed", "StoreError")
+    assert [event.seq for event in events] == [*range(before + 1, before + 1 + len(events))]
+    assert names(events)[-1] == "run_failed"
+    assert "node_finished" not in names(events), "what was never kept is not shown"
+
+
+async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        live = await hub.start("walk", ASKED)
+        await live.wait()
+        with pytest.raises(UnknownNameError, match="checkpoint 'nope'"):
+            await hub.state(live.id, "nope")
+        places = await hub.checkpoints(live.id)
+        assert [place.step for place in places] == [*range(-1, 5)]
+        state = await hub.state(live.id, places[-1].checkpoint_id)
+        assert state["trace"] == [*PATH, "answer"]
+        assert state["findings"] == [{"text": "round 1", "score": 0.25}]
+        assert (await hub.state(live.id, places[3].checkpoint_id)).get("findings") is None

@@ -1,0 +1,50 @@
+"""What tests of the run history share: runs, graphs, events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from loopwright.engine.certificate import Certificate
+from loopwright.engine.diagram.shown import ShownGraph, ShownNode
+from loopwright.runs.schemas import Channel, Parent, RunRecord
+from loopwright.runs.store import KeptEvent, NewEvents
+from loopwright.workflows.hosting import Outcome
+
+BEGIN = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+def shown(name: str = "g") -> ShownGraph:
+    """A graph with one node of its own name."""
+    node = ShownNode(name=name, kind="node", label=f"Node {name} ✓", max_runs=3)
+    return ShownGraph(name=name, nodes=(node,), edges=(), loops=(), certificate=Certificate(bounded=True))
+
+
+def a_run(id: str = "r1", *, minute: float = 0, answer: str | None = None, **fields: Any) -> RunRecord:
+    """A run that began so many minutes after `BEGIN`; finished unless it says otherwise."""
+    given: dict[str, Any] = {
+        "id": id,
+        "workflow": "w",
+        "title": "",
+        "status": "finished",
+        "started_at": BEGIN + timedelta(minutes=minute),
+        "input": {},
+        "outcome": None if answer is None else Outcome(answer=answer),
+    }
+    return RunRecord(**{**given, **fields})
+
+
+def forked_from(id: str) -> Parent:
+    """A fork's origin."""
+    return Parent(run_id=id, checkpoint_id="c", step=2, kind="fork", edited=("queries",))
+
+
+def kept(numbers: Iterable[int]) -> list[KeptEvent]:
+    """Events with these numbers."""
+    return [KeptEvent(seq, f"name{seq % 3}", f'{{"type":"name{seq % 3}","n":{seq}}}') for seq in numbers]
+
+
+def news(id: str, numbers: Iterable[int], channel: Channel = "run") -> NewEvents:
+    """New events of a run."""
+    return NewEvents(id, channel, kept(numbers))

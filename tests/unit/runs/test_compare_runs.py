@@ -1,0 +1,203 @@
+"""Two kept runs side by side, which came out better, and whether a loop helped."""
+
+from __future__ import annotations
+
+import pytest
+from run_records import BEGAN, Call, citation, counterfactual, loop_passes, path_events, run_record
+
+from loopwright.runs.compare import compare, summary_of
+from loopwright.runs.comparing.judging import judged
+from loopwright.runs.schemas import KeptComparison, Parent, UsageRow
+
+
+def pair(*, swapped=False):
+    """A run that went round once, and the same run without the pass."""
+    calls = {0: Call(tokens=100, cost=0.25), 2: Call(tokens=40, cost=0.5)}
+    parent = run_record(
+        "with", quality=0.78, tokens=140, cost=0.75, model_calls=2, seconds=5.0, answer="Deep blue.",
+        loops=(loop_passes(1, tokens=40, seconds=2.0),),
+    )  # fmt: skip
+    child = run_record(
+        "without", quality=0.41, tokens=0, cost=0.0, seconds=1.0, answer="Blue.", parent=counterfactual("with"),
+        loops=(loop_passes(0, refused="exhausted"),),
+    )  # fmt: skip
+    sides = [
+        (parent, path_events(["search", "check", "search", "check", "write"], calls=calls), {"query": "deep blue"}),
+        (child, path_events(["write"], resumed=True, prefix="d"), {"query": "blue", "note": "stopped"}),
+    ]
+    (a, a_events, a_state), (b, b_events, b_state) = sides[::-1] if swapped else sides
+    return compare(a, a_events, a_state, b, b_events, b_state)
+
+
+def figures(comparison):
+    return {row.name: (row.a, row.b, row.difference) for row in comparison.figures}
+
+
+def test_a_counterfactual_counts_what_it_took_over():
+    comparison = pair()
+    assert [(step.node, step.where) for step in comparison.path] == [
+        ("search", "both"),
+        ("check", "both"),
+        ("search", "a"),
+        ("check", "a"),
+        ("write", "both"),
+    ]
+    assert comparison.shared == 2
+    assert figures(comparison) == {
+        "quality": (0.78, 0.41, pytest.approx(-0.37)),
+        "seconds": (5.0, 3.0, -2.0),
+        "tokens": (140, 100, -40),
+        "cost": (0.75, 0.25, -0.5),
+        "model_calls": (2, 1, -1),
+        "passes": (1, 0, -1),
+    }
+    assert not comparison.notes
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_loop_that_helped(swapped):
+    effect = pair(swapped=swapped).loop_effect
+    assert (effect.loop, effect.helped, effect.with_passes) == ("retry", True, "b" if swapped else "a")
+    assert effect.says == "With the loop retry: +1 pass, +40 tokens, +$0.5000, +2.0 s; quality 0.41 -> 0.78. It helped."
+
+
+def test_a_loop_that_changed_nothing():
+    effect = compare_plain(quality=0.5, other_quality=0.5).loop_effect
+    assert effect.helped is False
+    assert "It did not help" in effect.says
+
+
+def compare_plain(*, quality, other_quality, kept=None):
+    parent = run_record("with", quality=quality, loops=(loop_passes(2),))
+    child = run_record("without", quality=other_quality, loops=(loop_passes(0),), parent=counterfactual("with"))
+    return compare(parent, path_events(["write"]), {}, child, path_events(["write"], resumed=True), {}, kept)
+
+
+def test_a_loop_that_made_it_worse():
+    effect = compare_plain(quality=0.2, other_quality=0.9).loop_effect
+    assert effect.helped is False
+    assert "+2 passes" in effect.says and "It made the answer worse" in effect.says
+
+
+def test_nothing_tells_whether_a_loop_helped():
+    parent = run_record("with", answer="Blue.", loops=(loop_passes(2),))
+    child = run_record("without", answer="Red.", loops=(loop_passes(0),), parent=counterfactual("with"))
+    effect = compare(parent, [], {}, child, [], {}).loop_effect
+    assert effect.helped is None
+    assert "cannot be told" in effect.says
+
+
+def test_a_persons_word_goes_first_whichever_way_round():
+    kept = KeptComparison(a="without", b="with", verdict="a", note="shorter", created_at=BEGAN)
+    comparison = compare_plain(quality=0.9, other_quality=0.2, kept=kept)
+    assert (comparison.verdict.better, comparison.verdict.by) == ("b", "person")
+    assert "shorter" in comparison.verdict.why
+    assert comparison.loop_effect.helped is False
+    assert comparison.kept == kept
+
+
+def test_a_kept_note_without_a_verdict_leaves_the_figures():
+    kept = KeptComparison(a="with", b="without", note="look at this", created_at=BEGAN)
+    assert compare_plain(quality=0.9, other_quality=0.2, kept=kept).verdict.by == "quality"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "better", "by"),
+    [
+        ({"quality": 0.8}, {"quality": 0.4}, "a", "quality"),
+        ({"quality": 0.4, "outcome_status": "answered"}, {"quality": 0.8, "outcome_status": "partial"}, "b", "quality"),
+        ({"quality": 0.8}, {"quality": 0.8, "outcome_status": "partial"}, "a", "status"),
+        ({"outcome_status": "abstained"}, {"outcome_status": "best_effort"}, "b", "status"),
+        ({"outcome_status": "nothing_found"}, {"status": "failed", "outcome_status": ""}, "a", "status"),
+        ({"quality": 0.1}, {"status": "failed", "quality": 0.9, "outcome_status": ""}, "a", "status"),
+        ({"quality": 0.8, "answer": "x"}, {"quality": 0.801, "answer": "y"}, "same", "quality"),
+        ({"answer": "a  b"}, {"answer": "a b\n"}, "same", "answer"),
+        ({"answer": "", "outcome_status": "abstained"}, {"answer": "", "outcome_status": "abstained"}, "same", "answer"),
+        ({"answer": "x"}, {"answer": "y"}, "unknown", None),
+        ({"outcome_status": "odd", "answer": "x"}, {"answer": "x"}, "unknown", None),
+        ({"quality": 0.9}, {"quality": 0.1, "input": {"question": "Which size?"}}, "unknown", None),
+        ({"quality": 0.9}, {"quality": 0.1, "status": "cancelled"}, "unknown", None),
+        ({"quality": 0.9, "status": "running"}, {"quality": 0.1}, "unknown", None),
+    ],
+)  # fmt: skip
+def test_verdicts(a, b, better, by):
+    one, other = run_record("one", **a), run_record("other", **b)
+    verdict = judged(one, other)
+    assert (verdict.better, verdict.by) == (better, by)
+    assert verdict.why.endswith(".")
+    turned = {"a": "b", "b": "a"}.get(better, better)
+    assert judged(other, one).better == turned
+
+
+def test_a_run_against_itself_is_the_same():
+    run = run_record(quality=0.5, answer="Blue.")
+    comparison = compare(run, path_events(["write"]), {"x": 1}, run, path_events(["write"]), {"x": 1})
+    assert comparison.verdict.better == "same"
+    assert (comparison.plan, comparison.state, comparison.loop_effect) == ((), (), None)
+    assert [part.where for part in comparison.answer] == ["both"]
+
+
+def test_plan_and_state_stand_apart():
+    comparison = pair()
+    assert [difference.key for difference in comparison.plan] == ["query"]
+    assert [(difference.key, difference.where) for difference in comparison.state] == [("note", "b")]
+
+
+def test_citations_that_count_are_told_apart_by_what_they_quote():
+    a = run_record("a", citations=(citation("1", quote="x"), citation("2", quote="y"), citation("sessions:1", "Talk")))
+    b = run_record("b", citations=(citation("1", quote="y"), citation("sessions:1", "Talk, moved"), citation("s:2")))
+    sides = compare(a, [], {}, b, [], {}).citations
+    assert [each.mark for each in sides.both] == ["2", "sessions:1"]
+    assert [each.mark for each in sides.only_a] == ["1"]
+    assert [each.mark for each in sides.only_b] == ["s:2"]
+
+
+def test_scores_and_unknown_figures():
+    a, b = run_record("a", scores={"faithfulness": 1.0}, cost=0.5), run_record("b", scores={"recall": 0.5})
+    rows = figures(compare(a, [], {}, b, [], {}))
+    assert rows["faithfulness"] == (1.0, None, None)
+    assert rows["recall"] == (None, 0.5, None)
+    assert rows["cost"] == (0.5, None, None)
+
+
+def test_loops_side_by_side():
+    a = run_record("a", loops=(loop_passes(1), loop_passes(2, "hops")))
+    b = run_record("b", loops=(loop_passes(0),))
+    sides = compare(a, [], {}, b, [], {}).loops
+    assert [(each.loop, each.a and each.a.passes, each.b and each.b.passes) for each in sides] == [
+        ("retry", 1, 0),
+        ("hops", 2, None),
+    ]
+
+
+def test_notes_say_what_must_be_known():
+    row = UsageRow(node="write", model="m", calls=2, input_tokens=0, output_tokens=0, unmetered_calls=2)
+    a = run_record("a", workflow="rag", usage=(row,))
+    b = run_record("b", parent=Parent(run_id="other", checkpoint_id="c", step=4, kind="fork"))
+    notes = compare(a, [], {}, b, [], {}).notes
+    assert len(notes) == 3
+    assert "rag" in notes[0] and "lower bound" in notes[1] and "step 4 of run other" in notes[2]
+
+
+def test_a_fork_whose_checkpoint_is_not_known_counts_for_itself():
+    child = run_record("b", parent=Parent(run_id="a", checkpoint_id="lost", step=4, kind="fork"), tokens=3)
+    comparison = compare(run_record("a"), path_events(["write"]), {}, child, path_events(["write"], resumed=True), {})
+    assert comparison.shared == 0
+    assert figures(comparison)["tokens"] == (0, 3, 3)
+    assert any("step 4 of run a" in note for note in comparison.notes)
+
+
+def test_a_visit_that_a_resume_repeats_is_one():
+    events = path_events(["plan", "write"])
+    again = [*events[:3], *events]
+    assert [step.node for step in compare(run_record("a"), again, {}, run_record("b"), events, {}).path] == [
+        "plan",
+        "write",
+    ]
+
+
+def test_a_summary_is_the_record_without_its_details():
+    run = run_record(quality=0.5)
+    assert summary_of(run).model_dump() == {
+        name: value for name, value in run.model_dump().items() if name in type(summary_of(run)).model_fields
+    }

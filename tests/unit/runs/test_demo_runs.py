@@ -1,0 +1,150 @@
+"""The recorded runs that ship with the package: readable, up to date, and given to a history once."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+
+from loopwright.engine.events import NodeStarted, run_event
+from loopwright.engine.gate import is_engine_node
+from loopwright.runs.compare import compare
+from loopwright.runs.demo import demo_runs, ensure_demos
+from loopwright.runs.report import workflow_report
+from loopwright.runs.schemas import RunFilter
+from loopwright.runs.states import checkpoints, state_at
+from loopwright.runs.store import open_runs
+from loopwright.runs.transfer import FileEvent, import_run, read_run
+
+FILES = {read_run(data).record.id: data for data in demo_runs()}
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
+    yield opened
+    opened.close()
+
+
+def todays_workflow(name):
+    if name == "assistant":
+        from loopwright.workflows.assistant.conference.sample import sample_store
+        from loopwright.workflows.assistant.config import AssistantConfig
+        from loopwright.workflows.assistant.hosted import AssistantHosted
+        from loopwright.workflows.assistant.services import Services as AssistantServices
+
+        return AssistantHosted(AssistantServices.of(AssistantConfig(), sample_store()))
+    if name == "rag":
+        from loopwright.workflows.rag.hosted import RagHosted
+
+        return RagHosted.sample()
+    from loopwright.workflows.iqa.hosted import IqaHosted
+    from loopwright.workflows.iqa.services import Services as IqaServices
+
+    return IqaHosted(IqaServices())
+
+
+def events_of(run_id):
+    return [run_event.validate_json(event.data) for event in read_run(FILES[run_id]).events]
+
+
+@pytest.mark.parametrize("run_id", FILES)
+def test_a_demonstration_is_small_and_names_no_machine(run_id):
+    assert len(FILES[run_id]) < 60_000
+    text = gzip.decompress(FILES[run_id]).decode()
+    assert not re.search(r"(?<![\w/.:])/(home|root|tmp|work|usr|var|Users)/|[A-Z]:\\\\", text)
+    assert "loopwright/src" not in text and "site-packages" not in text
+
+
+@pytest.mark.parametrize("run_id", FILES)
+def test_a_demonstration_tells_a_whole_run(run_id):
+    file = read_run(FILES[run_id])
+    events = events_of(run_id)
+    assert file.record.status == "finished" and file.record.outcome.answer
+    assert file.record.events == len(events) and events[-1].type == "run_finished"
+    ran = [event.node for event in events if isinstance(event, NodeStarted) and not is_engine_node(event.node)]
+    assert list(file.record.path) == ran
+
+
+@pytest.mark.parametrize("workflow", ["assistant", "rag", "iqa"])
+def test_demonstrations_match_todays_graphs(workflow):
+    hosted = todays_workflow(workflow)
+    today = hosted.shown()
+    hosted.close()
+    recorded = [read_run(data) for data in FILES.values() if read_run(data).record.workflow == workflow]
+    assert len(recorded) > 1
+    for file in recorded:
+        assert [node.name for node in file.graph.nodes] == [node.name for node in today.nodes]
+        assert [loop.name for loop in file.graph.loops] == [loop.name for loop in today.loops]
+        assert set(file.record.path) <= {node.name for node in today.nodes}
+        assert set(file.record.input) <= set(hosted.input_schema["properties"])
+
+
+def test_what_the_demonstrations_show():
+    runs = {run_id: read_run(data).record for run_id, data in FILES.items()}
+    thought_over = runs["demo-assistant-thought-over-twice"]
+    assert thought_over.passes == {"reflect": 2} and thought_over.path.count("execute_queries") == 3
+    assert not runs["demo-assistant-answered-at-once"].passes
+    unknown = runs["demo-rag-not-in-the-documents"]
+    assert unknown.outcome_status == "abstained" and unknown.passes["transform"] > 0
+    assert runs["demo-rag-two-hops"].passes["hops"] > 0
+    assert runs["demo-iqa-planned-anew"].path.count("planner") > 1
+
+
+@pytest.mark.parametrize(
+    ("run_id", "helped"),
+    [
+        ("demo-assistant-thought-over-twice", True),
+        ("demo-rag-not-in-the-documents", False),
+        ("demo-iqa-planned-anew", True),
+    ],
+)
+def test_each_counterfactual_tells_whether_its_loop_helped(store, run_id, helped):
+    ensure_demos(store)
+    sides = []
+    for each in (run_id, f"{run_id}-without"):
+        state = state_at(store, each, checkpoints(store, each)[-1].checkpoint_id)
+        sides += [store.get(each), events_of(each), state]
+    comparison = compare(*sides)
+    assert comparison.loop_effect.helped is helped
+    assert comparison.shared > 0 and not comparison.notes
+    assert store.get(run_id).children == (f"{run_id}-without",)
+
+
+def test_a_history_is_given_them_once(store):
+    assert {run.id for run in ensure_demos(store)} == set(FILES)
+    assert ensure_demos(store) == []
+    page = store.list(RunFilter())
+    assert page.total == len(FILES)
+    assert {run.source for run in page.runs} == {"demo"}
+
+
+def test_a_deleted_demonstration_stays_deleted(store):
+    ensure_demos(store)
+    for run_id in FILES:
+        store.delete(run_id)
+    assert ensure_demos(store) == []
+    assert store.list(RunFilter()).total == 0
+
+
+def test_a_history_that_misses_one_is_given_that_one(store):
+    first, *_others = FILES
+    import_run(store, FILES[first], source="demo")
+    assert len(ensure_demos(store)) == len(FILES)
+    assert store.list(RunFilter()).total == len(FILES)
+
+
+def test_the_events_are_kept_as_they_were_recorded(store):
+    ensure_demos(store)
+    for run_id, data in FILES.items():
+        file = read_run(data)
+        for channel, events in (("run", file.events), ("client", file.client)):
+            kept = store.events(run_id, channel, limit=10_000)
+            assert [FileEvent(seq=event.seq, name=event.name, data=event.data) for event in kept] == list(events)
+
+
+def test_the_demonstrations_make_a_report(store):
+    ensure_demos(store)
+    (row,) = [row for row in workflow_report(store, "assistant").loops if row.loop == "reflect"]
+    assert (row.runs, row.with_passes, row.gain.better) == (2, 1, 1)

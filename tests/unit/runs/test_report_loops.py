@@ -1,0 +1,229 @@
+"""How the loops of a workflow served, by its kept runs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from run_records import BEGAN, counterfactual, keep, loop_passes, path_events, run_record
+
+from loopwright.runs.report import PAGE, loop_report, workflow_report
+from loopwright.runs.reporting.suggesting import ENOUGH
+from loopwright.runs.schemas import KeptComparison
+from loopwright.runs.store import open_runs
+
+LOOPS = st.builds(
+    loop_passes,
+    st.integers(0, 6),
+    refused=st.sampled_from([None, None, "exhausted", "stalled", "over_budget"]),
+    limit=st.none() | st.integers(0, 6),
+    seconds=st.floats(0, 50),
+    tokens=st.integers(0, 500),
+    cost=st.none() | st.floats(0, 2),
+)
+RUNS = st.lists(
+    st.builds(
+        lambda loop, **fields: run_record(loops=(loop,) if loop else (), **fields),
+        loop=st.none() | LOOPS,
+        status=st.sampled_from(["finished", "finished", "failed", "cancelled", "running"]),
+        seconds=st.none() | st.floats(0, 50),
+        tokens=st.integers(0, 500),
+        cost=st.none() | st.floats(0, 2),
+        model_calls=st.integers(0, 3),
+        quality=st.none() | st.floats(0, 1),
+        parent=st.none() | st.builds(counterfactual, st.integers(0, 10).map("run-{}".format)),
+    ),
+    max_size=25,
+).map(lambda runs: [run.model_copy(update={"id": f"run-{number}"}) for number, run in enumerate(runs)])
+
+
+def went_round(passes: list[int], refused: str | None = None, start: int = 0) -> list:
+    return [
+        run_record(f"run-{start + number}", loops=(loop_passes(each, refused=refused),))
+        for number, each in enumerate(passes)
+    ]
+
+
+def compared(count: int, with_passes: float | None, without: float | None) -> list:
+    """Pairs of a run and the same run without the loop's passes, with these qualities."""
+    return [
+        run
+        for number in range(count)
+        for run in (
+            run_record(f"with-{number}", quality=with_passes, loops=(loop_passes(2),), answer="long"),
+            run_record(f"without-{number}", quality=without, parent=counterfactual(f"with-{number}")),
+        )
+    ]
+
+
+def only_row(runs, comparisons=()):
+    (row,) = loop_report("writer", runs, comparisons).loops
+    return row
+
+
+def test_counts_costs_and_shares():
+    runs = [
+        run_record("a", loops=(loop_passes(0),), seconds=2.0, tokens=100, cost=1.0, model_calls=1),
+        run_record("b", loops=(loop_passes(2, refused="exhausted", seconds=3.0, tokens=50, cost=0.5),), seconds=8.0,
+                   tokens=100, cost=1.0, model_calls=3, started_at=BEGAN + timedelta(days=1)),
+        run_record("c", loops=(loop_passes(1, refused="stalled", limit=4),), seconds=None),
+        run_record("d", status="failed"),
+        run_record("e", status="cancelled"),
+        run_record("f", workflow="other"),
+    ]  # fmt: skip
+    report = loop_report("writer", runs)
+    assert (report.runs, report.left_out) == (4, 1)
+    assert (report.since, report.until) == (BEGAN, BEGAN + timedelta(days=1))
+    (row,) = report.loops
+    assert (row.ended_by_itself, row.exhausted, row.stalled, row.over_budget, row.failed) == (1, 1, 1, 0, 1)
+    assert (row.with_passes, row.passes, row.limits) == (2, 3, (2, 4))
+    assert [(c.passes, c.ended_by_itself, c.refused, c.failed) for c in row.histogram] == [
+        (0, 1, 0, 1),
+        (1, 0, 1, 0),
+        (2, 0, 1, 0),
+    ]
+    assert row.costs.model_dump() == {
+        "seconds": 3.0,
+        "seconds_share": pytest.approx(3 / 11),
+        "tokens": 50,
+        "tokens_share": 0.25,
+        "cost": 0.5,
+        "cost_share": 0.25,
+    }
+    assert row.gain is None
+
+
+def test_an_unknown_price_is_not_taken_for_nothing():
+    row = only_row([run_record(loops=(loop_passes(1, tokens=5),), tokens=9, model_calls=2)])
+    assert (row.costs.cost, row.costs.cost_share) == (None, None)
+
+
+def test_a_limit_that_suffices_for_95_of_100():
+    suggestion = only_row(went_round([1] * 60 + [2] * 35 + [6] * 5)).suggestion
+    assert (suggestion.limit, suggestion.runs) == (2, 100)
+    assert "95 of 100 runs" in suggestion.why
+
+
+def test_runs_that_never_went_round_do_not_lower_the_limit():
+    assert only_row(went_round([0] * 200 + [3] * 5)).suggestion.limit == 3
+
+
+def test_too_few_runs_to_suggest_a_limit():
+    suggestion = only_row([*went_round([1] * 4), *went_round([2] * 3, "exhausted", start=10)]).suggestion
+    assert (suggestion.limit, suggestion.runs) == (None, 4)
+    assert "at least 5" in suggestion.why and "3 runs were refused" in suggestion.why
+
+
+def test_a_gain_is_told_of_compared_runs_alone():
+    assert only_row([run_record(quality=0.9, loops=(loop_passes(2),)), run_record("b", quality=0.1)]).gain is None
+    gain = only_row([*compared(2, 0.9, 0.5), *went_round([1] * 3)]).gain
+    assert (gain.compared, gain.better, gain.same, gain.worse, gain.unknown) == (2, 2, 0, 0, 0)
+    assert (gain.mean_quality_gain, gain.quality_pairs) == (pytest.approx(0.4), 2)
+
+
+def test_pairs_without_a_measure_are_unknown():
+    gain = only_row(compared(2, None, None)).gain
+    assert (gain.unknown, gain.mean_quality_gain, gain.quality_pairs) == (2, None, 0)
+
+
+def test_a_persons_word_goes_before_the_figures():
+    runs = compared(2, 0.9, 0.5)
+    said = [
+        KeptComparison(a="without-0", b="with-0", verdict="a", created_at=BEGAN + timedelta(hours=1)),
+        KeptComparison(a="with-0", b="without-0", verdict="a", created_at=BEGAN),
+        KeptComparison(a="with-0", b="with-1", verdict="b", created_at=BEGAN),
+    ]
+    gain = only_row(runs, said).gain
+    assert (gain.better, gain.worse, gain.by_person) == (1, 1, 1)
+
+
+def test_of_several_counterfactuals_the_newest_that_ended_counts():
+    runs = [
+        run_record("with", quality=0.5, loops=(loop_passes(1),)),
+        run_record("old", quality=0.1, parent=counterfactual("with")),
+        run_record("new", quality=0.9, parent=counterfactual("with"), started_at=BEGAN + timedelta(hours=1)),
+        run_record("on", status="running", parent=counterfactual("with"), started_at=BEGAN + timedelta(hours=2)),
+    ]
+    gain = only_row(runs).gain
+    assert (gain.compared, gain.worse) == (1, 1)
+
+
+def test_a_loop_that_never_helped_is_suggested_away():
+    suggestion = only_row(compared(ENOUGH, 0.5, 0.5)).suggestion
+    assert (suggestion.limit, suggestion.runs) == (0, ENOUGH)
+    assert only_row(compared(ENOUGH - 1, 0.5, 0.5)).suggestion.limit != 0
+
+
+def test_no_runs_no_loops():
+    report = loop_report("writer", [])
+    assert (report.runs, report.loops, report.since) == (0, (), None)
+
+
+@settings(deadline=None)
+@given(RUNS)
+def test_the_counts_add_up(runs):
+    report = loop_report("writer", runs)
+    assert report.runs + report.left_out == len(runs)
+    for row in report.loops:
+        assert row.runs == report.runs
+        assert row.ended_by_itself + row.exhausted + row.stalled + row.over_budget + row.failed == row.runs
+        assert sum(c.ended_by_itself for c in row.histogram) == row.ended_by_itself
+        assert sum(c.refused for c in row.histogram) == row.exhausted + row.stalled + row.over_budget
+        assert sum(c.failed for c in row.histogram) == row.failed
+        assert sum(c.passes * (c.ended_by_itself + c.refused + c.failed) for c in row.histogram) == row.passes
+        assert [c.passes for c in row.histogram] == list(range(len(row.histogram)))
+        assert row.with_passes == row.runs - sum(
+            c.ended_by_itself + c.refused + c.failed for c in row.histogram if not c.passes
+        )
+        shares = (row.costs.seconds_share, row.costs.tokens_share, row.costs.cost_share)
+        assert all(share is None or 0 <= share <= 1 for share in shares)
+
+
+@settings(deadline=None)
+@given(RUNS)
+def test_a_gain_rests_on_compared_runs(runs):
+    children = [run for run in runs if run.parent and run.status in ("finished", "failed")]
+    known = {run.id for run in runs}
+    for row in loop_report("writer", runs).loops:
+        parents = {run.parent.run_id for run in children if run.parent.run_id in known}
+        assert (row.gain is None) == (not parents)
+        if row.gain:
+            assert row.gain.better + row.gain.same + row.gain.worse + row.gain.unknown == row.gain.compared
+            assert row.gain.compared == len(parents)
+            assert (row.gain.mean_quality_gain is None) == (not row.gain.quality_pairs)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 8), max_size=60), st.lists(st.integers(0, 8), max_size=10))
+def test_a_suggestion_never_exceeds_what_was_seen(ended, refused):
+    runs = [*went_round(ended), *went_round(refused, "exhausted", start=100)]
+    for row in loop_report("writer", runs).loops:
+        seen = [passes for passes in ended if passes]
+        limit = row.suggestion.limit
+        assert (limit is None) == (len(seen) < ENOUGH)
+        if limit is not None:
+            within = [sum(passes <= most for passes in seen) / len(seen) >= 0.95 for most in range(max(seen) + 1)]
+            assert limit == within.index(True) <= max(seen)
+
+
+def test_a_report_from_a_history(tmp_path):
+    store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
+    for run in [*compared(3, 0.9, 0.5), run_record("elsewhere", workflow="other")]:
+        keep(store, run, path_events(["write"]))
+    store.keep_comparison(KeptComparison(a="with-1", b="without-1", verdict="same", created_at=BEGAN))
+    report = workflow_report(store, "writer")
+    store.close()
+    assert report.runs == 3
+    gain = report.loops[0].gain
+    assert (gain.better, gain.same, gain.by_person) == (2, 1, 1)
+
+
+def test_a_report_turns_over_all_parts_of_the_list(tmp_path):
+    store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
+    for run in went_round([2] * (PAGE + 5)):
+        keep(store, run, [])
+    report = workflow_report(store, "writer")
+    store.close()
+    assert report.runs == PAGE + 5

@@ -1,0 +1,164 @@
+"""Opening a run history: addresses, missing and foreign places, and messages without passwords."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from postgres import postgres_server, postgres_url  # noqa: F401
+from run_histories import a_run, shown
+
+from loopwright.errors import ConfigError, StoreError
+from loopwright.retrieval.stores import open_store
+from loopwright.runs.schemas import RunFilter
+from loopwright.runs.store import open_runs
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("", "unknown run history ''"),
+        ("runs.db", "unknown run history 'runs.db'. Known: 'memory', 'sqlite:FILE'"),
+        ("sqlite:", "unknown run history 'sqlite:'"),
+        ("sqlite::memory:", "is called 'memory'"),
+        ("sqlite:///runs.db", "without slashes before the file"),
+        ("mysql://ada:secret@db/x", r"unknown run history 'mysql://\.\.\.'"),
+        ("postgresql://ada:secret@db:port/x", "unreadable: write it as postgresql://USER:PASSWORD"),
+        ("postgresql://ada:secret@db", "server db names no database"),
+        ("postgresql://ada:secret@db/x?schema=A-b", "'A-b' cannot be the schema"),
+        ("postgresql://ada:secret@db/x?sslmode=maybe", "unknown sslmode 'maybe'"),
+        (
+            "postgresql://ada:secret@db/x?shema=a",
+            "unknown option of a PostgreSQL address 'shema'. Did you mean 'schema'",
+        ),
+    ],
+)
+def test_addresses_that_lead_nowhere(url: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as caught:
+        open_runs(url)
+    assert "secret" not in str(caught.value)
+    assert "secret" not in repr(caught.value.__cause__)
+
+
+def test_a_server_that_is_not_there_is_a_passing_failure_without_the_password() -> None:
+    with pytest.raises(StoreError, match=r"loopwright_runs of db at 127\.0\.0\.1:9 cannot be reached") as caught:
+        open_runs("postgres://ada:secret@127.0.0.1:9/db")
+    assert caught.value.transient
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "secret" not in str(error)
+        error = error.__cause__
+
+
+def test_a_database_that_is_not_there(postgres_server: str) -> None:  # noqa: F811
+    with pytest.raises(StoreError, match="make the database first"):
+        open_runs(postgres_server.replace("/postgres?", "/nothing_there?"))
+
+
+def test_a_file_is_made_with_its_folders_only_if_it_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "runs.db"
+    with pytest.raises(StoreError, match=f"no run history at {path}: run a workflow"):
+        open_runs(f"sqlite:{path}", create=False)
+    assert not (tmp_path / "a").exists()
+    open_runs(f"sqlite:{path}").close()
+    open_runs(f"sqlite:{path}", create=False).close()
+
+
+def test_a_schema_is_made_only_if_it_may_be(postgres_url: str) -> None:  # noqa: F811
+    with pytest.raises(StoreError, match="is empty: run a workflow"):
+        open_runs(postgres_url, create=False)
+    open_runs(postgres_url).close()
+    open_runs(postgres_url, create=False).close()
+
+
+def test_an_empty_file_becomes_a_history_only_if_it_may(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.touch()
+    with pytest.raises(StoreError, match="is empty"):
+        open_runs(f"sqlite:{path}", create=False)
+    assert path.stat().st_size == 0
+    open_runs(f"sqlite:{path}").close()
+    assert path.stat().st_size > 0
+
+
+def test_names_with_signs_that_addresses_know(tmp_path: Path) -> None:
+    path = tmp_path / "a?b=c%20&d#é .db"
+    store = open_runs(f"sqlite:{path}")
+    store.create(a_run(), shown())
+    store.close()
+    assert path.is_file()
+
+
+def test_folders_and_files_of_other_kinds_are_refused_untouched(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is a folder"):
+        open_runs(f"sqlite:{tmp_path}")
+    text = tmp_path / "notes.txt"
+    text.write_text("These are my notes, and no database.\n" * 9)
+    with pytest.raises(StoreError, match="no SQLite database, and was not touched"):
+        open_runs(f"sqlite:{text}")
+    with pytest.raises(StoreError, match=r"folder .*notes\.txt/deep cannot be made"):
+        open_runs(f"sqlite:{text / 'deep' / 'runs.db'}")
+    assert text.read_text().startswith("These are my notes")
+
+
+def test_a_database_of_something_else_is_refused_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE orders (id)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"holds the tables orders\), and was not touched"):
+        open_runs(f"sqlite:{path}")
+    assert path.read_bytes() == before
+
+
+def test_a_knowledge_store_and_a_run_history_do_not_take_each_other_for_their_own(postgres_url: str) -> None:  # noqa: F811
+    open_store(postgres_url).close()
+    with pytest.raises(StoreError, match="belongs to something else"):
+        open_runs(postgres_url)
+
+
+def test_a_newer_format_is_refused_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    open_runs(f"sqlite:{path}").close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE run_history SET format = 7")
+        connection.commit()
+    with pytest.raises(StoreError, match="has the format 7, and this version of Loopwright reads the format 1"):
+        open_runs(f"sqlite:{path}")
+
+
+def test_the_schema_of_postgres_has_a_default(postgres_server: str) -> None:  # noqa: F811
+    store = open_runs(postgres_server)
+    assert store.list(RunFilter()).total == 0
+    store.close()
+    with pytest.raises(StoreError, match="schema public"):
+        open_runs(f"{postgres_server}&schema=public", create=False)
+
+
+@pytest.mark.parametrize(
+    ("package", "url", "told"),
+    [
+        ("sqlalchemy", "memory", r"needs SQLAlchemy: pip install 'loopwright\[server\]'"),
+        ("pg8000", "postgresql://db/x", r"needs pg8000: pip install 'loopwright\[postgres\]'"),
+    ],
+)
+def test_a_package_that_is_missing_is_named(package: str, url: str, told: str) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None; from loopwright.runs.store import open_runs; open_runs({url!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search(f"ConfigError: .*{told}", done.stderr)
+
+
+def test_importing_the_store_imports_no_driver() -> None:
+    code = (
+        "import sys, loopwright.runs.store, loopwright.runs.writer; "
+        "sys.exit(any(name in sys.modules for name in ('sqlalchemy', 'pg8000', 'numpy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

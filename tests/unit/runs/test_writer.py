@@ -1,0 +1,163 @@
+"""Writing in groups: everything in its order, failures to those whom they concern."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_histories import a_run, kept, news, shown
+
+from loopwright.errors import StoreError
+from loopwright.runs.store import RunStore, open_runs
+from loopwright.runs.writer import Writer
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[RunStore]:
+    opened = open_runs(f"sqlite:{path}")
+    for number in range(4):
+        opened.create(a_run(f"r{number}"), shown())
+    yield opened
+    opened.close()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """Another process writes; whoever wants to write waits."""
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+async def test_what_was_acknowledged_is_kept(store: RunStore) -> None:
+    writer = Writer(store)
+
+    async def work(id: str) -> None:
+        for seq in range(1, 51):
+            await writer.write(a_run(id, events=seq), [news(id, [seq])])
+            assert store.count(id) >= seq
+
+    await asyncio.gather(*(work(f"r{number}") for number in range(4)))
+    for number in range(4):
+        assert store.events(f"r{number}") == kept(range(1, 51))
+        assert store.get(f"r{number}").events == 50
+    await writer.aclose()
+
+
+async def test_all_that_came_meanwhile_is_one_write_with_the_last_record(store: RunStore, path: Path) -> None:
+    with closing(sqlite3.connect(path)) as watching:
+        watching.execute("CREATE TABLE updates (id)")
+        watching.execute("CREATE TRIGGER seen AFTER UPDATE ON runs BEGIN INSERT INTO updates VALUES (new.id); END")
+    writer = Writer(store)
+    with locked(path):
+        first = writer.put(None, [news("r0", [1])])
+        await asyncio.sleep(0.1)  # until the thread has taken it
+        futures = [writer.put(a_run("r0", title=f"t{seq}"), [news("r0", [seq])]) for seq in range(2, 101)]
+    for future in (first, *futures):
+        await asyncio.wrap_future(future)
+    with closing(sqlite3.connect(path)) as watching:
+        assert watching.execute("SELECT id FROM updates").fetchall() == [("r0",)]
+    assert store.events("r0") == kept(range(1, 101))
+    assert store.get("r0").title == "t100"
+    await writer.aclose()
+
+
+async def test_flush_waits_for_everything_given_before(store: RunStore) -> None:
+    writer = Writer(store)
+    for seq in range(1, 31):
+        writer.put(None, [news("r1", [seq])])
+    await writer.flush()
+    assert store.count("r1") == 30
+    await writer.flush()
+    await writer.aclose()
+
+
+async def test_closing_keeps_what_waits_and_takes_no_more(store: RunStore) -> None:
+    writer = Writer(store)
+    futures = [writer.put(None, [news("r1", [seq])]) for seq in range(1, 31)]
+    await writer.aclose()
+    await writer.aclose()
+    assert all(future.done() for future in futures)
+    assert store.count("r1") == 30
+    with pytest.raises(StoreError, match="writer of the run history is closed"):
+        await writer.write(a_run("r1"))
+
+
+async def test_a_cancelled_wait_cancels_no_write(store: RunStore, path: Path) -> None:
+    writer = Writer(store)
+    with locked(path):
+        waiting = [asyncio.create_task(writer.write(None, [news("r2", [seq])])) for seq in (1, 2)]
+        await asyncio.sleep(0.05)
+        for task in waiting:
+            task.cancel()
+        results = await asyncio.gather(*waiting, return_exceptions=True)
+        assert all(isinstance(result, asyncio.CancelledError) for result in results)
+    await writer.flush()
+    assert store.events("r2") == kept([1, 2])
+    await writer.aclose()
+
+
+async def test_what_cannot_be_kept_takes_nothing_else_with_it(store: RunStore, path: Path) -> None:
+    writer = Writer(store)
+    unwritable: Any = a_run("r1").model_copy(update={"input": {"x": object()}})
+    with locked(path):
+        first = writer.put(None, [news("r0", [1])])
+        await asyncio.sleep(0.1)  # until the thread has taken it
+        good = [writer.put(a_run("r2", title="new"), [news("r2", [1])])]
+        bad = writer.put(unwritable, [news("r1", [1])])
+        good.append(writer.put(None, [news("r2", [2])]))
+    for future in (first, *good):
+        await asyncio.wrap_future(future)
+    with pytest.raises(Exception, match="serialize"):
+        await asyncio.wrap_future(bad)
+    assert store.events("r2") == kept([1, 2])
+    assert store.get("r2").title == "new"
+    assert store.count("r1") == 0
+    await writer.write(None, [news("r1", [1])])
+    assert store.count("r1") == 1
+    await writer.aclose()
+
+
+async def test_a_passing_failure_is_tried_again_for_as_long_as_there_is_patience(store: RunStore, path: Path) -> None:
+    patient, impatient = Writer(store), Writer(store, patience=0)
+    with locked(path):
+        kept_later = patient.put(None, [news("r1", [1])])
+        with pytest.raises(StoreError, match="locked") as caught:
+            await impatient.write(a_run("r2", title="never"), [news("r2", [1])])
+        assert caught.value.transient
+        # The patient one has failed as often by now, or does in a moment.
+        await asyncio.sleep(0.3)
+        assert not kept_later.done()
+    await asyncio.wrap_future(kept_later)
+    assert store.count("r1") == 1
+    assert store.get("r2").title == ""
+    await patient.aclose()
+    await impatient.aclose()
+
+
+async def test_a_closed_store_is_told_to_those_who_wait(store: RunStore) -> None:
+    writer = Writer(store)
+    store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        await writer.write(None, [news("r1", [1])])
+    await writer.aclose()
+
+
+async def test_the_thread_ends_with_the_writer(store: RunStore) -> None:
+    before = threading.active_count()
+    writer = Writer(store)
+    assert threading.active_count() == before + 1
+    await writer.write(a_run("r1"))
+    writer.close()
+    assert "loopwright-run-writer" not in [thread.name for thread in threading.enumerate()]
