@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import httpx
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from scripted_server import Script, Served, Services, running
 
 from loopwright.retrieval.stores import open_store
-from loopwright.server import create_app
+from loopwright.runs.hub import RunHub
+from loopwright.runs.store import open_runs
+from loopwright.server import ServerSettings, create_app
+from loopwright.server.counting import counting
+from loopwright.server.metrics import Metrics
+
+
+@pytest.fixture(scope="module")
+def serve_in_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+    """Starts servers that last as long as the module; see `serve_script`."""
+    with ExitStack() as exits:
+        yield starter(exits, lambda: tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture
-def serve_script() -> Iterator[Callable[..., Served]]:
-    """Starts servers with a scripted chat; the keywords are those of `create_app`."""
+def serve_script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+    """Starts servers with a scripted assistant, and other workflows; the other keywords are those of `create_app`."""
     with ExitStack() as exits:
+        yield starter(exits, lambda: tmp_path_factory.mktemp("served"))
 
-        def start(*, services: Any = None, chat: Any = None, **options: Any) -> Served:
-            played = Script()
-            store = exits.enter_context(open_store("memory"))
-            app = create_app(services or Services(store), chat=chat or played, **options)
-            return Served(exits.enter_context(running(app)), app, played)
 
-        yield start
+def starter(exits: ExitStack, folder: Callable[[], Any]) -> Callable[..., Served]:
+    def start(
+        *, services: Any = None, limits: Any = None, workflows: Any = (), settings: Any = None, **options: Any
+    ) -> Served:
+        script, counted, data = Script(), Metrics(), folder()
+        settings = ServerSettings(data=data, **(settings or {}))
+        store = exits.enter_context(closing(open_runs(f"sqlite:{data / 'runs.db'}")))
+        hub = RunHub(counting(store, counted), [script, *workflows], InMemorySaver(), limits)
+        services = services or Services(exits.enter_context(open_store("memory")))
+        app = create_app(hub, assistant=services, settings=settings, counted=counted, **options)
+        return Served(exits.enter_context(running(app)), app, script)
+
+    return start
 
 
 @pytest.fixture
 def served(serve_script) -> Served:
-    """A server with a scripted chat and nothing else set."""
+    """A server with a scripted assistant and nothing else set."""
     return serve_script()
 
 

@@ -2,74 +2,60 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 from scripted_server import DONE, script
 
 from loopwright.errors import ConfigError
-from loopwright.server import serve
+from loopwright.server import Serving, serve
 from loopwright.server.auth import is_loopback
 
 TOKEN = "a-long-token-é"
-PROTECTED = [
-    ("POST", "/api/chat"),
-    ("POST", "/api/chat/stream"),
-    ("GET", "/api/chat/runs/x/events"),
-    ("POST", "/api/chat/runs/x/cancel"),
-    ("GET", "/api/profiles/x"),
-    ("PUT", "/api/profiles/x"),
-    ("DELETE", "/api/profiles/x"),
-    ("GET", "/api/conversations/x"),
-    ("DELETE", "/api/conversations/x"),
-    ("GET", "/openapi.json"),
-    ("GET", "/nothing/here"),
-]
+OPEN = {("GET", "/health/live"), ("GET", "/health/ready")}
+WRONG = {
+    "none": {},
+    "wrong": {"Authorization": b"Bearer wrong"},
+    "empty": {"Authorization": b"Bearer"},
+    "longer": {"Authorization": b"Bearer " + TOKEN.encode() + b"x"},
+    "basic": {"Authorization": b"Basic " + TOKEN.encode()},
+    "bare": {"Authorization": TOKEN.encode()},
+    "elsewhere": {"X-Token": TOKEN.encode()},
+}
 
 
 def bearer(token: str) -> dict[str, bytes]:
     return {"Authorization": b"Bearer " + token.encode()}
 
 
-def test_every_route_is_in_the_list_of_what_a_token_protects(serve_script):
-    served = serve_script(token=TOKEN)
-    reply = httpx.get(served.url + "/openapi.json", headers=bearer(TOKEN))
-    routes = {
-        (method.upper(), path.replace("{run_id}", "x").replace("{user_id}", "x").replace("{conversation_id}", "x"))
-        for path, methods in reply.json()["paths"].items()
+@pytest.fixture(scope="module")
+def token_server(serve_in_module):
+    return serve_in_module(token=TOKEN, settings={"reads_per_minute": 0, "starts_per_minute": 0})
+
+
+def operations(described: dict) -> set[tuple[str, str]]:
+    """Method and path of everything that the API offers, with something in place of each name."""
+    return {
+        (method.upper(), re.sub(r"{\w+}", "x", path))
+        for path, methods in described["paths"].items()
         for method in methods
     }
-    assert routes - set(PROTECTED) == {("GET", "/health/live"), ("GET", "/health/ready")}
 
 
-@pytest.mark.parametrize(("method", "path"), PROTECTED)
-@pytest.mark.parametrize(
-    "headers",
-    [{}, bearer("wrong"), {"Authorization": b"Bearer"}, bearer(TOKEN + "x"), {"Authorization": b"Basic " + TOKEN.encode()},
-     {"Authorization": TOKEN.encode()}, {"X-Token": TOKEN.encode()}],
-    ids=["none", "wrong", "empty", "longer", "basic", "bare", "elsewhere"],
-)  # fmt: skip
-def test_without_the_token_nothing_is_answered(token_server, method, path, headers):
-    reply = httpx.request(method, token_server.url + path, headers=headers)
-    assert reply.status_code == 401
-    assert reply.headers["www-authenticate"] == "Bearer"
-    assert reply.json()["error_type"] == "Unauthorized"
-    assert TOKEN not in reply.text
+@pytest.mark.parametrize("headers", WRONG.values(), ids=WRONG)
+def test_without_the_token_nothing_is_answered(token_server, headers):
+    described = httpx.get(token_server.url + "/openapi.json", headers=bearer(TOKEN)).json()
+    offered = operations(described)
+    assert OPEN < offered
+    assert len(offered) > 30
+    with httpx.Client(base_url=token_server.url) as client:
+        for method, path in [*sorted(offered - OPEN), ("GET", "/openapi.json"), ("GET", "/nothing/here")]:
+            reply = client.request(method, path, headers=headers)
+            assert (reply.status_code, reply.json()["error_type"]) == (401, "Unauthorized"), (method, path)
+            assert reply.headers["www-authenticate"] == "Bearer"
+            assert TOKEN not in reply.text
     assert not token_server.gates.asked
-
-
-@pytest.fixture(scope="module")
-def token_server():
-    from contextlib import ExitStack
-
-    from scripted_server import Script, Served, Services, running
-
-    from loopwright.retrieval.stores import open_store
-    from loopwright.server import create_app
-
-    with ExitStack() as exits:
-        played = Script()
-        app = create_app(Services(exits.enter_context(open_store("memory"))), token=TOKEN, chat=played)
-        yield Served(exits.enter_context(running(app)), app, played)
 
 
 def test_with_the_token_it_is_answered_by_any_name(serve_script):
@@ -104,7 +90,7 @@ def test_this_machine_has_several_names(served, host):
 def test_the_server_refuses_to_be_open_to_everyone(host, token):
     assert not is_loopback(host)
     with pytest.raises(ConfigError, match="token"):
-        serve(None, host, 0, token)  # type: ignore[arg-type]
+        serve(Serving(workflows=[]), host, 0, token)
 
 
 def test_every_origin_without_a_token_is_refused(serve_script):
@@ -124,7 +110,32 @@ def test_pages_of_other_origins_may_do_nothing_by_default(served):
     reply = httpx.options(served.url + "/api/chat/stream", headers=PREFLIGHT)
     assert reply.status_code == 405
     reply = httpx.post(served.url + "/api/chat", json=script(DONE), headers={"Origin": ORIGIN})
+    assert (reply.status_code, reply.json()["error_type"]) == (403, "ForeignOrigin")
     assert "access-control-allow-origin" not in reply.headers
+    assert not served.gates.asked
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "null"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "file://"},
+        {"Origin": "http://localhost.evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_a_page_of_another_origin_changes_nothing_even_without_cors(served, headers, method):
+    reply = httpx.request(method, served.url + "/runs/x", headers=headers)
+    assert (reply.status_code, reply.json()["error_type"]) == (403, "ForeignOrigin")
+
+
+def test_the_servers_own_page_may_change_things(served):
+    for headers in ({"Origin": served.url}, {"Origin": served.url, "Sec-Fetch-Site": "same-origin"}, {}):
+        assert httpx.post(served.url + "/api/chat", json=script(DONE), headers=headers).status_code == 200
 
 
 def test_pages_of_a_named_origin_may(serve_script):
@@ -151,7 +162,7 @@ def test_a_form_that_any_page_could_send_is_no_message(served):
 
 
 def test_a_request_that_is_too_large_is_refused_however_it_is_sent(served):
-    body = b'{"message": "' + b"x" * 300_000 + b'"}'
+    body = b'{"message": "' + b"x" * 1_100_000 + b'"}'
     headers = {"Content-Type": "application/json"}
     for content in (body, (body[start : start + 1000] for start in range(0, len(body), 1000))):
         reply = httpx.post(served.url + "/api/chat", content=content, headers=headers)
@@ -195,7 +206,7 @@ def test_the_description_names_the_shape_of_every_problem(served):
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
             problems = {status: reply for status, reply in operation["responses"].items() if status >= "400"}
-            assert set(problems) >= {"401", "413", "421", "422"}, (method, path)
+            assert set(problems) >= {"400", "401", "403", "413", "421", "422", "429"}, (method, path)
             for reply in problems.values():
                 assert reply["content"]["application/json"]["schema"]["$ref"].endswith("/ProblemBody"), (method, path)
     assert "HTTPValidationError" not in described["components"]["schemas"]

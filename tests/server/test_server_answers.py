@@ -75,8 +75,8 @@ async def test_a_run_goes_on_when_nobody_waits_for_its_answer(served, client):
     asking.cancel()
     served.gates.opened.add("go")
     run_id = served.gates.asked[0]["run_id"]
-    await until(lambda: served.runs.get(run_id).ended)
-    assert served.runs.get(run_id).state == "finished"
+    await until(lambda: served.ended(run_id))
+    assert served.record(run_id).status == "finished"
 
 
 async def test_who_asks_reaches_the_chat(served, client):

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 
 import httpx
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from scripted_server import Served, read_all, running
 
+from loopwright.runs.hub import RunHub
+from loopwright.runs.store import open_runs
 from loopwright.server import create_app
 from loopwright.workflows.assistant.conference.sample import sample_store
 from loopwright.workflows.assistant.config import AssistantConfig
+from loopwright.workflows.assistant.hosted import AssistantHosted
 from loopwright.workflows.assistant.services import Services
 
 STREAM = "/api/chat/stream"
 
 
 @pytest.fixture(scope="module")
-def assistant():
+def assistant(tmp_path_factory):
     """A server over the sample conference, without a model."""
-    with sample_store() as store, Services.of(AssistantConfig(), store) as services:
-        app = create_app(services)
+    data = tmp_path_factory.mktemp("served")
+    with (
+        sample_store() as conference,
+        Services.of(AssistantConfig(), conference) as services,
+        closing(open_runs(f"sqlite:{data / 'runs.db'}")) as store,
+    ):
+        app = create_app(RunHub(store, [AssistantHosted(services)], InMemorySaver()), assistant=services)
         with running(app) as url:
             yield Served(url, app, None)  # type: ignore[arg-type]
 

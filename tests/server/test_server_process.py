@@ -12,38 +12,44 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from scripted_server import script
+from scripted_server import DONE, script
 
 from loopwright.errors import ConfigError
-from loopwright.server import serve
+from loopwright.server import Serving, serve
 
 SERVED = """
+import sys
+from pathlib import Path
 from loopwright.retrieval.stores import open_store
-from loopwright.server import serve
+from loopwright.server import ServerSettings, Serving, serve
 from loopwright.workflows.assistant.config import AssistantConfig
+from loopwright.workflows.assistant.hosted import AssistantHosted
 from loopwright.workflows.assistant.services import Services
 
 with open_store("memory") as store, Services.of(AssistantConfig(), store) as services:
-    serve(services, port=0, started=lambda url: print(url, flush=True))
+    settings = ServerSettings(data=Path(sys.argv[1]))
+    serving = Serving(workflows=[AssistantHosted(services)], settings=settings, assistant=services, demos=False)
+    serve(serving, port=0, started=lambda url: print(url, flush=True))
 """
 SCRIPTED = """
-import socket, uvicorn
-from scripted_server import Script, Services
-from loopwright.server import create_app
-from loopwright.server.serving import Server
+import sys
+from pathlib import Path
+from scripted_server import Script
+from loopwright.server import ServerSettings, Serving, serve
 
-with socket.create_server(("127.0.0.1", 0)) as listener:
-    print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    Server(uvicorn.Config(create_app(Services(None), chat=Script()), ws="none")).run([listener])
+script = Script()
+script.gates.opened.update(sys.argv[2:])
+serving = Serving(workflows=[script], settings=ServerSettings(data=Path(sys.argv[1])), demos=False)
+serve(serving, port=0, started=lambda url: print(url, flush=True))
 """
 
 
 @contextmanager
-def process(code: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def process(code: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process with a server on a free port, and its address."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    serving = subprocess.Popen([sys.executable, "-c", code], **pipes, text=True, env=environment)
+    serving = subprocess.Popen([sys.executable, "-c", code, *map(str, words)], **pipes, text=True, env=environment)
     try:
         address = serving.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:"), serving.stderr.read()
@@ -54,21 +60,50 @@ def process(code: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_when_it_stops_it_tells_the_clients_of_what_was_going_on(how):
-    with process(SCRIPTED) as (serving, url), httpx.Client(base_url=url, timeout=30) as client:
-        with client.stream("POST", "/api/chat/stream", json=script({"chunks": 1}, {"wait": "never"})) as response:
+def test_what_goes_on_when_it_stops_goes_on_when_it_is_back(how, tmp_path):
+    with process(SCRIPTED, tmp_path) as (serving, url), httpx.Client(base_url=url, timeout=30) as client:
+        steps = script({"chunks": 2}, {"wait": "go"}, DONE)
+        with client.stream("POST", "/api/chat/stream", json=steps) as response:
+            run_id = response.headers["x-run-id"]
             lines = response.iter_lines()
             assert next(lines) == "event: chunk"
             serving.send_signal(how)
             text = "\n".join(lines)
-        assert "event: error" in text
-        assert '"error_type": "Cancelled"' in text
-        assert serving.wait(timeout=30) in (0, -how, 128 + how)
+        assert "event: done" not in text
+        assert serving.wait(timeout=40) in (0, -how, 128 + how)
         assert "Traceback" not in serving.stderr.read()
+    with process(SCRIPTED, tmp_path, "go") as (_serving, url), httpx.Client(base_url=url, timeout=30) as client:
+        with client.stream(
+            "GET", f"/api/chat/runs/{run_id}/events", headers={"Last-Event-ID": f"{run_id}:2"}
+        ) as response:
+            text = "\n".join(response.iter_lines())
+        assert "event: done" in text
+        record = client.get(f"/runs/{run_id}").json()
+        assert record["status"] == "finished"
 
 
-def test_serve_answers_on_this_machine_alone_until_it_is_stopped():
-    with process(SERVED) as (serving, url):
+def test_what_a_killed_server_had_shown_is_there_and_can_be_resumed(tmp_path):
+    with process(SCRIPTED, tmp_path) as (serving, url), httpx.Client(base_url=url, timeout=30) as client:
+        with client.stream("POST", "/api/chat/stream", json=script({"chunks": 3}, {"wait": "go"}, DONE)) as response:
+            run_id = response.headers["x-run-id"]
+            lines = response.iter_lines()
+            shown = [next(lines) for _ in range(11)]
+            serving.kill()
+    seen = [line for line in shown if line.startswith("id: ")]
+    assert seen[-1] == f"id: {run_id}:3"
+    with process(SCRIPTED, tmp_path, "go") as (_serving, url), httpx.Client(base_url=url, timeout=30) as client:
+        assert client.get(f"/runs/{run_id}").json()["status"] == "interrupted"
+        with client.stream("GET", f"/api/chat/runs/{run_id}/events") as response:
+            kept = [line for line in response.iter_lines() if line.startswith("id: ")]
+        assert kept[: len(seen)] == seen
+        assert client.post(f"/runs/{run_id}/resume").status_code == 200
+        with client.stream("GET", f"/runs/{run_id}/events") as response:
+            assert "event: run_finished" in list(response.iter_lines())
+        assert client.get(f"/runs/{run_id}").json()["status"] == "finished"
+
+
+def test_serve_answers_on_this_machine_alone_until_it_is_stopped(tmp_path):
+    with process(SERVED, tmp_path) as (serving, url):
         assert httpx.get(url + "/health/live").json() == {"status": "live"}
         assert httpx.get(url + "/health/ready").json()["error_type"] == "NothingIngested"
         assert "/api/chat/stream" in httpx.get(url + "/openapi.json").json()["paths"]
@@ -79,9 +114,10 @@ def test_serve_answers_on_this_machine_alone_until_it_is_stopped():
 
 
 def test_an_address_that_is_taken_or_not_ours_is_named():
+    nothing = Serving(workflows=[])
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"127.0.0.1 port {port}"):
-            serve(None, port=port)  # type: ignore[arg-type]
+            serve(nothing, port=port)
     with pytest.raises(ConfigError, match=r"192\.0\.2\.1 port 1"):
-        serve(None, "192.0.2.1", 1, "token")  # type: ignore[arg-type]
+        serve(nothing, "192.0.2.1", 1, "token")

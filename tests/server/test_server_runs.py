@@ -9,7 +9,7 @@ import httpx
 import pytest
 from scripted_server import DONE, events_of, read_all, script, until
 
-from loopwright.server.runs import RunLimits
+from loopwright.runs.limits import RunLimits
 
 STREAM = "/api/chat/stream"
 
@@ -29,20 +29,6 @@ async def test_a_cancelled_run_ends_at_once_and_says_so_to_every_reader(served, 
     assert [(event.number, event.name) for event in rest] == [(2, "chunk"), (3, "error")]
     assert rest[-1].data == {"error": "the run was cancelled", "error_type": "Cancelled", "can_retry": True}
     assert await read_all(client, "GET", f"/api/chat/runs/{first.run_id}/events") == [first, *rest]
-
-
-async def test_a_run_that_is_cancelled_before_its_first_step_ends_too(served, client):
-    async def start_and_cancel():
-        run = served.runs.start("early", served.script("[]", user_context=None, services=None, run_id="early"))
-        await served.runs.cancel("early")
-        return run
-
-    async with client.stream("POST", STREAM, json=script({"wait": "go"}, DONE)):
-        loop = next(task.get_loop() for _run, task in served.runs._running.values())
-        run = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(start_and_cancel(), loop))
-        served.gates.opened.add("go")
-    assert run.state == "cancelled"
-    assert [event.name for event in run.events] == ["error"]
 
 
 async def test_cancelling_an_ended_run_leaves_it_as_it_is(client):
@@ -67,9 +53,9 @@ async def test_a_run_that_raises_ends_with_an_error_event_and_nothing_secret(cli
 
 
 async def test_what_nobody_foresaw_stands_in_the_log(client, caplog):
-    caplog.set_level(logging.ERROR)
+    caplog.set_level(logging.INFO)
     events = await read_all(client, "POST", STREAM, json=script({"raise": "unforeseen"}))
-    (record,) = [record for record in caplog.records if record.name == "loopwright.server.runs"]
+    (record,) = [record for record in caplog.records if record.name == "loopwright.runs.driving"]
     assert events[0].run_id in record.getMessage()
     assert "hunter2" in str(record.exc_info[1])
 
@@ -86,21 +72,16 @@ async def test_the_chats_own_error_event_stays_the_only_one(client):
     assert [(event.name, event.data["error"]) for event in events] == [("error", "no")]
 
 
-async def test_what_fails_after_the_answer_does_not_take_it_back(served, client):
-    events = await read_all(client, "POST", STREAM, json=script(DONE, {"raise": "unforeseen"}))
-    assert [event.name for event in events] == ["done"]
-    assert served.runs.get(events[0].run_id).state == "finished"
-
-
-@pytest.mark.parametrize("limits", [RunLimits(events=5), RunLimits(event_bytes=60)])
+@pytest.mark.parametrize("limits", [RunLimits(events=5), RunLimits(event_bytes=1500)])
 async def test_a_run_that_makes_too_many_events_is_stopped_and_keeps_what_it_made(serve_script, limits):
     served = serve_script(limits=limits)
     async with reading(served) as client:
         events = await read_all(client, "POST", STREAM, json=script({"chunks": 100}, DONE))
         assert [event.number for event in events] == list(range(1, len(events) + 1))
-        assert events[-1].data["error_type"] == "TooManyEvents"
+        assert events[-1].name == "error"
+        assert served.record(events[0].run_id).error_type == "TooManyEvents"
         assert [event.data["text"] for event in events[:-1]] == [f"<{number}>" for number in range(len(events) - 1)]
-        assert len(events) <= 6
+        assert len(events) < 20
         assert served.gates.ended == [events[0].run_id]
 
 
@@ -131,39 +112,12 @@ async def test_more_runs_than_allowed_are_refused_until_one_has_ended(serve_scri
     assert len(served.gates.asked) == 3
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [RunLimits(kept_runs=2), RunLimits(kept_bytes=3 * 1_100), RunLimits(kept_bytes=1)],
-    ids=["runs", "bytes", "newest stays"],
-)
-async def test_ended_runs_are_forgotten_oldest_first(serve_script, limits):
-    served = serve_script(limits=limits)
-    kept = 1 if limits.kept_bytes == 1 else 2
-    async with reading(served) as client:
-        ids = []
-        for _ in range(5):
-            events = await read_all(client, "POST", STREAM, json=script({"chunks": 1, "size": 1_200}, DONE))
-            ids.append(events[0].run_id)
-        found = [(await client.get(f"/api/chat/runs/{run_id}/events")).status_code for run_id in ids]
-    assert found == [404] * (5 - kept) + [200] * kept
-
-
-async def test_an_ended_run_is_forgotten_after_its_time(serve_script):
-    served = serve_script(limits=RunLimits(kept_seconds=0))
-    async with reading(served) as client:
-        events = await read_all(client, "POST", STREAM, json=script(DONE))
-        reply = await client.get(f"/api/chat/runs/{events[0].run_id}/events")
-        assert reply.status_code == 404
-        assert "ended too long ago" in reply.json()["error"]
-
-
-async def test_a_run_that_goes_on_is_never_forgotten(serve_script):
-    served = serve_script(limits=RunLimits(kept_runs=1, kept_bytes=1))
-    async with reading(served) as client:
-        async with client.stream("POST", STREAM, json=script({"chunks": 3}, {"wait": "go"}, DONE)) as response:
-            first = await anext(events_of(response))
-        for _ in range(5):
-            await read_all(client, "POST", STREAM, json=script({"chunks": 3}, DONE))
-        served.gates.opened.add("go")
-        rest = await read_all(client, "POST", STREAM, json=script(DONE), headers={"Last-Event-ID": first.id})
-        assert [event.number for event in rest] == [2, 3, 4]
+async def test_ended_runs_stay_and_a_run_that_goes_on_is_read_on(served, client):
+    async with client.stream("POST", STREAM, json=script({"chunks": 3}, {"wait": "go"}, DONE)) as response:
+        first = await anext(events_of(response))
+    for _ in range(5):
+        events = await read_all(client, "POST", STREAM, json=script({"chunks": 3}, DONE))
+        assert await read_all(client, "GET", f"/api/chat/runs/{events[0].run_id}/events") == events
+    served.gates.opened.add("go")
+    rest = await read_all(client, "POST", STREAM, json=script(DONE), headers={"Last-Event-ID": first.id})
+    assert [event.number for event in rest] == [2, 3, 4]

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from scripted_server import DONE, events_of, read_all, script, until
 
-from loopwright.server.runs import RunLimits
+from loopwright.runs.limits import RunLimits
 
 STREAM = "/api/chat/stream"
 
@@ -33,7 +33,7 @@ async def test_an_event_is_sent_while_the_run_still_goes_on(served, client):
         events = events_of(response)
         first = await anext(events)
         assert first.name == "chunk"
-        assert served.runs.get(first.run_id).state == "running"
+        assert served.record(first.run_id).status == "running"
         served.gates.opened.add("go")
         assert (await anext(events)).name == "done"
 
@@ -58,10 +58,9 @@ async def test_a_run_goes_on_when_its_client_vanishes_and_can_be_read_from_where
     async with client.stream("POST", STREAM, json=steps) as response:
         events = events_of(response)
         read = [await anext(events) for _ in range(3)]
-    run = served.runs.get(read[0].run_id)
-    assert run.state == "running"
+    assert served.record(read[0].run_id).status == "running"
     served.gates.opened.add("go")
-    await until(lambda: run.ended)
+    await until(lambda: served.ended(read[0].run_id))
     again = await read_all(client, "POST", STREAM, json=steps, headers={"Last-Event-ID": read[-1].id})
     assert [event.number for event in read + again] == list(range(1, 12))
     assert len(served.gates.asked) == 1, "coming back must not ask again"
@@ -175,7 +174,7 @@ async def test_a_client_that_reads_nothing_delays_neither_its_run_nor_others(ser
     with contextlib.closing(stalled_client(served.url, script(big, DONE))):
         await until(lambda: served.gates.ended)
         (slow,) = served.gates.ended
-        await until(lambda: served.runs.get(slow).ended)
+        await until(lambda: served.ended(slow))
         others = [read_all(client, "POST", STREAM, json=script(big, DONE)) for _ in range(5)]
         for events in await asyncio.gather(*others):
             assert [event.number for event in events] == list(range(1, 302))

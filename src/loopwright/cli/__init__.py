@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli import assistant, check, checkpoints, graph, iqa, models, rag
+from loopwright.cli import assistant, check, checkpoints, graph, iqa, models, rag, runs, serve
 from loopwright.cli.words import one_line
 from loopwright.errors import LoopwrightError
 
@@ -27,6 +27,8 @@ app.add_typer(graph.app, name="graph")
 app.add_typer(iqa.app, name="iqa")
 app.add_typer(models.app, name="models")
 app.add_typer(rag.app, name="rag")
+app.add_typer(runs.app, name="runs")
+app.command("serve")(serve.serve)
 
 
 _EXTRAS = {
@@ -34,6 +36,8 @@ _EXTRAS = {
     "lxml": "rag", "docx": "rag", "pypdf": "rag", "markdown_it": "rag", "httpx": "rag", "ddgs": "web",
     "onnxruntime": "onnx", "tokenizers": "onnx", "huggingface_hub": "onnx", "pg8000": "postgres",
     "icalendar": "assistant", "fastapi": "server", "uvicorn": "server", "starlette": "server",
+    "sqlalchemy": "server", "limits": "server", "prometheus_client": "server", "multipart": "server",
+    "python_multipart": "server",
 }  # fmt: skip
 """Package -> the extra of this one that installs it."""
 _WORKFLOWS = ("iqa", "rag", "assistant")

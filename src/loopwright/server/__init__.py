@@ -1,6 +1,7 @@
-"""The workflows over HTTP: questions in, events out as they happen."""
+"""The workflows over HTTP: runs begun, followed and kept, and the page for developers."""
 
 from loopwright.server.app import create_app
-from loopwright.server.serving import serve
+from loopwright.server.serving import Serving, serve
+from loopwright.server.settings import ServerSettings
 
-__all__ = ["create_app", "serve"]
+__all__ = ["ServerSettings", "Serving", "create_app", "serve"]

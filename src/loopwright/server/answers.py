@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from loopwright.server.runs import ANSWERED, FAILED, Run
+from loopwright.runs.store.protocol import KeptEvent
+from loopwright.server.problems import Problem, status_of
 from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
 from loopwright.workflows.assistant.events import PipelineSummary
 from loopwright.workflows.assistant.schemas import Status, ThinkingUpdate
+
+ANSWERED, FAILED = "done", "error"
+"""The events of which every run that ended has one."""
 
 
 class ChatAnswer(BaseModel):
@@ -34,18 +39,19 @@ class ChatAnswer(BaseModel):
     """The run at a glance."""
 
 
-def answer_of(run: Run) -> ChatAnswer | None:
-    """Read the outcome from an ended run.
+def answer_of(run_id: str, events: Sequence[KeptEvent]) -> ChatAnswer | None:
+    """Read the outcome from the events of a run that ended.
 
     Args:
-        run: The run.
+        run_id: The run.
+        events: What its client would have been sent.
 
     Returns:
         The outcome, or None if the run ended without an answer.
     """
     told: dict[str, list[Any]] = {}
     pieces: list[str] = []
-    for event in run.events:
+    for event in events:
         data = json.loads(event.data)
         if event.name == "chunk":
             pieces.append(data["text"])
@@ -59,7 +65,7 @@ def answer_of(run: Run) -> ChatAnswer | None:
     return ChatAnswer.model_validate(
         {
             **told[ANSWERED][-1],
-            "run_id": run.id,
+            "run_id": run_id,
             "acknowledgment": told.get("acknowledgment", [{"message": ""}])[-1]["message"],
             "answer": "".join(pieces),
             "thinking_updates": told.get("thinking", ()),
@@ -68,10 +74,17 @@ def answer_of(run: Run) -> ChatAnswer | None:
     )
 
 
-def failure_of(run: Run) -> dict[str, Any]:
+def told_failure(events: Sequence[KeptEvent]) -> Problem | None:
     """What went wrong in a run that ended without an answer, as its last ``error`` event has it.
 
     Args:
-        run: The run.
+        events: What its client would have been sent.
+
+    Returns:
+        The problem, or None if there is no such event.
     """
-    return next(json.loads(event.data) for event in reversed(run.events) if event.name == FAILED)
+    for event in reversed(events):
+        if event.name == FAILED:
+            told = json.loads(event.data)
+            return Problem(**told, status=status_of(told["error_type"], can_retry=told["can_retry"]))
+    return None

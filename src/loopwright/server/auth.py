@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -11,11 +12,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loopwright.errors import ConfigError
 from loopwright.server.problems import Problem
+from loopwright.server.settings import ServerSettings
 
-REQUEST_BYTES = 256 * 1024
-"""The largest request body."""
-OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
-"""What needs no token: a supervisor asks there, and learns nothing but whether the server works."""
+OPEN_PATHS = frozenset({"/", "/health/live", "/health/ready"})
+"""What needs no token: a supervisor asks there, and learns nothing but whether the server works; and the page."""
+OPEN_FOLDER = "/assets/"
+"""Where the page's own files lie, which are the same everywhere."""
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""What changes nothing."""
 
 
 def is_loopback(host: str) -> bool:
@@ -49,25 +53,41 @@ def require_token(host: str, token: str | None) -> None:
         )
 
 
+def carries(headers: Headers, token: str) -> bool:
+    """Whether a request carries a bearer token; takes as long whatever it carries.
+
+    Args:
+        headers: The request's headers.
+        token: The token.
+    """
+    scheme, _space, given = headers.get("authorization", "").partition(" ")
+    # ASGI headers are latin-1; back to the bytes that were sent.
+    sent = given.strip().encode("latin-1")
+    return scheme.lower() == "bearer" and secrets.compare_digest(sent, token.encode())
+
+
 class Guard:
     """Lets requests in that may ask.
 
     With a token every request must carry it (``Authorization: Bearer TOKEN``). Without one only this machine reaches
     the server, and a request must also be addressed to this machine by name: a page from elsewhere whose own name was
-    made to point here (DNS rebinding) is refused.
+    made to point here (DNS rebinding) is refused. A request that changes something and that a browser sends for a page
+    of another origin is refused in both cases, unless that origin was named.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, request_bytes: int = REQUEST_BYTES) -> None:
+    def __init__(self, app: ASGIApp, token: str | None, origins: Sequence[str], settings: ServerSettings) -> None:
         """Stand before an application.
 
         Args:
             app: The application.
             token: The bearer token, if any.
-            request_bytes: The largest request body.
+            origins: The origins whose pages may use the server; ``*`` for all.
+            settings: How large requests may be.
         """
         self._app = app
-        self._token = token.encode() if token else None
-        self._request_bytes = request_bytes
+        self._token = token
+        self._origins = frozenset(origins)
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it.
@@ -81,46 +101,62 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if problem := self._refusal(scope["path"], headers):
+        most = self._settings.body_bytes(scope["path"])
+        if problem := self._refusal(scope, headers) or _length_refusal(headers, most):
             await problem.response(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive), send)
+        await self._app(scope, _limited(receive, most), send)
 
-    def _refusal(self, path: str, headers: Headers) -> Problem | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> Problem | None:
         if self._token is None:
             if not _addressed_to_loopback(headers.get("host", "")):
                 told = "this server answers only requests to localhost: start it with a token to use other names"
                 return Problem(told, "ForeignHost", status=421)
-        elif path not in OPEN_PATHS and not self._carries_token(headers.get("authorization", "")):
+        elif not _is_open(scope["path"]) and not carries(headers, self._token):
             told = "a bearer token is required: send the header Authorization: Bearer TOKEN"
             return Problem(told, "Unauthorized", status=401, headers={"WWW-Authenticate": "Bearer"})
-        length = headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._request_bytes:
-            return self._too_large()
+        if scope["method"] not in SAFE_METHODS and not self._may_change(headers):
+            told = "pages of other origins may change nothing here: start the server with --cors and the page's origin"
+            return Problem(told, "ForeignOrigin", status=403)
         return None
 
-    def _carries_token(self, authorization: str) -> bool:
-        scheme, _space, given = authorization.partition(" ")
-        # ASGI headers are latin-1; back to the bytes that were sent.
-        sent = given.strip().encode("latin-1")
-        return scheme.lower() == "bearer" and secrets.compare_digest(sent, self._token or b"")
+    def _may_change(self, headers: Headers) -> bool:
+        origin = headers.get("origin")
+        if origin is None:
+            # Only browsers send these headers, and newer ones both of them.
+            return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+        if "*" in self._origins or origin in self._origins:
+            return True
+        scheme, _colon, name = origin.partition("://")
+        return scheme in ("http", "https") and name.lower() == headers.get("host", "").lower()
 
-    def _limited(self, receive: Receive) -> Receive:
-        taken = 0
 
-        async def limited() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > self._request_bytes:
-                raise self._too_large().exception
-            return message
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
 
-        return limited
 
-    def _too_large(self) -> Problem:
-        told = f"the request is larger than {self._request_bytes} bytes, which is the limit"
-        return Problem(told, "RequestTooLarge", status=413, headers={"Connection": "close"})
+def _length_refusal(headers: Headers, most: int) -> Problem | None:
+    length = headers.get("content-length", "0")
+    return _too_large(most) if length.isascii() and length.isdigit() and int(length[:20]) > most else None
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    taken = 0
+
+    async def limited() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > most:
+            raise _too_large(most).exception
+        return message
+
+    return limited
+
+
+def _too_large(most: int) -> Problem:
+    told = f"the request is larger than {most} bytes, which is the limit"
+    return Problem(told, "RequestTooLarge", status=413, headers={"Connection": "close"})
 
 
 def _addressed_to_loopback(host: str) -> bool:

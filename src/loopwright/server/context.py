@@ -2,36 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
-from loopwright.server.runs import Runs, StreamedEvent
-from loopwright.workflows.assistant.services import Services
+from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.runs.hub import RunHub
+from loopwright.server.metrics import Metrics
+from loopwright.server.problems import Problem
+from loopwright.server.settings import ServerSettings
+from loopwright.server.uploads import Uploads
+from loopwright.workflows.hosting import Hosted
 
+if TYPE_CHECKING:
+    from loopwright.workflows.assistant.services import Services as AssistantServices
+    from loopwright.workflows.rag.services import Services as RagServices
 
-class Chat(Protocol):
-    """Answers one message; `loopwright.workflows.assistant.pipeline.astream_chat` does."""
-
-    def __call__(
-        self, message: str, *, user_context: dict[str, Any] | None, services: Services, run_id: str | None
-    ) -> AsyncIterator[StreamedEvent]:
-        """Yield what a client sees, as it happens."""
-        ...
+RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
+"""What a run's id looks like."""
 
 
 @dataclass(frozen=True)
 class Context:
     """What the routes of one application share."""
 
-    services: Services
-    """The conference, the memory and the models."""
-    chat: Chat
-    """Answers one message."""
-    runs: Runs = field(default_factory=Runs)
-    """The runs that go on, and those that ended a short while ago."""
+    hub: RunHub
+    """The runs."""
+    settings: ServerSettings
+    """How much the server takes."""
+    uploads: Uploads
+    """The files that clients gave."""
+    metrics: Metrics
+    """The figures."""
+    assistant: AssistantServices | None = None
+    """The conference, the memory and the models, if the assistant is served."""
+    rag: RagServices | None = None
+    """The documents and the models, if questions about documents are served."""
+    ingesting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while documents are read in: one request at a time."""
+
+    graphs: dict[str, ShownGraph] = field(default_factory=dict[str, ShownGraph])
+    """The graphs that were looked at so far, by workflow."""
+
+    def topology(self, hosted: Hosted) -> ShownGraph:
+        """The graph of a workflow, proven once.
+
+        Args:
+            hosted: The workflow.
+        """
+        if hosted.name not in self.graphs:
+            self.graphs[hosted.name] = hosted.shown()
+        return self.graphs[hosted.name]
+
+    def workflow(self, name: str) -> Hosted:
+        """A workflow.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            HTTPException: With status 404, if it is not served.
+        """
+        found = self.hub.workflows.get(name)
+        if found is None:
+            known = ", ".join(sorted(self.hub.workflows)) or "none"
+            told = f"there is no workflow {name[:80]!r} here. Known: {known}."
+            raise Problem(told, "UnknownWorkflow", status=404).exception
+        return found
+
+
+def unknown_run(run_id: str) -> Problem:
+    """What a client is told that asks for a run that is not kept.
+
+    Args:
+        run_id: The run.
+    """
+    told = f"there is no run {run_id[:80]!r}: it never began here, or it was deleted"
+    return Problem(told, "UnknownRun", status=404)
+
+
+def refuse_when_busy(context: Context) -> None:
+    """Refuse to begin a run where none can begin now.
+
+    Args:
+        context: Knows the runs.
+
+    Raises:
+        HTTPException: With status 503, if none can.
+    """
+    if refusal := context.hub.refusal:
+        raise Problem(refusal, "Busy", can_retry=True, status=503, headers={"Retry-After": "5"}).exception
 
 
 def context_of(request: Request) -> Context:

@@ -35,6 +35,10 @@ class ProblemBody(BaseModel):
     """Whether the same request could succeed later."""
 
 
+PROBLEM: dict[str, Any] = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}}
+"""A `ProblemBody`, as the description of the API has it; a model in its place would be read anew for each route."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """What went wrong, as clients may know it."""

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import uvicorn
+from fastapi import FastAPI
+from uvicorn.loops.auto import auto_loop_factory
 
+from loopwright.engine.checkpoints import aopen_checkpointer
 from loopwright.errors import ConfigError
+from loopwright.runs.demo import ensure_demos
+from loopwright.runs.hub import RunHub
+from loopwright.runs.store import open_runs
 from loopwright.server.app import create_app
 from loopwright.server.auth import require_token
-from loopwright.workflows.assistant.services import Services
+from loopwright.server.counting import counting
+from loopwright.server.metrics import Metrics
+from loopwright.server.retention import Retention, retaining
+from loopwright.server.settings import ServerSettings
+from loopwright.server.uploads import Uploads
+from loopwright.workflows.hosting import Hosted
+from loopwright.workflows.opened import prices
+
+if TYPE_CHECKING:
+    from loopwright.workflows.assistant.services import Services as AssistantServices
+    from loopwright.workflows.rag.services import Services as RagServices
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
@@ -22,6 +41,27 @@ FAREWELL = 10
 class Server(uvicorn.Server):
     """Ends the runs before it waits for its connections: a stream lasts as long as its run."""
 
+    def __init__(self, app: FastAPI, started: Callable[[], None] | None = None, log_level: str | None = None) -> None:
+        """Prepare.
+
+        Args:
+            app: The application.
+            started: Called once clients can connect.
+            log_level: From which level on uvicorn logs; by default as it usually does.
+        """
+        config = uvicorn.Config(
+            app,
+            access_log=False,
+            log_level=log_level,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=FAREWELL,
+            ws="none",
+        )
+        super().__init__(config)
+        self._application = app
+        self._started = started
+
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until the process is told to stop; an interrupt from the keyboard is such an order, and no error.
 
@@ -31,18 +71,51 @@ class Server(uvicorn.Server):
         with suppress(KeyboardInterrupt):
             super().run(sockets)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer.
+
+        Args:
+            sockets: The sockets to listen on.
+        """
+        await super().startup(sockets)
+        if self._started is not None:
+            self._started()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop.
 
         Args:
             sockets: The sockets that it listens on.
         """
-        await self.config.app.state.context.runs.close()  # type: ignore[union-attr]
+        # No connection is taken any more while the runs come to their end.
+        for each in self.servers:
+            each.close()
+        await self._application.state.context.hub.close()
         await super().shutdown(sockets)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """What is served, and where what happens is kept."""
+
+    workflows: Sequence[Hosted]
+    """The workflows; left open at the end."""
+    settings: ServerSettings = field(default_factory=ServerSettings)
+    """How much the server takes, and the folder in which it keeps what it is given."""
+    runs: str | None = None
+    """The address of the run history; None for a file in the folder."""
+    retention: Retention = field(default_factory=Retention)
+    """How long runs are kept."""
+    demos: bool = True
+    """Whether a new run history is given the demonstrations."""
+    assistant: AssistantServices | None = None
+    """The services of the assistant, if it is among the workflows."""
+    rag: RagServices | None = None
+    """The services of the questions about documents, if they are among the workflows."""
+
+
 def serve(
-    services: Services,
+    serving: Serving,
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
@@ -50,10 +123,12 @@ def serve(
     *,
     started: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve the assistant over HTTP until the process is told to stop.
+    """Serve workflows over HTTP until the process is told to stop.
+
+    Runs that go on then are given a moment; what has not ended goes on when the server is back.
 
     Args:
-        services: The conference, the memory and the models; left open at the end.
+        serving: What is served.
         host: The address to listen on.
         port: The port to listen on; 0 takes a free one.
         token: The bearer token that every request must carry; required where other machines reach the server.
@@ -62,22 +137,39 @@ def serve(
 
     Raises:
         ConfigError: If other machines could reach the server and there is no token, or the address cannot be had.
+        StoreError: If the run history cannot be used.
+        CheckpointError: If the checkpoints cannot be used.
     """
     require_token(host, token)
-    listener = _listening(host, port)
-    config = uvicorn.Config(
-        create_app(services, token=token, cors=cors),
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=FAREWELL,
-        ws="none",
-    )
-    with listener:
-        if started is not None:
-            name = f"[{host}]" if ":" in host else host
-            started(f"http://{name}:{listener.getsockname()[1]}")
-        Server(config).run(sockets=[listener])
+    name = f"[{host}]" if ":" in host else host
+    with (
+        _listening(host, port) as listener,
+        suppress(KeyboardInterrupt),
+        asyncio.Runner(loop_factory=auto_loop_factory()) as runner,
+    ):
+        address = f"http://{name}:{listener.getsockname()[1]}"
+        runner.run(_served(serving, listener, token, cors, lambda: started(address) if started else None))
+
+
+async def _served(
+    serving: Serving, listener: socket.socket, token: str | None, cors: Sequence[str], started: Callable[[], None]
+) -> None:
+    data = serving.settings.data
+    allow = [type for hosted in serving.workflows for type in hosted.allow or ()]
+    known = all(hosted.allow is not None for hosted in serving.workflows)
+    metrics = Metrics()
+    with closing(open_runs(serving.runs or f"sqlite:{data / 'runs.db'}")) as store:
+        if serving.demos:
+            ensure_demos(store)
+        async with aopen_checkpointer(f"sqlite:{data / 'checkpoints.db'}", allow=allow if known else None) as saver:
+            uploads = Uploads(serving.settings)
+            hub = RunHub(counting(store, metrics), serving.workflows, saver, prices=prices(), uploads=uploads)
+            app = create_app(
+                hub, token=token, cors=cors, assistant=serving.assistant, rag=serving.rag, settings=serving.settings,
+                counted=metrics,
+            )  # fmt: skip
+            async with retaining(store, saver, uploads, serving.retention):
+                await Server(app, started).serve([listener])
 
 
 def _listening(host: str, port: int) -> socket.socket:

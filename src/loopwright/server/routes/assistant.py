@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import uuid
+import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from loopwright.server.answers import ChatAnswer, answer_of, failure_of
-from loopwright.server.context import Context, Here
-from loopwright.server.problems import Problem, ProblemBody, status_of
-from loopwright.server.runs import Run, RunState
-from loopwright.server.sse import event_stream, known_run, resumed
+from loopwright.runs.live import LiveRun
+from loopwright.runs.schemas import RunStatus
+from loopwright.server.answering import failure_of
+from loopwright.server.answers import ChatAnswer, answer_of, told_failure
+from loopwright.server.beginning import begin
+from loopwright.server.context import Context, Here, unknown_run
+from loopwright.server.described import streamed
+from loopwright.server.problems import PROBLEM
+from loopwright.server.sse import event_stream, position
 from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES
 from loopwright.workflows.assistant.pipeline import LONGEST_MESSAGE
 
@@ -27,14 +31,14 @@ LastEventId = Annotated[
 ]
 
 STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The events of the run, each with the id RUN_ID:N; the last is done or error.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    },
+    200: streamed("ChatEvent", "The events of the run, each with the id RUN_ID:N; the last is done or error."),
     204: {"description": "The client has every event, and no more will come."},
-    400: {"model": ProblemBody},
-    404: {"model": ProblemBody},
+    400: PROBLEM,
+    404: PROBLEM,
 }
+BUSY: dict[int | str, dict[str, Any]] = {503: PROBLEM}
+ASSISTANT = "assistant"
+"""The workflow."""
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
 
@@ -82,69 +86,64 @@ class ChatRequest(BaseModel):
     """Who asks, and when."""
 
 
-class RunStatus(BaseModel):
+class ChatRun(BaseModel):
     """Where a run stands."""
 
     run_id: str
     """Names the run."""
-    state: RunState
+    state: RunStatus
     """Whether it goes on, and else how it ended."""
     events: int
     """How many events it has so far."""
 
 
-@router.post("/stream", response_class=Response, responses=STREAM | {503: {"model": ProblemBody}})
+@router.post("/stream", operation_id="stream_chat", response_class=Response, responses=STREAM | BUSY)
 async def stream(asked: ChatRequest, context: Here, last_event_id: LastEventId = None) -> Response:
     """Answer a message and send what happens as it happens; with ``Last-Event-ID``, go on reading that run instead.
 
     The run goes on when the client leaves.
     """
     if last_event_id is not None:
-        return event_stream(*resumed(context.runs, last_event_id))
-    return event_stream(_start(asked, context), 0)
+        run_id, _number = position(last_event_id)
+        return await event_stream(context, run_id, "client", last_event_id)
+    run = await _start(asked, context)
+    return await event_stream(context, run.id, "client")
 
 
 @router.post(
     "",
+    operation_id="chat",
     response_model_exclude={"summary": {"event"}},
-    responses={status: {"model": ProblemBody} for status in (400, 500, 503)},
+    responses={status: PROBLEM for status in (404, 500, 503)},
 )
 async def answer(asked: ChatRequest, context: Here) -> ChatAnswer:
     """Answer a message in one piece."""
-    run = _start(asked, context)
-    await run.wait()
-    if (found := answer_of(run)) is not None:
+    run = await _start(asked, context)
+    record = await run.wait()
+    events = await asyncio.to_thread(context.hub.store.events, run.id, "client", 0, context.hub.limits.events)
+    if (found := answer_of(run.id, events)) is not None:
         return found
-    failure = failure_of(run)
-    status = status_of(failure["error_type"], can_retry=failure["can_retry"])
-    raise Problem(**failure, status=status).exception
+    raise (told_failure(events) or failure_of(record)).exception
 
 
-@router.get("/runs/{run_id}/events", response_class=Response, responses=STREAM)
+@router.get("/runs/{run_id}/events", operation_id="follow_chat", response_class=Response, responses=STREAM)
 async def events(run_id: str, context: Here, last_event_id: LastEventId = None) -> Response:
-    """Send the events of a run from the first, or behind ``Last-Event-ID``; also some minutes after its end."""
-    if last_event_id is None:
-        return event_stream(known_run(context.runs, run_id), 0)
-    run, number = resumed(context.runs, last_event_id)
-    if run.id != run_id:
-        told = f"the header Last-Event-ID names run {run.id}, the address run {run_id[:80]}: give them alike"
-        raise Problem(told, "BadRequest", status=400).exception
-    return event_stream(run, number)
+    """Send the events of a run from the first, or behind ``Last-Event-ID``; also after its end."""
+    return await event_stream(context, run_id, "client", last_event_id)
 
 
-@router.post("/runs/{run_id}/cancel", responses={404: {"model": ProblemBody}})
-async def cancel(run_id: str, context: Here) -> RunStatus:
+@router.post("/runs/{run_id}/cancel", operation_id="cancel_chat", responses={404: PROBLEM})
+async def cancel(run_id: str, context: Here) -> ChatRun:
     """End a run; one that has ended stays as it is."""
-    run = known_run(context.runs, run_id)
-    await context.runs.cancel(run.id)
-    return RunStatus(run_id=run.id, state=run.state, events=len(run.events))
+    if await context.hub.record(run_id) is None:
+        raise unknown_run(run_id).exception
+    record = await context.hub.cancel(run_id)
+    count = await asyncio.to_thread(context.hub.store.count, run_id, "client")
+    return ChatRun(run_id=run_id, state=record.status, events=count)
 
 
-def _start(asked: ChatRequest, context: Context) -> Run:
-    if refusal := context.runs.refusal:
-        raise Problem(refusal, "Busy", can_retry=True, status=503, headers={"Retry-After": "5"}).exception
-    run_id = uuid.uuid4().hex
-    who = asked.user_context
-    given = who.model_dump(mode="json", exclude_unset=True, exclude_none=True) if who else None
-    happening = context.chat(asked.message, user_context=given, services=context.services, run_id=run_id)
-    return context.runs.start(run_id, happening)
+async def _start(asked: ChatRequest, context: Context) -> LiveRun:
+    given: dict[str, Any] = {"message": asked.message}
+    if asked.user_context:
+        given["user_context"] = asked.user_context.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    return await begin(context, ASSISTANT, given)

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
 from loopwright.errors import StoreError
-from loopwright.server.context import Here
-from loopwright.server.problems import Problem, ProblemBody
+from loopwright.runs.schemas import RunFilter
+from loopwright.server.context import Context, Here
+from loopwright.server.problems import PROBLEM, Problem
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +34,12 @@ class Ready(BaseModel):
 
     status: Literal["ready"] = "ready"
     """That it can."""
-    documents: int
-    """How many documents the store holds."""
+    documents: int | None = None
+    """How many documents the conference has, where the assistant is served."""
 
 
 class StoreProbe:
-    """Looks at the store, one look at a time: a store that hangs must not tie up a thread with each probe."""
+    """Looks at the stores, one look at a time: a store that hangs must not tie up a thread with each probe."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         """Look at nothing yet.
@@ -47,19 +48,19 @@ class StoreProbe:
             patience: Seconds that the store has to answer.
         """
         self._patience = patience
-        self._look: asyncio.Task[int] | None = None
+        self._look: asyncio.Task[int | None] | None = None
 
-    async def documents(self, context: Here) -> int:
-        """How many documents the store holds now.
+    async def documents(self, context: Context) -> int | None:
+        """How many documents the conference has now, or None without the assistant.
 
         Args:
-            context: Knows the store.
+            context: Knows the stores.
 
         Raises:
-            StoreError: If the store cannot be opened or read, or does not answer in time.
+            StoreError: If a store cannot be opened or read, or does not answer in time.
         """
         if self._look is None or self._look.done():
-            self._look = asyncio.create_task(asyncio.to_thread(lambda: context.services.store.stats().documents))
+            self._look = asyncio.create_task(asyncio.to_thread(_documents, context))
             # What a look brings after its probe has given up is asked for here, so that asyncio does not complain.
             self._look.add_done_callback(lambda look: look.cancelled() or look.exception())
         _done, slow = await asyncio.wait({self._look}, timeout=self._patience)
@@ -68,15 +69,20 @@ class StoreProbe:
         return self._look.result()
 
 
-@router.get("/live")
+def _documents(context: Context) -> int | None:
+    context.hub.store.list(RunFilter(), 1)
+    return context.assistant.store.stats().documents if context.assistant else None
+
+
+@router.get("/live", operation_id="is_live")
 async def live() -> Live:
     """Say that the server takes requests; looks at nothing else."""
     return Live()
 
 
-@router.get("/ready", responses={503: {"model": ProblemBody}})
+@router.get("/ready", operation_id="is_ready", response_model_exclude_none=True, responses={503: PROBLEM})
 async def ready(context: Here, request: Request) -> Ready:
-    """Look at the store, and say whether questions can be answered."""
+    """Look at the run history and the conference, and say whether runs can begin."""
     probe: StoreProbe = request.app.state.probe
     try:
         documents = await probe.documents(context)
@@ -85,7 +91,7 @@ async def ready(context: Here, request: Request) -> Ready:
         logger.warning("not ready: the store cannot be used: %s", error)
         told = "the store cannot be used: the server's log says why"
         raise Problem(told, "StoreError", can_retry=True, status=503).exception from error
-    if not documents:
+    if documents == 0:
         told = "the store holds nothing: ingest a conference first"
         raise Problem(told, "NothingIngested", can_retry=True, status=503).exception
     return Ready(documents=documents)

@@ -10,12 +10,13 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from loopwright.errors import InputError
-from loopwright.server.context import Here
-from loopwright.server.problems import Problem, ProblemBody
+from loopwright.server.context import Context, Here
+from loopwright.server.problems import PROBLEM, Problem
 from loopwright.server.routes.assistant import Name, ProfileFields
+from loopwright.workflows.assistant.memory import Memory
 from loopwright.workflows.assistant.schemas import Profile, Turn
 
-MISSING: dict[int | str, dict[str, Any]] = {404: {"model": ProblemBody}}
+MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 
 router = APIRouter(prefix="/api", tags=["memory"])
 
@@ -29,37 +30,37 @@ class Conversation(BaseModel):
     """The last of its turns, oldest first."""
 
 
-@router.get("/profiles/{user_id}", responses=MISSING)
+@router.get("/profiles/{user_id}", operation_id="get_profile", responses=MISSING)
 async def profile(user_id: Name, context: Here) -> Profile:
     """What is known of a person."""
-    found = await context.services.memory.profile(user_id)
+    found = await memory_of(context).profile(user_id)
     if found is None:
         raise Problem(f"nothing is known of {user_id!r}", "UnknownPerson", status=404).exception
     return found
 
 
-@router.put("/profiles/{user_id}")
+@router.put("/profiles/{user_id}", operation_id="keep_profile", responses=MISSING)
 async def keep_profile(user_id: Name, fields: ProfileFields, context: Here) -> Profile:
     """Keep what is known of a person, in place of what was known before."""
     kept = Profile(user_id=user_id, **fields.model_dump(), updated_at=datetime.now(UTC))
-    await context.services.memory.keep_profile(kept)
+    await memory_of(context).keep_profile(kept)
     return kept
 
 
-@router.delete("/profiles/{user_id}", status_code=204)
+@router.delete("/profiles/{user_id}", status_code=204, operation_id="delete_profile", responses=MISSING)
 async def delete_profile(user_id: Name, context: Here) -> Response:
     """Forget a person, with all of the person's conversations."""
-    await context.services.memory.delete_profile(user_id)
+    await memory_of(context).delete_profile(user_id)
     return Response(status_code=204)
 
 
-@router.get("/conversations/{conversation_id}", responses=MISSING)
+@router.get("/conversations/{conversation_id}", operation_id="get_conversation", responses=MISSING)
 async def conversation(
     conversation_id: Name, context: Here, user_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Conversation:
     """The last turns of a conversation; one that belongs to a person is shown to nobody else."""
     try:
-        turns = await context.services.memory.turns(conversation_id, limit, user_id=user_id)
+        turns = await memory_of(context).turns(conversation_id, limit, user_id=user_id)
     except InputError:
         raise _unknown(conversation_id) from None
     if not turns:
@@ -67,14 +68,30 @@ async def conversation(
     return Conversation(conversation_id=conversation_id, turns=tuple(turns))
 
 
-@router.delete("/conversations/{conversation_id}", status_code=204, responses=MISSING)
+@router.delete(
+    "/conversations/{conversation_id}", status_code=204, operation_id="delete_conversation", responses=MISSING
+)
 async def delete_conversation(conversation_id: Name, context: Here, user_id: Name | None = None) -> Response:
     """Forget a conversation."""
     try:
-        await context.services.memory.delete_conversation(conversation_id, user_id=user_id)
+        await memory_of(context).delete_conversation(conversation_id, user_id=user_id)
     except InputError:
         raise _unknown(conversation_id) from None
     return Response(status_code=204)
+
+
+def memory_of(context: Context) -> Memory:
+    """What the assistant remembers.
+
+    Args:
+        context: Knows the assistant.
+
+    Raises:
+        HTTPException: With status 404, if it is not served.
+    """
+    if context.assistant is None:
+        raise Problem("the assistant is not served here", "UnknownWorkflow", status=404).exception
+    return context.assistant.memory
 
 
 def _unknown(conversation_id: str) -> HTTPException:

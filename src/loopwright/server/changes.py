@@ -1,0 +1,156 @@
+"""Other models and prompts that clients ask for: only what cannot lead the server astray."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from loopwright.errors import InputError, UnknownNameError
+from loopwright.models import ModelRegistry
+from loopwright.models.factory import PROVIDERS
+from loopwright.models.prompts import Prompt, PromptLibrary
+from loopwright.models.registry import DEFAULT
+from loopwright.workflows.hosting import Hosted, RunChanges
+
+_MODEL = re.compile(r"[a-z_]{1,40}:[\w.:/@+-]{1,200}", re.ASCII)
+LONGEST_PROMPT = 100_000
+"""Characters of a prompt."""
+
+
+class Changes(BaseModel):
+    """What one run shall do otherwise than its workflow as configured."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    models: dict[str, str | None] = Field(default_factory=dict[str, "str | None"])
+    """Node (or ``default``) -> the chat model's name, ``provider:name``; null for no model."""
+    prompts: dict[str, int | str] = Field(default_factory=dict[str, "int | str"])
+    """Prompt -> the version to use, or a text that is not kept as a version (a draft)."""
+
+
+def changes_of(asked: Changes, hosted: Hosted) -> RunChanges:
+    """What a client asks for, as far as it may; whether it fits the workflow is seen when the run is prepared.
+
+    Args:
+        asked: What it asks for.
+        hosted: The workflow.
+
+    Raises:
+        InputError: If clients may not choose a model.
+    """
+    for model in asked.models.values():
+        check_model(hosted, model)
+    return RunChanges(models=asked.models, prompts=asked.prompts)
+
+
+def registry_of(hosted: Hosted) -> ModelRegistry:
+    """Which model serves which node of a workflow.
+
+    Args:
+        hosted: The workflow.
+
+    Raises:
+        InputError: If clients cannot change that.
+    """
+    if hosted.models is None:
+        raise InputError(f"the models of workflow {hosted.name!r} cannot be changed here: it chooses them itself")
+    return hosted.models
+
+
+def offered(hosted: Hosted) -> list[str]:
+    """The names of the models that the configuration uses.
+
+    Args:
+        hosted: The workflow.
+    """
+    registry = hosted.models
+    if registry is None:
+        return []
+    return sorted({name for node in (*hosted.model_nodes, DEFAULT) for name in registry.models_of(node)})
+
+
+def check_node(hosted: Hosted, node: str) -> None:
+    """Make sure that a node can have a chat model.
+
+    Args:
+        hosted: The workflow.
+        node: The node, or ``default``.
+
+    Raises:
+        UnknownNameError: If it cannot.
+    """
+    registry_of(hosted)
+    if node not in (*hosted.model_nodes, DEFAULT):
+        raise UnknownNameError("node with a model", node[:80], (*hosted.model_nodes, DEFAULT))
+
+
+def check_model(hosted: Hosted, model: str | None) -> None:
+    """Make sure that a client may choose a model: one of the configuration, or one of a provider's own.
+
+    An address, a key or an option cannot be given: a client could have the server call any machine.
+
+    Args:
+        hosted: The workflow.
+        model: The model; None for none.
+
+    Raises:
+        InputError: If it is not so.
+    """
+    if model is None or model in offered(hosted):
+        return
+    if not _MODEL.fullmatch(model):
+        raise InputError(f"the model is {model[:80]!r}: give PROVIDER:NAME, for example openai:gpt-4.1-mini")
+    provider = model.partition(":")[0]
+    if provider not in PROVIDERS:
+        raise UnknownNameError("model provider", provider, PROVIDERS)
+
+
+def library_of(hosted: Hosted, prompt: str) -> PromptLibrary:
+    """The prompts of a workflow that has a certain one.
+
+    Args:
+        hosted: The workflow.
+        prompt: The prompt.
+
+    Raises:
+        UnknownNameError: If it has not.
+    """
+    known = hosted.prompts.ids() if hosted.prompts else []
+    if hosted.prompts is None or prompt not in known:
+        raise UnknownNameError("prompt", prompt[:80], known)
+    return hosted.prompts
+
+
+def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
+    """Make sure that a text can take the place of a prompt: it must take the same values.
+
+    Args:
+        library: The prompts.
+        prompt: The prompt.
+        text: The text.
+
+    Raises:
+        InputError: If it misses or adds a ``{{name}}``, is empty, or is too long.
+    """
+    if not text.strip() or len(text) > LONGEST_PROMPT or any("\ud800" <= each <= "\udfff" for each in text):
+        raise InputError(f"prompt {prompt!r}: give a text of 1 to {LONGEST_PROMPT} characters of Unicode")
+    names = names_of(library, prompt)
+    given = Prompt(prompt, 0, text).names
+    faults = [f"missing: {', '.join(sorted(names - given))}"] if names - given else []
+    faults += [f"unknown: {', '.join(sorted(given - names))}"] if given - names else []
+    if faults:
+        raise InputError(
+            f"prompt {prompt!r}: its values in double braces are {'; '.join(faults)}. "
+            f"It takes: {', '.join(sorted(names)) or 'none'}."
+        )
+
+
+def names_of(library: PromptLibrary, prompt: str) -> frozenset[str]:
+    """The values that a prompt takes.
+
+    Args:
+        library: The prompts.
+        prompt: The prompt.
+    """
+    return library.get(prompt, library.versions(prompt)[-1]).names

@@ -1,0 +1,64 @@
+"""The description of the API in full: the events of streams too, which FastAPI cannot see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
+from pydantic import TypeAdapter
+
+REFERENCE = "#/components/schemas/{model}"
+
+
+def streamed(events: str, description: str) -> dict[str, Any]:
+    """A reply that is a stream of events, as a route describes it.
+
+    Args:
+        events: The name of the schema of an event's data.
+        description: What the events are.
+    """
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": REFERENCE.format(model=events)},
+    }
+    text = {"type": "string"}
+    item = {
+        "type": "object",
+        "required": ["data", "event", "id"],
+        "properties": {"data": data, "event": text, "id": text},
+    }
+    return {"description": description, "content": {"text/event-stream": {"itemSchema": item}}}
+
+
+def describe(app: FastAPI, more: Mapping[str, Any]) -> None:
+    """Have an application describe itself at ``/openapi.json``, with what FastAPI cannot see.
+
+    Args:
+        app: The application.
+        more: Name of a further schema -> the type that it describes.
+    """
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(title=app.title, version=app.version, routes=app.routes, description=app.description)
+            schemas: dict[str, Any] = made.setdefault("components", {}).setdefault("schemas", {})
+            for name, type in more.items():
+                schema = TypeAdapter(type).json_schema(ref_template=REFERENCE, mode="serialization")
+                for each, definition in schema.pop("$defs", {}).items():
+                    schemas.setdefault(each, definition)
+                schemas[name] = schema
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    app.openapi = described
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def described_in_full() -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        """The description of the API."""
+        # It takes a second to make; runs go on meanwhile.
+        return JSONResponse(await asyncio.to_thread(app.openapi))

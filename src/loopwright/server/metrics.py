@@ -1,0 +1,158 @@
+"""Figures for Prometheus: what runs did, and what the server was asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from loopwright.engine.events import LoopDecided, ModelCalled
+from loopwright.runs.schemas import ENDED, RunRecord, RunStatus
+
+RUN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900)
+"""Upper bounds of the buckets for a run's wall time, in seconds."""
+REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+"""Upper bounds of the buckets for the time to a reply's first byte, in seconds."""
+
+
+class Metrics:
+    """The figures of one server, in a registry of their own. Methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        self._runs = Counter(
+            "loopwright_runs", "Runs that ended, or wait for a person", ["workflow", "status"], registry=registry
+        )
+        self._running = Gauge("loopwright_runs_running", "Runs that go on", ["workflow"], registry=registry)
+        self._seconds = Histogram(
+            "loopwright_run_seconds", "Wall time of ended runs", ["workflow"], buckets=RUN_SECONDS, registry=registry
+        )
+        self._loops = Counter(
+            "loopwright_loop_decisions", "Decisions about further passes", ["workflow", "loop", "decision"],
+            registry=registry,
+        )  # fmt: skip
+        self._tokens = Counter(
+            "loopwright_model_tokens", "Tokens of chat models", ["workflow", "model", "kind"], registry=registry
+        )
+        self._cost = Counter(
+            "loopwright_model_cost_dollars", "Price of chat models, where it is known", ["workflow", "model"],
+            registry=registry,
+        )  # fmt: skip
+        self._events = Counter("loopwright_events_written", "Events that were kept", ["channel"], registry=registry)
+        self._requests = Counter(
+            "loopwright_http_requests", "Requests", ["method", "route", "status"], registry=registry
+        )
+        self._latency = Histogram(
+            "loopwright_http_request_seconds", "Time to the first byte of the reply", ["method", "route"],
+            buckets=REQUEST_SECONDS, registry=registry,
+        )  # fmt: skip
+        self.streams = Gauge("loopwright_sse_clients", "Clients that follow events", registry=registry)
+        """Clients that follow events now."""
+        self._status: dict[str, RunStatus] = {}
+        self._lock = threading.Lock()
+
+    def text(self) -> bytes:
+        """All figures in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def run_seen(self, run: RunRecord) -> None:
+        """Count a run as it is now; told again without a change, nothing is counted.
+
+        Args:
+            run: The run.
+        """
+        with self._lock:
+            before = self._status.get(run.id)
+            if run.status == before:
+                return
+            if run.status in ENDED:
+                self._status.pop(run.id, None)
+            else:
+                self._status[run.id] = run.status
+        if run.status not in ENDED:
+            self._running.labels(run.workflow).inc()
+            return
+        if before is not None:
+            self._running.labels(run.workflow).dec()
+            self._runs.labels(run.workflow, run.status).inc()
+            if run.seconds is not None:
+                self._seconds.labels(run.workflow).observe(run.seconds)
+
+    def events_kept(self, channel: str, number: int) -> None:
+        """Count events that were kept.
+
+        Args:
+            channel: Their channel.
+            number: How many.
+        """
+        self._events.labels(channel).inc(number)
+
+    def happened(self, workflow: str, event: LoopDecided | ModelCalled) -> None:
+        """Count what happened in a run.
+
+        Args:
+            workflow: The run's workflow.
+            event: A decision about another pass, or a model call.
+        """
+        if isinstance(event, LoopDecided):
+            self._loops.labels(workflow, event.loop, event.decision).inc()
+            return
+        self._tokens.labels(workflow, event.model, "input").inc(event.input_tokens or 0)
+        self._tokens.labels(workflow, event.model, "output").inc(event.output_tokens or 0)
+        if event.cost is not None:
+            self._cost.labels(workflow, event.model).inc(event.cost)
+
+    def requested(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request.
+
+        Args:
+            method: Its method.
+            route: The template of its path.
+            status: What was answered.
+            seconds: The time to the first byte of the reply.
+        """
+        self._requests.labels(method, route, str(status)).inc()
+        self._latency.labels(method, route).observe(seconds)
+
+
+class CountRequests:
+    """Counts what an application is asked."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        """Stand before an application.
+
+        Args:
+            app: The application.
+            metrics: Where to count.
+        """
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on.
+
+        Args:
+            scope: The request.
+            receive: Reads its body.
+            send: Writes the reply.
+        """
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # Requests that no route took are one line, whatever their path was.
+                route = getattr(scope.get("route"), "path", "unrouted")
+                method = scope["method"] if scope["method"] in METHODS else "OTHER"
+                self._metrics.requested(method, route, message["status"], time.perf_counter() - began)
+            await send(message)
+
+        await self._app(scope, receive, counted)
+
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+"""Methods that are counted by name."""

@@ -1,0 +1,72 @@
+"""How often one client may ask."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import SlidingWindowCounterRateLimiter
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from loopwright.server.auth import SAFE_METHODS, carries
+from loopwright.server.problems import Problem
+from loopwright.server.settings import ServerSettings
+
+UNLIMITED = frozenset({"/health/live", "/health/ready"})
+"""Where a supervisor asks as often as it likes."""
+
+
+class RateLimit:
+    """Refuses a client that asks too often (429), what only reads and what starts something counted apart.
+
+    Who carries the token is one client; without it, and where there is none, each address is. So wrong tokens are
+    counted too.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None, settings: ServerSettings) -> None:
+        """Stand before an application.
+
+        Args:
+            app: The application.
+            token: The bearer token, if any.
+            settings: How often is too often.
+        """
+        self._app = app
+        self._token = token
+        self._reads = _per_minute(settings.reads_per_minute)
+        self._starts = _per_minute(settings.starts_per_minute)
+        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on or refuse it.
+
+        Args:
+            scope: The request.
+            receive: Reads its body.
+            send: Writes the reply.
+        """
+        if scope["type"] == "http" and scope["path"] not in UNLIMITED:
+            kind, allowed = ("read", self._reads) if scope["method"] in SAFE_METHODS else ("start", self._starts)
+            if allowed is not None:
+                key = (kind, self._client(scope))
+                if not self._limiter.hit(allowed, *key):
+                    wait = max(1, math.ceil(self._limiter.get_window_stats(allowed, *key).reset_time - time.time()))
+                    told = f"more than {allowed.amount} such requests in a minute: ask again in {wait} s"
+                    problem = Problem(
+                        told, "TooManyRequests", can_retry=True, status=429, headers={"Retry-After": str(wait)}
+                    )
+                    await problem.response(scope, receive, send)
+                    return
+        await self._app(scope, receive, send)
+
+    def _client(self, scope: Scope) -> str:
+        if self._token and carries(Headers(scope=scope), self._token):
+            return "token"
+        return f"address {scope['client'][0] if scope.get('client') else 'unknown'}"
+
+
+def _per_minute(amount: int) -> RateLimitItemPerMinute | None:
+    return RateLimitItemPerMinute(amount) if amount else None

@@ -1,0 +1,165 @@
+"""The prompts of a workflow: those that ship with it, and what people made of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from loopwright.errors import InputError
+from loopwright.models.prompts import Prompt
+from loopwright.runs.schemas import PromptVersion
+from loopwright.server.changes import check_text, library_of, names_of
+from loopwright.server.context import Context, Here
+from loopwright.server.problems import PROBLEM, Problem
+from loopwright.workflows.hosting import Hosted
+
+router = APIRouter(prefix="/workflows/{workflow}/prompts", tags=["prompts"])
+
+MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
+CONFLICT: dict[int | str, dict[str, Any]] = {404: PROBLEM, 409: PROBLEM}
+
+
+class PromptEntry(BaseModel):
+    """A prompt in a list."""
+
+    prompt: str
+    """Its id."""
+    nodes: list[str]
+    """The nodes that use it."""
+    version: int
+    """The version in use: the newest."""
+    versions: int
+    """How many versions there are."""
+    names: list[str]
+    """The values that it takes, each as ``{{name}}`` in its text."""
+
+
+class PromptHistory(BaseModel):
+    """A prompt with all its versions."""
+
+    prompt: str
+    """Its id."""
+    nodes: list[str]
+    """The nodes that use it."""
+    names: list[str]
+    """The values that it takes, each as ``{{name}}`` in its text."""
+    versions: list[PromptVersion]
+    """Its versions, newest first; the newest is in use."""
+
+
+class EditPrompt(BaseModel):
+    """A new version of a prompt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    """The text."""
+    author: str = Field(default="", max_length=200)
+    """Who wrote it."""
+    note: str = Field(default="", max_length=2000)
+    """Why."""
+    base_version: int
+    """The version that was edited; if it is not the newest any more, nothing is kept."""
+
+
+class RestorePrompt(BaseModel):
+    """Which version shall be used again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: int
+    """The version; its text is kept as the newest."""
+    author: str = Field(default="", max_length=200)
+    """Who wants it."""
+
+
+@router.get("", operation_id="list_prompts", responses=MISSING)
+async def list_prompts(workflow: str, context: Here) -> list[PromptEntry]:
+    """The prompts of a workflow."""
+    hosted = context.workflow(workflow)
+    ids = hosted.prompts.ids() if hosted.prompts else []
+    return [_entry(hosted, prompt, await _versions(context, hosted, prompt)) for prompt in ids]
+
+
+@router.get("/{prompt}", operation_id="get_prompt", responses=MISSING)
+async def get_prompt(workflow: str, prompt: str, context: Here) -> PromptHistory:
+    """A prompt with all its versions."""
+    hosted = _with_prompt(context, workflow, prompt)
+    versions = await _versions(context, hosted, prompt)
+    entry = _entry(hosted, prompt, versions)
+    return PromptHistory(prompt=prompt, nodes=entry.nodes, names=entry.names, versions=list(versions))
+
+
+@router.post("/{prompt}", status_code=201, operation_id="edit_prompt", responses=CONFLICT)
+async def edit_prompt(workflow: str, prompt: str, asked: EditPrompt, context: Here) -> PromptVersion:
+    """Keep a new version of a prompt; runs that begin from now on use it."""
+    hosted = _with_prompt(context, workflow, prompt)
+    check_text(library_of(hosted, prompt), prompt, asked.text)
+    newest = (await _versions(context, hosted, prompt))[0].version
+    if asked.base_version != newest:
+        told = (
+            f"prompt {prompt!r} is at version {newest}, and version {asked.base_version} was edited: look at it again"
+        )
+        raise Problem(told, "Conflict", status=409).exception
+    return await _keep(context, hosted, prompt, newest + 1, asked.text, asked.author, asked.note)
+
+
+@router.post("/{prompt}/restore", status_code=201, operation_id="restore_prompt", responses=CONFLICT)
+async def restore_prompt(workflow: str, prompt: str, asked: RestorePrompt, context: Here) -> PromptVersion:
+    """Use an older version again; it becomes the newest."""
+    hosted = _with_prompt(context, workflow, prompt)
+    versions = await _versions(context, hosted, prompt)
+    text = next((each.text for each in versions if each.version == asked.version), None)
+    if text is None:
+        known = ", ".join(str(each.version) for each in reversed(versions))
+        raise InputError(f"prompt {prompt!r} has no version {asked.version}. Known: {known}.")
+    note = f"Version {asked.version} again."
+    return await _keep(context, hosted, prompt, versions[0].version + 1, text, asked.author, note)
+
+
+def _with_prompt(context: Context, workflow: str, prompt: str) -> Hosted:
+    hosted = context.workflow(workflow)
+    known = hosted.prompts.ids() if hosted.prompts else []
+    if prompt not in known:
+        told = f"workflow {workflow!r} has no prompt {prompt[:80]!r}. Known: {', '.join(known) or 'none'}."
+        raise Problem(told, "UnknownPrompt", status=404).exception
+    return hosted
+
+
+def _entry(hosted: Hosted, prompt: str, versions: Sequence[PromptVersion]) -> PromptEntry:
+    nodes = [node for node, info in hosted.nodes.items() if info.prompt == prompt]
+    names = sorted(names_of(library_of(hosted, prompt), prompt))
+    return PromptEntry(prompt=prompt, nodes=nodes, version=versions[0].version, versions=len(versions), names=names)
+
+
+async def _versions(context: Context, hosted: Hosted, prompt: str) -> Sequence[PromptVersion]:
+    """All versions, newest first."""
+    library = library_of(hosted, prompt)
+    shipped = [
+        PromptVersion(workflow=hosted.name, prompt=prompt, version=version, text=text.text, digest=text.digest)
+        for version in library.versions(prompt)
+        for text in [library.get(prompt, version)]
+    ]
+    written = await asyncio.to_thread(context.hub.store.prompt_versions, hosted.name, prompt)
+    # Where a new package ships a version that people had written before, theirs is what runs refer to.
+    together = {each.version: each for each in (*shipped, *written)}
+    return [together[version] for version in sorted(together, reverse=True)]
+
+
+async def _keep(
+    context: Context, hosted: Hosted, prompt: str, version: int, text: str, author: str, note: str
+) -> PromptVersion:
+    kept = PromptVersion(
+        workflow=hosted.name, prompt=prompt, version=version, text=text, author=author, note=note,
+        created_at=datetime.now(UTC), digest=Prompt(prompt, version, text).digest,
+    )  # fmt: skip
+    try:
+        await asyncio.to_thread(context.hub.store.keep_prompt, kept)
+    except InputError as error:
+        raise Problem(str(error), "Conflict", status=409).exception from None
+    return kept

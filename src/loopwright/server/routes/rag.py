@@ -1,0 +1,169 @@
+"""Questions about documents, and the documents."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Form, UploadFile
+from pydantic import BaseModel, ConfigDict, Field
+
+from loopwright.errors import DocumentError, StoreError
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.server.answering import WorkflowAnswer, answer_with
+from loopwright.server.context import Context, Here
+from loopwright.server.problems import PROBLEM, Problem
+from loopwright.server.uploads import check_room, shown_name, write_file
+from loopwright.workflows.rag.services import Services
+
+router = APIRouter(prefix="/rag", tags=["rag"])
+
+ASKED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 500, 503)}
+INGESTED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 409, 503, 507)}
+Tag = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class AskQuestion(BaseModel):
+    """A question about the documents."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(min_length=1, max_length=10_000, pattern=r"\S")
+    """The question."""
+    history: list[Annotated[str, Field(max_length=10_000)]] = Field(default_factory=list[str], max_length=100)
+    """Earlier questions and answers of a chat, in turns, oldest first."""
+    max_retry_count: int | None = Field(default=None, ge=0, le=20)
+    """Query transformations that are allowed; null lets the question's complexity decide."""
+
+
+class UnreadDocument(BaseModel):
+    """A document, or a part of one, that could not be read."""
+
+    name: str
+    """The document, as the client named it."""
+    problem: str
+    """What is wrong with it."""
+
+
+class Ingested(BaseModel):
+    """What became of documents."""
+
+    stored: int
+    """Documents that were stored, new or changed."""
+    skipped: int
+    """Documents that were there already."""
+    failed: int
+    """Documents that could not be read."""
+    passages: int
+    """Passages that were stored."""
+    facts: int
+    """Facts that were stored."""
+    vectors: int
+    """Passages that got a vector."""
+    seconds: float
+    """Wall time."""
+    problems: list[UnreadDocument]
+    """What could not be read, or not wholly."""
+
+
+@router.post("/ask", operation_id="ask_documents", responses=ASKED)
+async def ask(asked: AskQuestion, context: Here) -> WorkflowAnswer:
+    """Answer a question about the documents in one piece."""
+    return await answer_with(context, "rag", asked.model_dump(exclude_unset=True, exclude_none=True))
+
+
+@router.post("/ingest", operation_id="ingest_documents", responses=INGESTED)
+async def ingest(
+    context: Here,
+    files: Annotated[list[UploadFile], File(description="Documents: md, txt, html, pdf, docx, csv, json, jsonl.")],
+    tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
+) -> Ingested:
+    """Read documents into the knowledge store; what it has already is skipped."""
+    if context.rag is None:
+        raise Problem("questions about documents are not served here", "UnknownWorkflow", status=404).exception
+    most = context.settings.ingest_files
+    if len(files) > most:
+        told = f"{len(files)} documents were sent; at most {most} are taken at once"
+        raise Problem(told, "RequestTooLarge", status=413).exception
+    if context.ingesting.locked():
+        told = "other documents are being read: ask again when they are done"
+        raise Problem(told, "Busy", can_retry=True, status=409).exception
+    async with context.ingesting:
+        await check_room(context.settings)
+        kept = {await _kept(context, file): shown_name(file.filename) for file in files}
+        return await asyncio.to_thread(_ingested, context, kept, tuple(tags or ()))
+
+
+async def _kept(context: Context, given: UploadFile) -> Path:
+    """Write a document under a name that the server chose: its words stay readable, since they become its title."""
+    from loopwright.workflows.rag.reading.formats import FORMATS
+
+    name = shown_name(given.filename)
+    extension = Path(name).suffix.lower()
+    if extension not in FORMATS:
+        raise DocumentError(name, f"its kind is unknown: documents end in {', '.join(sorted(FORMATS))}")
+    folder = context.settings.data / "documents"
+    arriving = folder / "arriving"
+    try:
+        await write_file(given, arriving, context.settings.upload_bytes)
+        digest = await asyncio.to_thread(_digest, arriving)
+        words = re.sub(r"[^a-z0-9]+", "-", Path(name).stem.lower()).strip("-")[:60]
+        path = folder / f"{words or 'document'}-{digest[:12]}{extension}"
+        arriving.replace(path)
+    finally:
+        arriving.unlink(missing_ok=True)
+    return path
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _ingested(context: Context, kept: dict[Path, str], tags: tuple[str, ...]) -> Ingested:
+    from loopwright.workflows.rag.ingestion import ingest as read_in
+
+    services = context.rag
+    assert services is not None
+    config = services.config.rag
+    with _store(services) as store:
+        report = read_in(
+            list(kept), store, tags=tags, embedder=services.embedder, size=config.ingest.passage_words,
+            batch=config.ingest.batch,
+        )  # fmt: skip
+    progress = asdict(report.progress)
+    names = {path.resolve().as_posix(): name for path, name in kept.items()}
+    problems = [
+        UnreadDocument(name=_named(source, names), problem=_without_paths(problem, names))
+        for source, problem in report.problems
+    ]
+    return Ingested(**{name: progress[name] for name in Ingested.model_fields if name in progress}, problems=problems)
+
+
+def _store(services: Services) -> AbstractContextManager[KnowledgeStore]:
+    from loopwright.retrieval.stores import open_store
+
+    try:
+        return nullcontext(services.store)
+    except StoreError:
+        # The services open only what is there; the first documents make it.
+        return open_store(services.config.rag.store)
+
+
+def _named(source: str, names: dict[str, str]) -> str:
+    """The client's name for a source, which may name a record within a file."""
+    for path, name in names.items():
+        if source.startswith(path) or source.startswith(Path(path).name):
+            return name + source.removeprefix(path) if source.startswith(path) else name
+    return "a document"
+
+
+def _without_paths(problem: str, names: dict[str, str]) -> str:
+    for path, name in names.items():
+        problem = problem.replace(path, name)
+    return problem

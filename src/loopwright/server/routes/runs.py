@@ -1,0 +1,249 @@
+"""Runs of all workflows: begun, followed, looked at, cancelled, resumed, forked, and handed on."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict
+
+from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.runs.schemas import LoggedEvent, RunFilter, RunPage, RunRecord, RunStatus
+from loopwright.runs.states import CheckpointView
+from loopwright.runs.transfer import export_run, import_run
+from loopwright.server.beginning import begin
+from loopwright.server.changes import Changes, changes_of
+from loopwright.server.context import RUN_ID, Context, Here, refuse_when_busy, unknown_run
+from loopwright.server.described import streamed
+from loopwright.server.problems import PROBLEM
+from loopwright.server.sse import event_stream
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+
+RunId = Annotated[str, Path(pattern=RUN_ID)]
+LastEventId = Annotated[
+    str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
+]
+MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
+STARTS: dict[int | str, dict[str, Any]] = {404: PROBLEM, 503: PROBLEM}
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: streamed("RunEvent", "The events of the run, each with the id RUN_ID:N."),
+    204: {"description": "The client has every event, and no more will come."},
+    404: PROBLEM,
+}
+ARCHIVE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The run with all its events, as a file that `import_run` takes.",
+        "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    404: PROBLEM,
+}
+MOST_EVENTS = 5000
+
+
+class StartRun(Changes):
+    """What shall run."""
+
+    workflow: str
+    """The workflow."""
+    input: dict[str, Any]
+    """Its input, as the workflow's input schema has it."""
+
+
+class ResumeRun(BaseModel):
+    """How a run shall go on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    answer: Any = None
+    """What a person answers, of a run that waits for that."""
+
+
+class ForkRun(Changes):
+    """What shall be otherwise from a checkpoint on."""
+
+    checkpoint_id: str
+    """The checkpoint."""
+    state: dict[str, Any] | None = None
+    """Key of the state -> its value; what is not named stays."""
+
+
+class LeaveOut(BaseModel):
+    """What shall be left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    loop: str
+    """The loop whose passes are left out."""
+
+
+class Log(BaseModel):
+    """A part of a run's events."""
+
+    events: list[LoggedEvent]
+    """The events in order."""
+    next: int | None
+    """Give it as ``after`` to get what follows; None if there is no more so far."""
+    total: int
+    """How many events the run has so far."""
+
+
+class CheckpointState(BaseModel):
+    """The state at a checkpoint."""
+
+    values: dict[str, Any]
+    """Key -> value, in plain JSON, without secrets, long values shortened."""
+
+
+@router.post("", status_code=201, operation_id="start_run", responses=STARTS)
+async def start_run(asked: StartRun, context: Here) -> RunRecord:
+    """Begin a run; it goes on whether or not anybody follows it."""
+    hosted = context.workflow(asked.workflow)
+    uploads = await asyncio.to_thread(context.uploads.paths, asked.input, hosted.input_schema)
+    changes = changes_of(asked, hosted)
+    return (await begin(context, asked.workflow, asked.input, changes=changes, uploads=uploads)).record
+
+
+@router.get("", operation_id="list_runs")
+async def list_runs(
+    context: Here,
+    workflow: str | None = None,
+    status: RunStatus | None = None,
+    stop_reason: str | None = None,
+    text: Annotated[str | None, Query(max_length=1000)] = None,
+    parent: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    before: str | None = None,
+) -> RunPage:
+    """Runs, newest first."""
+    wanted = RunFilter(workflow=workflow, status=status, stop_reason=stop_reason, text=text, parent=parent)
+    return await asyncio.to_thread(context.hub.store.list, wanted, limit, before)
+
+
+@router.post("/import", status_code=201, operation_id="import_run", openapi_extra={
+    "requestBody": {
+        "required": True, "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
+    }
+})  # fmt: skip
+async def import_archive(request: Request, context: Here) -> RunRecord:
+    """Keep a run that was exported, here or elsewhere."""
+    data = await request.body()
+    return await asyncio.to_thread(import_run, context.hub.store, data)
+
+
+@router.get("/{run_id}", operation_id="get_run", responses=MISSING)
+async def get_run(run_id: RunId, context: Here) -> RunRecord:
+    """A run, as it is now."""
+    return await _record(context, run_id)
+
+
+@router.delete("/{run_id}", status_code=204, operation_id="delete_run", responses=MISSING)
+async def delete_run(run_id: RunId, context: Here) -> Response:
+    """Forget a run, with its events and checkpoints; one that goes on must be cancelled first."""
+    await _record(context, run_id)
+    await context.hub.delete(run_id)
+    return Response(status_code=204)
+
+
+@router.get("/{run_id}/graph", operation_id="get_run_graph", responses=MISSING)
+async def get_run_graph(run_id: RunId, context: Here) -> ShownGraph:
+    """The graph that a run ran on, as it was then."""
+    graph = await asyncio.to_thread(context.hub.store.graph, run_id)
+    if graph is None:
+        raise unknown_run(run_id).exception
+    return graph
+
+
+@router.get("/{run_id}/events", operation_id="follow_run", response_class=Response, responses=STREAM)
+async def follow_run(run_id: RunId, context: Here, last_event_id: LastEventId = None) -> Response:
+    """Send the events of a run as they happen, from the first or behind ``Last-Event-ID``; also after its end."""
+    return await event_stream(context, run_id, "run", last_event_id)
+
+
+@router.get("/{run_id}/log", operation_id="get_run_log", response_model=Log, responses=MISSING)
+async def get_run_log(
+    run_id: RunId,
+    context: Here,
+    after: Annotated[int, Query(ge=0, lt=2**31)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_EVENTS)] = 1000,
+) -> Response:
+    """A part of the events of a run that have happened so far."""
+    await _record(context, run_id)
+    return Response(await asyncio.to_thread(_log, context, run_id, after, limit), media_type="application/json")
+
+
+@router.post("/{run_id}/cancel", operation_id="cancel_run", responses=MISSING)
+async def cancel_run(run_id: RunId, context: Here) -> RunRecord:
+    """End a run; one that has ended stays as it is."""
+    await _record(context, run_id)
+    return await context.hub.cancel(run_id)
+
+
+@router.post("/{run_id}/resume", operation_id="resume_run", responses=STARTS)
+async def resume_run(run_id: RunId, context: Here, asked: ResumeRun | None = None) -> RunRecord:
+    """Go on with a run from its last checkpoint."""
+    await _startable(context, run_id)
+    return (await context.hub.resume(run_id, answer=asked.answer if asked else None)).record
+
+
+@router.post("/{run_id}/fork", status_code=201, operation_id="fork_run", responses=STARTS)
+async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
+    """Begin a run at a checkpoint of another one, with something changed."""
+    record = await _startable(context, run_id)
+    changes = changes_of(asked, context.workflow(record.workflow))
+    return (await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)).record
+
+
+@router.post("/{run_id}/counterfactual", status_code=201, operation_id="leave_loop_out", responses=STARTS)
+async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRecord:
+    """Run again what followed a loop's first pass, without the loop."""
+    await _startable(context, run_id)
+    return (await context.hub.counterfactual(run_id, asked.loop)).record
+
+
+@router.get("/{run_id}/checkpoints", operation_id="list_checkpoints", responses=MISSING)
+async def list_checkpoints(run_id: RunId, context: Here) -> list[CheckpointView]:
+    """The checkpoints of a run, from the first."""
+    await _record(context, run_id)
+    return await context.hub.checkpoints(run_id)
+
+
+@router.get("/{run_id}/checkpoints/{checkpoint_id}", operation_id="get_checkpoint", responses=MISSING)
+async def get_checkpoint(run_id: RunId, checkpoint_id: str, context: Here) -> CheckpointState:
+    """The whole state at a checkpoint."""
+    await _record(context, run_id)
+    return CheckpointState(values=await context.hub.state(run_id, checkpoint_id))
+
+
+@router.get("/{run_id}/export", operation_id="export_run", response_class=Response, responses=ARCHIVE)
+async def export_archive(run_id: RunId, context: Here) -> Response:
+    """The run as a file, for another server or a report."""
+    record = await _record(context, run_id)
+    data = await asyncio.to_thread(export_run, context.hub.store, run_id)
+    # Ids of imported runs are others' choice: only plain characters go into a header.
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{record.workflow}-{record.id}")[:100]
+    disposition = f'attachment; filename="{name}.json.gz"'
+    return Response(data, media_type="application/gzip", headers={"Content-Disposition": disposition})
+
+
+async def _record(context: Context, run_id: str) -> RunRecord:
+    record = await context.hub.record(run_id)
+    if record is None:
+        raise unknown_run(run_id).exception
+    return record
+
+
+async def _startable(context: Context, run_id: str) -> RunRecord:
+    refuse_when_busy(context)
+    return await _record(context, run_id)
+
+
+def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:
+    """The log as JSON, put together from what is kept: reading and writing each event anew would cost the most."""
+    total = context.hub.store.count(run_id)
+    kept = context.hub.store.events(run_id, after=after, limit=limit)
+    events = ",".join(f'{{"seq":{event.seq},"event":{event.data}}}' for event in kept)
+    following = kept[-1].seq if kept and kept[-1].seq < total else None
+    return f'{{"events":[{events}],"next":{"null" if following is None else following},"total":{total}}}'.encode()

@@ -1,0 +1,40 @@
+"""Files that runs take as input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, UploadFile
+from fastapi.responses import FileResponse
+
+from loopwright.server.context import Here
+from loopwright.server.problems import PROBLEM
+from loopwright.server.uploads import Upload
+
+router = APIRouter(tags=["uploads"])
+
+CONTENT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file as it was given.",
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in ("image/*", "application/*")},
+    },
+    404: PROBLEM,
+}
+
+
+@router.post("/uploads", status_code=201, operation_id="upload", responses={507: PROBLEM})
+async def upload(file: UploadFile, context: Here) -> Upload:
+    """Keep a picture, a PDF or a text, so that a run can take it; its content decides what it is."""
+    return await context.uploads.keep(file)
+
+
+@router.get("/uploads/{upload_id}", operation_id="get_upload", response_class=FileResponse, responses=CONTENT)
+async def get_upload(upload_id: str, context: Here) -> FileResponse:
+    """Give a file back."""
+    about, path = context.uploads.find(upload_id)
+    # Only a picture that was decoded here is for showing.
+    disposition = "inline" if about.width else "attachment"
+    return FileResponse(
+        path, media_type=about.content_type, filename=about.name, content_disposition_type=disposition,
+        headers={"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=3600"},
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""How much the server takes, from whom how often, and where it keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+MEGABYTE = 2**20
+"""Bytes in a megabyte, as the messages count them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """How much the server takes, from whom how often, and where it keeps it."""
+
+    data: Path = Path(".loopwright")
+    """The folder for uploaded files and documents."""
+    request_bytes: int = MEGABYTE
+    """The largest request body that holds no file."""
+    upload_bytes: int = 50 * MEGABYTE
+    """The largest uploaded file."""
+    import_bytes: int = 50 * MEGABYTE
+    """The largest file with an exported run."""
+    ingest_files: int = 50
+    """Documents of one request to ``/rag/ingest``."""
+    ingest_bytes: int = 200 * MEGABYTE
+    """The largest request to ``/rag/ingest``."""
+    kept_bytes: int = 5_000 * MEGABYTE
+    """Bytes of all uploaded files and documents together; a further one is refused."""
+    upload_pixels: int = 100_000_000
+    """The largest picture that is decoded."""
+    decoding_seconds: float = 30.0
+    """The longest that the decoding of a picture may take, in wall time."""
+    decoding_bytes: int = 2_048 * MEGABYTE
+    """The address space of the process that decodes a picture."""
+    reads_per_minute: int = 6000
+    """Requests of one client that change nothing; 0 for no limit."""
+    starts_per_minute: int = 3000
+    """Requests of one client that start or change something; 0 for no limit."""
+
+    def body_bytes(self, path: str) -> int:
+        """The largest request body for a path.
+
+        Args:
+            path: The path of the request's address.
+        """
+        # A multipart body says besides each file what it is.
+        framing = self.request_bytes
+        own = {
+            "/uploads": self.upload_bytes + framing,
+            "/iqa/assess": 2 * self.upload_bytes + framing,
+            "/rag/ingest": self.ingest_bytes + framing,
+            "/runs/import": self.import_bytes,
+        }
+        return own.get(path.rstrip("/"), self.request_bytes)

@@ -1,0 +1,232 @@
+"""Files that clients gave: named by the server, their kind decided by what they hold."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from fastapi import UploadFile
+from pydantic import BaseModel, ConfigDict
+
+from loopwright.errors import InputError
+from loopwright.server.decoding import Decoder
+from loopwright.server.problems import Problem
+from loopwright.server.settings import MEGABYTE, ServerSettings
+from loopwright.workflows.hosting import UPLOAD
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_PIECE = MEGABYTE
+_LONGEST_NAME = 200
+
+
+class Upload(BaseModel):
+    """A file that a client gave."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    """Names it, in inputs of runs too."""
+    name: str
+    """What the client called it; for people alone."""
+    content_type: str
+    """Its kind, by its content."""
+    bytes: int
+    """Its size."""
+    width: int | None = None
+    """Pixels from left to right, of a picture."""
+    height: int | None = None
+    """Pixels from top to bottom, of a picture."""
+
+
+class Uploads(Mapping[str, Path]):
+    """A folder with the files that clients gave: id -> where the file lies."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        """Use a folder, made with the first file.
+
+        Args:
+            settings: Where the folder is, and how large files may be.
+        """
+        self.folder = settings.data / "uploads"
+        """Where they lie."""
+        self._settings = settings
+        self._decoder = Decoder(settings.upload_pixels, settings.decoding_seconds, settings.decoding_bytes)
+
+    async def keep(self, given: UploadFile) -> Upload:
+        """Keep a picture, a PDF or a text.
+
+        Args:
+            given: The file.
+
+        Raises:
+            ImageError: If it is a picture that cannot be decoded within the limits.
+            InputError: If it is of no kind that is taken.
+            HTTPException: If it is too large, or no room is left.
+        """
+        await check_room(self._settings)
+        id = uuid.uuid4().hex
+        path = self.folder / id
+        try:
+            size = await write_file(given, path, self._settings.upload_bytes)
+            name = shown_name(given.filename)
+            kept = await self._described(path, id, name, size)
+            await asyncio.to_thread(self._note(id).write_text, kept.model_dump_json(), "utf-8")
+        except BaseException:
+            self.delete(id)
+            raise
+        return kept
+
+    def find(self, id: str) -> tuple[Upload, Path]:
+        """A file, and where it lies.
+
+        Args:
+            id: The file.
+
+        Raises:
+            HTTPException: With status 404, if there is none.
+        """
+        path = self.get(id)
+        if path is None:
+            told = f"there is no uploaded file {id[:80]!r}: upload it again"
+            raise Problem(told, "UnknownUpload", status=404).exception
+        return Upload.model_validate_json(self._note(id).read_text("utf-8")), path
+
+    def paths(self, given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Path]:
+        """Where the uploaded files lie that an input names.
+
+        Args:
+            given: The input.
+            schema: Its JSON schema; texts of the format `UPLOAD` are ids.
+
+        Returns:
+            Id -> path.
+
+        Raises:
+            InputError: If an id names nothing.
+        """
+        found: dict[str, Path] = {}
+        for key, about in schema.get("properties", {}).items():
+            value = given.get(key)
+            if isinstance(value, str) and value and takes_upload(about):
+                path = self.get(value)
+                if path is None:
+                    raise InputError(f"{key} is {value[:80]!r}, which names no uploaded file: upload it first")
+                found[value] = path
+        return found
+
+    def __getitem__(self, id: str) -> Path:
+        path = self.folder / id
+        # The pattern keeps everything that could be a path out.
+        if not _ID.fullmatch(id) or not path.is_file():
+            raise KeyError(id)
+        return path
+
+    def __iter__(self) -> Iterator[str]:
+        names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []
+        return (name for name in names if _ID.fullmatch(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _id in self)
+
+    def delete(self, id: str) -> None:
+        """Forget a file.
+
+        Args:
+            id: The file.
+        """
+        self._note(id).unlink(missing_ok=True)
+        (self.folder / id).unlink(missing_ok=True)
+
+    async def _described(self, path: Path, id: str, name: str, size: int) -> Upload:
+        kind = await asyncio.to_thread(_written_kind, path)
+        if kind:
+            return Upload(id=id, name=name, content_type=kind, bytes=size)
+        picture = await self._decoder.look(path)
+        return Upload(
+            id=id, name=name, content_type=picture.content_type, bytes=size, width=picture.width, height=picture.height
+        )
+
+    def _note(self, id: str) -> Path:
+        return self.folder / f"{id}.json"
+
+
+def takes_upload(about: Mapping[str, Any]) -> bool:
+    """Whether a property of an input schema takes an uploaded file.
+
+    Args:
+        about: The property's schema.
+    """
+    choices = cast("list[Mapping[str, Any]]", about.get("anyOf") or [])
+    return about.get("format") == UPLOAD or any(takes_upload(choice) for choice in choices)
+
+
+def shown_name(name: str | None) -> str:
+    """A client's name of a file, fit for people's eyes: no folders, no control characters.
+
+    Args:
+        name: The name as it came.
+    """
+    last = re.split(r"[/\\]", name or "")[-1]
+    return "".join(character for character in last if character.isprintable())[-_LONGEST_NAME:] or "unnamed"
+
+
+async def write_file(given: UploadFile, path: Path, most: int) -> int:
+    """Write a file that came with a request.
+
+    Args:
+        given: The file.
+        path: Where to.
+        most: Its largest size in bytes.
+
+    Returns:
+        Its size in bytes.
+
+    Raises:
+        HTTPException: With status 413, if it is larger.
+    """
+    size = 0
+    await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        while piece := await given.read(_PIECE):
+            size += len(piece)
+            if size > most:
+                told = f"{shown_name(given.filename)} is larger than {most} bytes, which is the limit for a file"
+                raise Problem(told, "RequestTooLarge", status=413).exception
+            await asyncio.to_thread(file.write, piece)
+    return size
+
+
+async def check_room(settings: ServerSettings) -> None:
+    """Make sure that further files can be kept.
+
+    Args:
+        settings: Where files are kept, and how many bytes of them.
+
+    Raises:
+        HTTPException: With status 507, if there is no room.
+    """
+    if await asyncio.to_thread(_kept_bytes, settings.data) >= settings.kept_bytes:
+        told = f"{settings.kept_bytes} bytes of files are kept, which is the limit: delete runs that you do not need"
+        raise Problem(told, "NoRoom", status=507).exception
+
+
+def _kept_bytes(data: Path) -> int:
+    folders = (data / "uploads", data / "documents")
+    files = (path for folder in folders if folder.is_dir() for path in folder.iterdir())
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
+def _written_kind(path: Path) -> str | None:
+    """The kind of a file that is no picture, or None."""
+    with path.open("rb") as file:
+        if file.read(5) == b"%PDF-":
+            return "application/pdf"
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return "text/plain" if text and "\0" not in text else None

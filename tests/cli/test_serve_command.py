@@ -1,0 +1,136 @@
+"""``loopwright serve`` as a process, and ``loopwright runs`` on what it kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(sys.executable).with_name("loopwright")
+GRAPH = """
+from typing_extensions import TypedDict
+from langgraph.graph import END, START, StateGraph
+
+class State(TypedDict, total=False):
+    question: str
+    answer: str
+
+builder = StateGraph(State)
+builder.add_node("answer", lambda state: {"answer": state["question"].upper()})
+builder.add_edge(START, "answer")
+builder.add_edge("answer", END)
+graph = builder.compile()
+"""
+
+
+@contextmanager
+def serving(folder: Path, *words: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """The program on a free port, and a client of it."""
+    command = [PROGRAM, "serve", *map(str, words), "--port", "0"]
+    environment = {key: value for key, value in os.environ.items() if key != "LOOPWRIGHT_TOKEN"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment)
+    assert process.stderr is not None
+    try:
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("listening on "):
+                break
+        else:
+            raise AssertionError("".join(said))
+        address = said[-1].removeprefix("listening on ").partition(";")[0]
+        with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+            yield process, client
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def run_of(client: httpx.Client, workflow: str, given: dict[str, str]) -> dict:
+    started = client.post("/runs", json={"workflow": workflow, "input": given})
+    assert started.status_code == 201, started.text
+    run_id = started.json()["id"]
+    with client.stream("GET", f"/runs/{run_id}/events") as events:
+        assert "event: run_finished" in list(events.iter_lines())
+    return client.get(f"/runs/{run_id}").json()
+
+
+def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwright):
+    (tmp_path / "mine.py").write_text(GRAPH)
+    with serving(tmp_path, "mine.py", "--no-demo") as (process, client):
+        (workflow,) = client.get("/workflows").json()
+        assert workflow["name"] == "mine-graph"
+        run = run_of(client, "mine-graph", {"question": "why"})
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=40) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+    listed = loopwright("runs", "list", "--json", cwd=tmp_path)
+    assert [each["id"] for each in json.loads(listed.stdout)["runs"]] == [run["id"]]
+    assert run["id"] in loopwright("runs", "list", "--text", "why", cwd=tmp_path).stdout
+    assert loopwright("runs", "list", "--status", "failed", cwd=tmp_path).stdout == ""
+    shown = loopwright("runs", "show", run["id"], cwd=tmp_path).stdout
+    assert "path: answer" in shown
+    assert json.loads(loopwright("runs", "show", run["id"], "--json", cwd=tmp_path).stdout)["status"] == "finished"
+    file = tmp_path / "run.json.gz"
+    assert loopwright("runs", "export", run["id"], "--out", file, cwd=tmp_path).returncode == 0
+    pruned = loopwright("runs", "prune", "--keep-days", "0", cwd=tmp_path)
+    assert pruned.stdout == "1 runs forgotten\n"
+    assert loopwright("runs", "list", cwd=tmp_path).stdout == ""
+    imported = loopwright("runs", "import", file, cwd=tmp_path)
+    assert imported.returncode == 0
+    assert run["id"] in loopwright("runs", "list", cwd=tmp_path).stdout
+
+
+@pytest.mark.slow
+def test_without_a_target_everything_installed_is_served(tmp_path):
+    with serving(tmp_path) as (_process, client):
+        assert [each["name"] for each in client.get("/workflows").json()] == ["assistant", "iqa", "rag"]
+        assert client.get("/health/ready").status_code == 200
+        assert client.get("/").headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["serve", "asistant"], "unknown workflow 'asistant'. Did you mean 'assistant'?"),
+        (["serve", "missing.py"], "there is no file missing.py"),
+        (["runs", "list"], "no runs are kept in .loopwright"),
+        (["runs", "prune"], "say what may go"),
+        (["runs", "import", "missing.gz"], "cannot read missing.gz"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(loopwright, tmp_path, words, told):
+    done = loopwright(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_open_address_needs_a_token(loopwright, tmp_path, monkeypatch):
+    monkeypatch.delenv("LOOPWRIGHT_TOKEN", raising=False)
+    (tmp_path / "mine.py").write_text(GRAPH)
+    done = loopwright("serve", "mine.py", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "has no token" in done.stderr
+
+
+def test_an_unknown_run_is_named(loopwright, tmp_path):
+    (tmp_path / "mine.py").write_text(GRAPH)
+    assert loopwright("runs", "import", cwd=tmp_path).returncode == 2
+    from contextlib import closing
+
+    from loopwright.runs.store import open_runs
+
+    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright' / 'runs.db'}")):
+        pass
+    done = loopwright("runs", "show", "nobody", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "there is no run 'nobody'" in done.stderr

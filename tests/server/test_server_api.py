@@ -1,0 +1,274 @@
+"""Runs of any workflow over HTTP, from the first look at the workflow to two runs side by side."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from langgraph.graph import END, START, StateGraph
+from scripted_server import read_all
+from typing_extensions import TypedDict
+
+from loopwright.engine import Loop, bounded
+from loopwright.models import ModelRegistry
+from loopwright.models.prompts import Prompt, PromptLibrary
+from loopwright.workflows.hosting import NodeInfo
+from loopwright.workflows.own_graph import OwnGraph
+
+
+class Draft(TypedDict, total=False):
+    """What is written."""
+
+    question: str
+    drafts: int
+    secret_key: str
+
+
+def write(state: Draft) -> Draft:
+    return {"drafts": state.get("drafts", 0) + 1}
+
+
+def own_graph() -> OwnGraph:
+    """A graph that goes round until its bound."""
+    builder = StateGraph(Draft)
+    builder.add_node("write", write)
+    builder.add_node("review", lambda state: {})
+    builder.add_edge(START, "write")
+    builder.add_edge("write", "review")
+    builder.add_conditional_edges("review", lambda state: "write" if state["drafts"] < 9 else END, ["write", END])
+    loop = Loop(name="again", target="write", sources=("review",), limit=2)
+    hosted = OwnGraph("writer", bounded(builder, [loop]), title="Writer")
+    hosted.prompts = PromptLibrary(
+        [Prompt("writing", 1, "Answer {{question}}."), Prompt("writing", 2, "Say {{question}}.")]
+    )
+    hosted.models = ModelRegistry(
+        {"review": {"model": "openai:own", "base_url": "http://10.0.0.1/v1", "api_key": "sk-hidden"}},
+        nodes=("write", "review"),
+    )
+    hosted.model_nodes = ("write", "review")
+    hosted.nodes = {**hosted.nodes, "write": NodeInfo(label="Write", has_llm=True, prompt="writing")}
+    return hosted
+
+
+@pytest.fixture
+def server(serve_script):
+    return serve_script(workflows=[own_graph()])
+
+
+@pytest.fixture
+async def api(server):
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as made:
+        yield made
+
+
+async def finished(api, **more) -> dict:
+    started = await api.post("/runs", json={"workflow": "writer", "input": {"question": "Why?"}, **more})
+    assert started.status_code == 201, started.text
+    run_id = started.json()["id"]
+    events = await read_all(api, "GET", f"/runs/{run_id}/events")
+    assert events[-1].name == "run_finished"
+    return (await api.get(f"/runs/{run_id}")).json()
+
+
+async def test_a_workflow_is_described_with_its_loops_and_its_proof(api):
+    listed = {each["name"]: each for each in (await api.get("/workflows")).json()}
+    writer = listed["writer"]
+    assert (writer["title"], writer["loops"], writer["runs"], writer["has_prompts"]) == ("Writer", ["again"], 0, True)
+    assert writer["input_schema"]["type"] == "object"
+    assert (await api.get("/workflows/writer")).json() == writer
+    graph = (await api.get("/workflows/writer/topology")).json()
+    (node,) = [node for node in graph["nodes"] if node["name"] == "write"]
+    assert (node["label"], node["prompt"], node["max_runs"]) == ("Write", "writing", 3)
+    assert graph["certificate"]["bounded"] is True
+    missing = await api.get("/workflows/nobody")
+    assert (missing.status_code, missing.json()["error_type"]) == (404, "UnknownWorkflow")
+
+
+async def test_a_run_is_followed_listed_looked_into_and_deleted(api):
+    run = await finished(api)
+    run_id = run["id"]
+    assert (run["status"], run["stop_reason"], run["passes"]) == ("finished", "again", {"again": 2})
+    first = await read_all(api, "GET", f"/runs/{run_id}/events")
+    rest = await read_all(api, "GET", f"/runs/{run_id}/events", headers={"Last-Event-ID": first[2].id})
+    assert rest == first[3:]
+    log = (await api.get(f"/runs/{run_id}/log", params={"limit": 3})).json()
+    assert [each["seq"] for each in log["events"]] == [1, 2, 3]
+    assert (log["next"], log["total"]) == (3, len(first))
+    more = (await api.get(f"/runs/{run_id}/log", params={"after": 3})).json()
+    assert [each["event"] for each in log["events"] + more["events"]] == [event.data for event in first]
+    assert more["next"] is None
+    page = (await api.get("/runs", params={"workflow": "writer", "stop_reason": "again", "text": "why"})).json()
+    assert [each["id"] for each in page["runs"]] == [run_id]
+    assert (await api.get("/runs", params={"status": "failed"})).json()["total"] == 0
+    assert (await api.get(f"/runs/{run_id}/graph")).json()["loops"][0]["name"] == "again"
+    assert (await api.delete(f"/runs/{run_id}")).status_code == 204
+    for path in ("", "/events", "/log", "/graph", "/checkpoints", "/export"):
+        gone = await api.get(f"/runs/{run_id}{path}")
+        assert (gone.status_code, gone.json()["error_type"]) == (404, "UnknownRun"), path
+
+
+async def test_a_run_is_forked_from_a_checkpoint_and_compared_with_its_parent(api):
+    run = await finished(api)
+    checkpoints = (await api.get(f"/runs/{run['id']}/checkpoints")).json()
+    chosen = next(each for each in checkpoints if each["next"] == ["review"])
+    state = (await api.get(f"/runs/{run['id']}/checkpoints/{chosen['checkpoint_id']}")).json()["values"]
+    assert state["drafts"] == 1
+    forked = await api.post(
+        f"/runs/{run['id']}/fork", json={"checkpoint_id": chosen["checkpoint_id"], "state": {"drafts": 9}}
+    )
+    assert forked.status_code == 201, forked.text
+    child = forked.json()["id"]
+    await read_all(api, "GET", f"/runs/{child}/events")
+    child = (await api.get(f"/runs/{child}")).json()
+    assert (child["parent"]["run_id"], child["parent"]["edited"], child["stop_reason"]) == (run["id"], ["drafts"], None)
+    both = {"a": run["id"], "b": child["id"]}
+    compared = (await api.get("/compare", params=both)).json()
+    assert compared["a"]["id"] == run["id"]
+    assert any(row["key"] == "drafts" for row in compared["state"])
+    kept = await api.put("/compare", json={**both, "verdict": "b", "note": "shorter"})
+    assert kept.status_code == 200, kept.text
+    assert (await api.get("/compare", params=both)).json()["verdict"]["better"] == "b"
+    assert (await api.get("/compare", params={"a": run["id"], "b": "nobody"})).status_code == 404
+    wrong = await api.post(f"/runs/{run['id']}/fork", json={"checkpoint_id": "none"})
+    assert wrong.status_code == 400
+
+
+async def test_a_loop_is_left_out_and_the_report_tells_of_it(api):
+    run = await finished(api)
+    without = await api.post(f"/runs/{run['id']}/counterfactual", json={"loop": "again"})
+    assert without.status_code == 201, without.text
+    await read_all(api, "GET", f"/runs/{without.json()['id']}/events")
+    child = (await api.get(f"/runs/{without.json()['id']}")).json()
+    assert (child["parent"]["kind"], child["passes"].get("again", 0)) == ("counterfactual", 0)
+    report = (await api.get("/workflows/writer/report")).json()
+    assert report["loops"][0]["loop"] == "again"
+    unknown = await api.post(f"/runs/{run['id']}/counterfactual", json={"loop": "nobody"})
+    assert (unknown.status_code, unknown.json()["error_type"]) == (400, "UnknownNameError")
+
+
+async def test_a_run_is_exported_and_imported_under_a_name_that_cannot_break_a_header(api):
+    run = await finished(api)
+    exported = await api.get(f"/runs/{run['id']}/export")
+    assert exported.headers["content-type"] == "application/gzip"
+    assert exported.headers["content-disposition"] == f'attachment; filename="writer-{run["id"]}.json.gz"'
+    await api.delete(f"/runs/{run['id']}")
+    imported = await api.post("/runs/import", content=exported.content)
+    assert imported.status_code == 201, imported.text
+    assert imported.json()["source"] == "imported"
+    events = await read_all(api, "GET", f"/runs/{imported.json()['id']}/events")
+    assert events[-1].name == "run_finished"
+    for content in (b"", b"no archive", exported.content[:200], b"\x1f\x8b" + b"x" * 100):
+        refused = await api.post("/runs/import", content=content)
+        assert (refused.status_code, refused.json()["error_type"]) == (400, "InputError")
+    assert (await api.post("/runs/a%0d%0aX-Injected:%20yes/cancel")).status_code == 422
+
+
+async def test_a_prompt_is_edited_restored_and_used_by_the_next_run(api):
+    url = "/workflows/writer/prompts"
+    (listed,) = (await api.get(url)).json()
+    assert listed == {"prompt": "writing", "nodes": ["write"], "version": 2, "versions": 2, "names": ["question"]}
+    edit = {"text": "Tell {{question}}.", "author": "Ann", "note": "shorter", "base_version": 2}
+    kept = await api.post(f"{url}/writing", json=edit)
+    assert (kept.status_code, kept.json()["version"]) == (201, 3), kept.text
+    late = await api.post(f"{url}/writing", json=edit)
+    assert (late.status_code, late.json()["error_type"]) == (409, "Conflict")
+    for text in ("Tell me.", "Tell {{question}} and {{more}}.", " ", "{{Question}}"):
+        wrong = await api.post(f"{url}/writing", json={"text": text, "base_version": 3})
+        assert (wrong.status_code, wrong.json()["error_type"]) == (400, "InputError"), text
+    assert (await finished(api))["prompts"] == {"writing": 3}
+    restored = await api.post(f"{url}/writing/restore", json={"version": 1, "author": "Bob"})
+    assert (restored.json()["version"], restored.json()["text"]) == (4, "Answer {{question}}.")
+    history = (await api.get(f"{url}/writing")).json()
+    assert [(each["version"], each["author"]) for each in history["versions"]] == [
+        (4, "Bob"),
+        (3, "Ann"),
+        (2, ""),
+        (1, ""),
+    ]
+    assert (await api.get(f"{url}/nobody")).status_code == 404
+    draft = await api.post(
+        "/runs", json={"workflow": "writer", "input": {"question": "Why?"}, "prompts": {"writing": "No place."}}
+    )
+    assert draft.status_code == 400
+
+
+async def test_a_model_is_chosen_by_name_alone_and_nothing_secret_is_shown(api):
+    url = "/workflows/writer/models"
+    before = await api.get(url)
+    assert before.json()["offered"] == ["openai:own"]
+    assert "sk-hidden" not in before.text + str(before.headers)
+    assert "10.0.0.1" not in before.text
+    rows = {row["node"]: row for row in before.json()["nodes"]}
+    assert (rows["review"]["model"], rows["review"]["chosen"]) == ("openai:own", False)
+    assert rows["write"]["used_by_default"]
+    chosen = {row["node"]: row for row in (await api.put(f"{url}/review", json={"model": None})).json()["nodes"]}
+    assert (chosen["review"]["model"], chosen["review"]["configured"], chosen["review"]["chosen"]) == (
+        None, "openai:own", True,
+    )  # fmt: skip
+    assert (await finished(api))["models"]["review"] is None
+    assert (await api.delete(f"{url}/review")).json() == before.json()
+    for model in ("http://169.254.169.254/", "nobody:x", "openai", "openai:x y", "openai:\r\nx", "file:///etc/passwd"):
+        for refused in (
+            await api.put(f"{url}/review", json={"model": model}),
+            await api.post(
+                "/runs", json={"workflow": "writer", "input": {"question": "?"}, "models": {"write": model}}
+            ),
+        ):
+            assert refused.status_code == 400, model
+    extra = await api.put(f"{url}/review", json={"model": "openai:own", "base_url": "http://169.254.169.254/"})
+    assert extra.status_code == 422
+    assert (await api.put(f"{url}/nobody", json={"model": None})).status_code == 400
+
+
+async def test_an_input_cannot_name_a_file_of_the_server(serve_script, tmp_path):
+    from loopwright.workflows.iqa import IQAConfig, Services
+    from loopwright.workflows.iqa.hosted import IqaHosted
+
+    served = serve_script(workflows=[IqaHosted(Services.of(IQAConfig()))])
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(b"x")
+    async with httpx.AsyncClient(base_url=served.url, timeout=60) as api:
+        for image in (str(secret), "../runs.db", "/etc/passwd", "0" * 32):
+            given = {"query": "Is it sharp?", "image": image}
+            reply = await api.post("/runs", json={"workflow": "iqa", "input": given})
+            assert (reply.status_code, reply.json()["error_type"]) == (400, "InputError")
+
+
+async def test_a_picture_is_assessed_in_one_piece_and_as_a_run(serve_script):
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    from loopwright.workflows.iqa import IQAConfig, Services
+    from loopwright.workflows.iqa.hosted import IqaHosted
+
+    with io.BytesIO() as file:
+        noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(file, "PNG")
+        content = file.getvalue()
+    served = serve_script(workflows=[IqaHosted(Services.of(IQAConfig()))])
+    async with httpx.AsyncClient(base_url=served.url, timeout=120) as api:
+        whole = await api.post("/iqa/assess", files={"image": ("p.png", content)}, data={"query": "Is it noisy?"})
+        assert whole.status_code == 200, whole.text
+        assert whole.json()["outcome"]["answer"]
+        record = (await api.get(f"/runs/{whole.json()['run_id']}")).json()
+        assert record["workflow"] == "iqa"
+        assert str(served.app.state.context.settings.data) not in str(record)
+
+
+def test_the_description_has_every_event_and_short_names(server):
+    described = httpx.get(server.url + "/openapi.json").json()
+    schemas = described["components"]["schemas"]
+    for name in ("RunEvent", "ChatEvent", "LoggedEvent", "RunRecord", "ShownGraph", "Comparison", "LoopReport"):
+        assert name in schemas, name
+    assert schemas["RunEvent"]["discriminator"]["propertyName"] == "type"
+    assert schemas["ChatEvent"]["discriminator"]["propertyName"] == "event"
+    ids = [operation["operationId"] for path in described["paths"].values() for operation in path.values()]
+    assert len(ids) == len(set(ids))
+    assert {"list_runs", "start_run", "follow_run", "chat", "upload"} <= set(ids)
+    assert not [name for name in schemas if "__" in name], "two classes share a name"
+    text = str(described)
+    known = {f"#/components/schemas/{name}" for name in schemas}
+    import re
+
+    assert set(re.findall(r"#/components/schemas/\w+", text)) <= known

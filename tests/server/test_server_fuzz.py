@@ -1,0 +1,98 @@
+"""Whatever a client sends, as the description of the API allows it or not, the server foresaw it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
+from scripted_server import Script, Services
+
+from loopwright.retrieval.records import Contribution, Document
+from loopwright.retrieval.stores import open_store
+from loopwright.workflows.hosting import HostedRun
+
+CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
+
+
+@schemathesis.serializer("application/gzip")
+def as_it_is(_context: Any, value: Any) -> bytes:
+    """Archives are sent as they were made up."""
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+class Patient(Script):
+    """Answers everything."""
+
+    name = "patient"
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
+        return super().run({"message": '[{"done": {}}]'}, uploads, run_id)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(serve_in_module):
+    with open_store("memory") as store:
+        store.put([Contribution(document=Document(id="sessions:1", title="A talk", digest="0"), passages=())])
+        served = serve_in_module(
+            workflows=[Patient()],
+            services=AnswersAnything(store),
+            settings={"reads_per_minute": 0, "starts_per_minute": 0},
+        )
+        served.script.run = Patient().run
+        yield served
+
+
+class AnswersAnything(Services):
+    """A conference and what is remembered of persons."""
+
+    @property
+    def memory(self):
+        if not hasattr(self, "_memory"):
+            from loopwright.workflows.assistant.config import AssistantConfig
+            from loopwright.workflows.assistant.services import Services as AssistantServices
+
+            self._memory = AssistantServices.of(AssistantConfig(), self.store).memory
+        return self._memory
+
+
+def fuzz(served, examples: int) -> int:
+    schema = schemathesis.openapi.from_url(served.url + "/openapi.json")
+    tried = 0
+    for found in schema.get_all_operations():
+        operation = found.ok()
+
+        @settings(
+            max_examples=examples,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy())
+        def conforms(case):
+            nonlocal tried
+            tried += 1
+            case.call_and_validate(checks=CHECKS, timeout=30)
+
+        conforms()
+    return tried
+
+
+def test_a_few_requests_of_each_kind(fuzzed):
+    assert fuzz(fuzzed, 4) > 100
+    assert httpx.get(fuzzed.url + "/health/ready").status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_many_requests_of_each_kind(fuzzed):
+    assert fuzz(fuzzed, 60) > 1500
+    assert httpx.get(fuzzed.url + "/health/ready").status_code == 200

@@ -1,0 +1,92 @@
+"""The page: only what was built, with a policy that lets no script in."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from loopwright.server.problems import handle_problems
+from loopwright.server.routes.page import BUILT, page_router
+
+ATTACKS = [
+    "/assets/../../app.py", "/assets/%2e%2e/%2e%2e/app.py", "/assets/..%2f..%2fapp.py", "/assets//etc/passwd",
+    "/assets/%2fetc%2fpasswd", "/assets/..\\..\\app.py", "/assets/%5c..%5capp.py", "/assets/%00", "/assets/",
+    "/../../../etc/passwd", "/assets/....//....//app.py", "/assets/%252e%252e/app.py",
+]  # fmt: skip
+
+
+def raw(url: str, path: str) -> bytes:
+    """Ask for a path as it stands, which a well-behaved client would tidy up."""
+    address = urlsplit(url)
+    with closing(socket.create_connection((address.hostname, address.port), timeout=20)) as asking:
+        asking.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        taken = bytearray()
+        while piece := asking.recv(65536):
+            taken += piece
+        return bytes(taken)
+
+
+@pytest.mark.parametrize("path", ATTACKS)
+def test_no_path_leads_out_of_the_page(served, path):
+    reply = raw(served.url, path)
+    assert reply.split(b" ", 2)[1] in (b"404", b"400", b"307"), reply[:200]
+    assert b"root:" not in reply
+    assert b"create_app" not in reply
+
+
+def test_every_reply_says_what_it_is_and_the_page_lets_no_script_in(served):
+    for path in ("/", "/workflows", "/nothing", "/health/live"):
+        headers = httpx.get(served.url + path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    policy = httpx.get(served.url + "/").headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "script-src 'self';" in policy
+    assert httpx.get(served.url + "/workflows").headers["cache-control"] == "no-store"
+
+
+def test_the_page_needs_no_token_and_says_how_to_be_built(serve_script):
+    served = serve_script(token="secret")
+    page = httpx.get(served.url + "/")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    if not BUILT.is_dir():
+        assert "npm run build" in page.text
+    assert httpx.get(served.url + "/workflows").status_code == 401
+    assert "secret" not in page.text
+
+
+@pytest.fixture
+def built(tmp_path):
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<!doctype html><script src='/assets/a-1.js'></script>")
+    (tmp_path / "assets" / "a-1.js").write_text("console.log(1);" * 500)
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "assets" / "link.js").symlink_to("/etc/passwd")
+    app = FastAPI()
+    app.include_router(page_router(tmp_path))
+    handle_problems(app)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+
+
+async def test_files_of_the_build_are_kept_by_clients_and_compressed(built):
+    plain = await built.get("/assets/a-1.js", headers={"Accept-Encoding": "identity"})
+    assert plain.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in plain.headers["cache-control"]
+    async with built.stream("GET", "/assets/a-1.js", headers={"Accept-Encoding": "gzip, br"}) as packed:
+        assert packed.headers["content-encoding"] == "gzip"
+        content = b"".join([piece async for piece in packed.aiter_raw()])
+    assert gzip.decompress(content) == plain.content
+    assert len(content) < len(plain.content) / 10
+    again = await built.get("/assets/a-1.js", headers={"If-None-Match": plain.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert (await built.get("/")).headers["cache-control"] == "no-cache"
+    for path in ("/assets/link.js", "/secret.txt", "/assets/secret.txt", "/assets/../secret.txt"):
+        assert (await built.get(path)).status_code == 404, path

@@ -1,0 +1,200 @@
+"""Files that clients give: kept under the server's names, typed by their content, decoded where they can do no harm."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+
+import httpx
+import pytest
+from PIL import Image
+
+from loopwright.errors import ImageError
+from loopwright.server.decoding import Decoder
+
+
+def picture(width: int = 40, height: int = 30, kind: str = "PNG") -> bytes:
+    with io.BytesIO() as file:
+        Image.new("RGB", (width, height), (200, 30, 30)).save(file, kind)
+        return file.getvalue()
+
+
+def png_of(width: int, height: int, data: bytes) -> bytes:
+    """A PNG whose header says one size and whose data is another thing."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+def send(served, content: bytes, name: str = "a.png", kind: str = "image/png") -> httpx.Response:
+    return httpx.post(served.url + "/uploads", files={"file": (name, content, kind)}, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def server(serve_in_module):
+    return serve_in_module(settings={"upload_bytes": 300_000, "upload_pixels": 1_000_000})
+
+
+def folder(server):
+    return server.app.state.context.uploads.folder
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF"])
+def test_a_picture_is_kept_and_given_back_and_its_content_says_what_it_is(server, kind):
+    content = picture(kind=kind)
+    reply = send(server, content, name="../../etc/passwd.txt", kind="text/html")
+    assert reply.status_code == 201, reply.text
+    about = reply.json()
+    assert (about["name"], about["content_type"]) == ("passwd.txt", f"image/{kind.lower()}")
+    assert (about["width"], about["height"], about["bytes"]) == (40, 30, len(content))
+    back = httpx.get(f"{server.url}/uploads/{about['id']}")
+    assert back.content == content
+    assert back.headers["content-type"] == f"image/{kind.lower()}"
+    assert back.headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in back.headers["content-security-policy"]
+    assert {path.name for path in folder(server).iterdir()} >= {about["id"], f"{about['id']}.json"}
+
+
+def test_a_page_that_pretends_to_be_a_picture_is_text_and_is_not_shown(server):
+    about = send(server, b"<script>alert(1)</script>", name="a.png").json()
+    assert (about["content_type"], about["width"]) == ("text/plain", None)
+    back = httpx.get(f"{server.url}/uploads/{about['id']}")
+    assert back.headers["content-disposition"].startswith("attachment")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "no picture"),
+        (b"\x89PNG\r\n\x1a\n", "no picture"),
+        (b"MZ\x90\x00\xff\xfe\x00binary", "no picture"),
+        (picture()[:-30], "no picture"),
+        (png_of(60_000, 60_000, zlib.compress(b"\0" * 100_000)), "at most 1000000"),
+        (png_of(900, 900, b"not zlib"), "no picture"),
+    ],
+    ids=["empty", "a header alone", "a program", "cut off", "a bomb", "no pixels"],
+)
+def test_what_is_no_picture_or_too_large_is_refused_and_leaves_nothing(server, content, told):
+    before = sorted(folder(server).iterdir()) if folder(server).is_dir() else []
+    reply = send(server, content)
+    assert (reply.status_code, reply.json()["error_type"]) == (400, "ImageError")
+    assert told in reply.json()["error"]
+    assert (sorted(folder(server).iterdir()) if folder(server).is_dir() else []) == before
+
+
+def test_a_file_or_a_request_that_is_too_large_is_refused(server):
+    for content in (b"x" * 300_001, b"x" * 3_000_000):
+        reply = send(server, content)
+        assert (reply.status_code, reply.json()["error_type"]) == (413, "RequestTooLarge")
+
+
+async def test_a_decoder_that_takes_too_much_memory_or_time_is_ended(tmp_path):
+    path = tmp_path / "large.png"
+    path.write_bytes(picture(6000, 6000))
+    assert (await Decoder(10**8, 30, 2**31).look(path)).width == 6000
+    with pytest.raises(ImageError):
+        await Decoder(10**8, 30, 60 * 2**20).look(path)
+    with pytest.raises(ImageError, match="too much time"):
+        await Decoder(10**8, 0.01, 2**31).look(path)
+
+
+def test_when_the_room_is_used_up_further_files_are_refused(serve_script):
+    served = serve_script(settings={"kept_bytes": 1000})
+    assert send(served, b"x" * 2000).status_code == 201
+    reply = send(served, b"y")
+    assert (reply.status_code, reply.json()["error_type"]) == (507, "NoRoom")
+
+
+@pytest.mark.parametrize(
+    "name", ["0" * 32, "..%2fruns.db", "%2e%2e%2f%2e%2e%2fetc%2fpasswd", "runs.db", "0" * 32 + ".json"]
+)
+def test_a_name_that_is_no_file_of_a_clients_finds_nothing(server, name):
+    reply = httpx.get(f"{server.url}/uploads/{name}")
+    assert reply.status_code == 404
+
+
+def test_a_name_cannot_add_a_header(server):
+    name = 'a"\r\nX-Injected: yes\r\n.png'
+    boundary = "b0undary"
+    body = (
+        (
+            f"--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename*=utf-8''"
+            f"a%22%0D%0AX-Injected%3A%20yes.png\r\nContent-Type: image/png\r\n\r\n"
+        ).encode()
+        + picture()
+        + f"\r\n--{boundary}--\r\n".encode()
+    )
+    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+    for reply in (
+        httpx.post(server.url + "/uploads", content=body, headers=headers),
+        send(server, picture(), name=name),
+    ):
+        if reply.status_code == 201:
+            back = httpx.get(f"{server.url}/uploads/{reply.json()['id']}")
+            assert back.status_code == 200
+            assert "x-injected" not in back.headers
+
+
+@pytest.fixture(scope="module")
+def documents(serve_in_module, tmp_path_factory):
+    from loopwright.retrieval.stores import open_store
+    from loopwright.workflows.rag.config import RAGConfig, RAGSection
+    from loopwright.workflows.rag.hosted import RagHosted
+    from loopwright.workflows.rag.services import Services
+
+    place = f"sqlite:{tmp_path_factory.mktemp('rag') / 'knowledge.db'}"
+    with Services.of(RAGConfig(rag=RAGSection(store=place))) as services:
+        settings = {"ingest_files": 3, "upload_bytes": 2_000_000}
+        yield serve_in_module(workflows=[RagHosted(services)], rag=services, settings=settings), place, open_store
+
+
+def ingest(served, *files: tuple[str, bytes], **data: str) -> httpx.Response:
+    sent = [("files", (name, content)) for name, content in files]
+    return httpx.post(served.url + "/rag/ingest", files=sent, data=data, timeout=60)
+
+
+def test_documents_are_read_in_and_asked(documents):
+    served, place, open_store = documents
+    text = b"# Mills\n\nThe mill of Aarle was built in 1612 by Griet Maas."
+    reply = ingest(served, ("../../My Report!.md", text), tags="mills")
+    assert reply.status_code == 200, reply.text
+    assert (reply.json()["stored"], reply.json()["problems"]) == (1, [])
+    with open_store(place) as store:
+        (document,) = store.documents()
+    assert "my-report-" in document.id
+    assert ".." not in document.id
+    assert ingest(served, ("../../My Report!.md", text)).json()["skipped"] == 1
+    answer = httpx.post(served.url + "/rag/ask", json={"question": "Who built the mill of Aarle?"}, timeout=60)
+    assert answer.status_code == 200, answer.text
+    assert "Griet Maas" in answer.json()["outcome"]["answer"]
+    assert httpx.get(f"{served.url}/runs/{answer.json()['run_id']}").json()["workflow"] == "rag"
+
+
+def test_documents_that_cannot_be_read_are_named_as_the_client_named_them(documents):
+    served, _place, _open = documents
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("word/document.xml", b" " * 50_000_000)
+        bomb = file.getvalue()
+    reply = ingest(served, ("bomb.docx", bomb), ("broken.pdf", b"%PDF-1.7 no"), ("good.txt", b"Rye grows on sand."))
+    assert reply.status_code == 200, reply.text
+    told = reply.json()
+    assert (told["stored"], told["failed"]) == (1, 2)
+    assert {each["name"] for each in told["problems"]} == {"bomb.docx", "broken.pdf"}
+    assert str(served.app.state.context.settings.data) not in reply.text
+
+
+def test_too_many_too_large_and_unknown_documents_are_refused(documents):
+    served, _place, _open = documents
+    reply = ingest(served, *[(f"{number}.txt", b"x") for number in range(4)])
+    assert (reply.status_code, reply.json()["error_type"]) == (413, "RequestTooLarge")
+    reply = ingest(served, ("large.txt", b"x" * 2_000_001))
+    assert (reply.status_code, reply.json()["error_type"]) == (413, "RequestTooLarge")
+    reply = ingest(served, ("run.exe", b"MZ"))
+    assert (reply.status_code, reply.json()["error_type"]) == (400, "DocumentError")
+    assert "run.exe" in reply.json()["error"]
