@@ -3,14 +3,17 @@
 docs/requirements.md     scenario -> test -> state, from the acceptance tests
 configs/pipeline.yaml    the text that ships in the package
 docs/cli.md              the help texts of the command line
+devtools/src/lib/api/schema.d.ts   the types of the server's API, where there is a Node to make them
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,6 +78,27 @@ def cli() -> str:
     return "\n".join(lines)
 
 
+def api_types() -> str | None:
+    """The types of the server's API in TypeScript; None where there is no Node."""
+    from loopwright.runs.hub import RunHub
+    from loopwright.runs.store import open_runs
+    from loopwright.server.app import create_app
+
+    prepared = subprocess.run(
+        [ROOT / "scripts/build_devtools", "--node"], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if prepared.returncode:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        described = Path(folder) / "openapi.json"
+        described.write_text(json.dumps(create_app(RunHub(open_runs("memory"), [], None)).openapi()), encoding="utf-8")
+        maker = ROOT / "devtools/node_modules/openapi-typescript/bin/cli.js"
+        made = subprocess.run(
+            [Path(prepared.stdout.strip()) / "node", maker, described], capture_output=True, text=True, check=True
+        )
+    return made.stdout
+
+
 def main() -> None:
     """Write or check."""
     files = {
@@ -82,6 +106,9 @@ def main() -> None:
         ROOT / "docs/cli.md": cli(),
         ROOT / "configs/pipeline.yaml": SHIPPED_CONFIG.read_text(encoding="utf-8"),
     }
+    types = api_types()
+    if types is not None:
+        files[ROOT / "devtools/src/lib/api/schema.d.ts"] = types
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in sys.argv:
         if stale:

@@ -1,0 +1,185 @@
+/** The calls of the server's API. */
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+
+import { connection } from '../stores/connection.svelte';
+import type { LoggedEvent, RunEvent } from './types';
+
+/** A reply that is no success. `status` is 0 where the server was not reached. */
+export class ApiError extends Error {
+  constructor(
+    readonly error: string,
+    readonly error_type: string,
+    readonly can_retry: boolean,
+    readonly status: number,
+  ) {
+    super(error);
+  }
+}
+
+const FIRST_WAIT = 300;
+const LONGEST_WAIT = 5000;
+
+/** Where the API lies: beside the page, also below a path prefix. */
+export const address = (path: string): string => new URL(`.${path}`, document.baseURI.replace(/[?#].*$/, '')).href;
+
+/** A query string of what is given: empty texts and undefined are left out. */
+export function query(values: Record<string, string | number | null | undefined>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return given.length ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}` : '';
+}
+
+async function problem(response: Response): Promise<ApiError> {
+  const text = await response.text();
+  try {
+    const body = JSON.parse(text) as Partial<ApiError>;
+    if (typeof body.error === 'string') {
+      return new ApiError(body.error, body.error_type ?? '', body.can_retry ?? false, response.status);
+    }
+  } catch {
+    // Not the server's own words, for example those of a proxy in between.
+  }
+  return new ApiError(`The server replied ${response.status} ${response.statusText}.`, '', response.status >= 500, response.status);
+}
+
+/** Ask the server; the reply is a success, else an ApiError is thrown. Asks for the token where one is needed. */
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  for (;;) {
+    const token = connection.token;
+    const headers = new Headers(init.headers);
+    if (token) headers.set('Authorization', `Bearer ${token}`);
+    let response: Response;
+    try {
+      response = await fetch(address(path), { ...init, headers });
+    } catch (reason) {
+      if (init.signal?.aborted) throw reason;
+      connection.lost();
+      throw new ApiError('The server cannot be reached.', 'Unreachable', true, 0);
+    }
+    if (response.status === 401) {
+      await connection.askForToken(token);
+      continue;
+    }
+    // A development proxy says 502 or 504 in the place of a server that is gone.
+    if (response.status === 502 || response.status === 504) connection.lost();
+    else connection.reached();
+    if (!response.ok) throw await problem(response);
+    return response;
+  }
+}
+
+async function json<T>(path: string, init?: RequestInit): Promise<T> {
+  const response = await send(path, init);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+const withBody = (method: string, body: unknown): RequestInit => ({
+  method,
+  body: JSON.stringify(body ?? {}),
+  headers: { 'Content-Type': 'application/json' },
+});
+
+export const get = <T>(path: string, signal?: AbortSignal): Promise<T> => json<T>(path, { signal });
+export const post = <T>(path: string, body?: unknown): Promise<T> => json<T>(path, withBody('POST', body));
+export const put = <T>(path: string, body?: unknown): Promise<T> => json<T>(path, withBody('PUT', body));
+export const del = <T = void>(path: string): Promise<T> => json<T>(path, { method: 'DELETE' });
+
+/** Send a file as a form's field `file`. */
+export function upload<T>(path: string, file: File): Promise<T> {
+  const form = new FormData();
+  form.append('file', file);
+  return json<T>(path, { method: 'POST', body: form });
+}
+
+/** Send a file as the body itself. */
+export const postFile = <T>(path: string, file: File): Promise<T> =>
+  json<T>(path, { method: 'POST', body: file, headers: { 'Content-Type': 'application/gzip' } });
+
+/** Let the browser keep a reply as a file. */
+export async function download(path: string, name: string): Promise<void> {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(await (await send(path)).blob());
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  });
+
+const ENDS = new Set<RunEvent['type']>(['run_finished', 'run_failed']);
+
+/**
+ * Follow a run's events until no more come: after a broken connection it goes on behind the last event that came.
+ *
+ * @param runId The run.
+ * @param after The number of the last event that is known; 0 for none.
+ * @param onEvents Takes events as they come, many at once, at most once a frame.
+ * @param signal Ends the following.
+ * @returns The number of the last event that came.
+ */
+export async function followRun(
+  runId: string,
+  after: number,
+  onEvents: (events: LoggedEvent[]) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  let last = after;
+  let wait = FIRST_WAIT;
+  let waiting: LoggedEvent[] = [];
+  let planned = false;
+  const hand = (): void => {
+    planned = false;
+    const events = waiting;
+    waiting = [];
+    if (events.length && !signal.aborted) onEvents(events);
+  };
+  // No frame comes while the page is hidden.
+  const plan = (): void => {
+    if (planned) return;
+    planned = true;
+    if (document.hidden) setTimeout(hand, 250);
+    else requestAnimationFrame(hand);
+  };
+
+  while (!signal.aborted) {
+    let ended = false;
+    try {
+      const headers: Record<string, string> = { Accept: 'text/event-stream' };
+      if (last > 0) headers['Last-Event-ID'] = `${runId}:${last}`;
+      const response = await send(`/runs/${encodeURIComponent(runId)}/events`, { headers, signal });
+      if (!response.body) throw new TypeError('a reply without a body');
+      const reader = response.body
+        .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
+        .pipeThrough(new EventSourceParserStream())
+        .getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        const seq = Number(value.id?.slice(value.id.lastIndexOf(':') + 1));
+        if (!(seq > last)) continue;
+        const event = JSON.parse(value.data) as RunEvent;
+        last = seq;
+        wait = FIRST_WAIT;
+        ended = ENDS.has(event.type);
+        waiting.push({ seq, event });
+        plan();
+      }
+      hand();
+      // A run that was cancelled or interrupted has no last event; the server ends the stream in order then.
+      if (ended) return last;
+      const record = await get<{ status: string }>(`/runs/${encodeURIComponent(runId)}`, signal);
+      if (record.status !== 'running') return last;
+    } catch (reason) {
+      hand();
+      if (signal.aborted) return last;
+      if (reason instanceof ApiError && reason.status !== 0 && reason.status < 500 && reason.status !== 429) throw reason;
+      if (!(reason instanceof ApiError)) connection.lost();
+    }
+    await pause(wait * (0.75 + Math.random() / 2), signal);
+    wait = Math.min(wait * 2, LONGEST_WAIT);
+  }
+  return last;
+}

@@ -1,0 +1,87 @@
+/** What the server sends, by names that are short to write: those of the generated `schema.d.ts`. */
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+/** A reply as it comes: the server leaves no field out, also where one has a default. */
+type Sent<T> = T extends object ? { [Key in keyof T]-?: Sent<T[Key]> } : T;
+type Reply<Name extends keyof Schemas> = Sent<Schemas[Name]>;
+
+export type Json = Record<string, unknown>;
+
+export type RunChanges = Reply<'RunChanges'>;
+export type Citation = Reply<'Citation'>;
+export type Outcome = Reply<'Outcome'>;
+export type Parent = Reply<'Parent'>;
+export type UsageRow = Reply<'UsageRow'>;
+export type LoopPasses = Reply<'LoopPasses'>;
+export type RunSummary = Reply<'RunSummary'>;
+export type RunRecord = Reply<'RunRecord'>;
+export type RunPage = Reply<'RunPage'>;
+export type RunStarted = Reply<'RunStarted'>;
+export type NodeStarted = Reply<'NodeStarted'>;
+export type NodeFinished = Reply<'NodeFinished'>;
+export type NodeRetried = Reply<'NodeRetried'>;
+export type NodeGaveUp = Reply<'NodeGaveUp'>;
+export type ModelFellBack = Reply<'ModelFellBack'>;
+export type TextStreamed = Reply<'TextStreamed'>;
+export type LoopDecided = Reply<'LoopDecided'>;
+export type BudgetSpent = Reply<'BudgetSpent'>;
+export type StateSaved = Reply<'StateSaved'>;
+export type ModelMessage = Reply<'ModelMessage'>;
+export type ModelCalled = Reply<'ModelCalled'>;
+export type Told = Reply<'Told'>;
+export type RunFinished = Reply<'RunFinished'>;
+export type RunFailed = Reply<'RunFailed'>;
+export type RunEvent = Reply<'RunEvent'>;
+export type LoggedEvent = Reply<'LoggedEvent'>;
+export type ShownNode = Reply<'ShownNode'>;
+export type ShownEdge = Reply<'ShownEdge'>;
+export type ShownLoop = Reply<'ShownLoop'>;
+export type Certificate = Reply<'Certificate'>;
+export type ShownGraph = Reply<'ShownGraph'>;
+export type Example = Reply<'Example'>;
+export type Upload = Reply<'Upload'>;
+export type CheckpointView = Reply<'CheckpointView'>;
+export type PromptVersion = Reply<'PromptVersion'>;
+export type PromptHistory = Reply<'PromptHistory'>;
+export type NodeModel = Reply<'NodeModel'>;
+export type KeptComparison = Reply<'KeptComparison'>;
+export type Comparison = Reply<'Comparison'>;
+export type LoopReport = Reply<'LoopReport'>;
+export type EventLog = Reply<'Log'>;
+export type PromptSummary = Reply<'PromptEntry'>;
+export type Models = Reply<'NodeModels'>;
+
+export type RunStatus = RunSummary['status'];
+export type Decision = LoopDecided['decision'];
+
+/** The part of JSON Schema that the forms read. */
+export interface JsonSchema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  format?: string;
+  default?: unknown;
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  additionalProperties?: boolean | JsonSchema;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+}
+
+export type Workflow = Omit<Reply<'Workflow'>, 'input_schema'> & { input_schema: JsonSchema };

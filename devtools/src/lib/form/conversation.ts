@@ -1,0 +1,23 @@
+/** Keeps follow-up questions in one conversation, for workflows that have conversations. */
+import type { Json } from '../api/types';
+import { isObject } from './checking';
+import { fieldsOf, type FieldOf, type JsonSchema } from './fields';
+
+const BYTES = 12;
+
+/** Whether a workflow's input names a conversation. */
+export function hasConversations(schema: JsonSchema): boolean {
+  const form = fieldsOf(schema);
+  const context = form.kind === 'object' ? form.fields.find((field) => field.key === 'user_context') : undefined;
+  return context?.kind === 'object' && (context as FieldOf<'object'>).fields.some((field) => field.key === 'conversation_id');
+}
+
+/** The input with the name of a conversation: its own, else a new one. */
+export function inConversation(input: Json): Json {
+  const context = isObject(input.user_context) ? input.user_context : {};
+  if (context.conversation_id) return input;
+  // `crypto.randomUUID` is there on secure addresses alone.
+  const bytes = crypto.getRandomValues(new Uint8Array(BYTES));
+  const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return { ...input, user_context: { ...context, conversation_id: id } };
+}

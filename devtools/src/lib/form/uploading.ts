@@ -1,0 +1,68 @@
+/** Sends a file with its progress, which `fetch` does not tell. */
+import { address, ApiError } from '../api/client';
+import type { Upload } from '../api/types';
+import { connection } from '../stores/connection.svelte';
+
+/** A file that is being sent. */
+export interface Sending {
+  done: Promise<Upload>;
+  stop: () => void;
+}
+
+/**
+ * Send a file to the server's uploads.
+ *
+ * @param file The file.
+ * @param onProgress Takes the share that was sent, from 0 to 1.
+ */
+export function sendUpload(file: File, onProgress: (share: number) => void): Sending {
+  let request: XMLHttpRequest | null = null;
+  let stopped = false;
+  const once = (): Promise<XMLHttpRequest> =>
+    new Promise((resolve, reject) => {
+      if (stopped) return reject(new ApiError('The upload was stopped.', 'Stopped', true, 0));
+      const sent = new XMLHttpRequest();
+      request = sent;
+      sent.open('POST', address('/uploads'));
+      if (connection.token) sent.setRequestHeader('Authorization', `Bearer ${connection.token}`);
+      sent.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+      sent.onload = () => resolve(sent);
+      sent.onabort = () => reject(new ApiError('The upload was stopped.', 'Stopped', true, 0));
+      sent.onerror = () => {
+        connection.lost();
+        reject(new ApiError('The server cannot be reached.', 'Unreachable', true, 0));
+      };
+      const form = new FormData();
+      form.append('file', file);
+      sent.send(form);
+    });
+  const whole = async (): Promise<Upload> => {
+    for (;;) {
+      const used = connection.token;
+      const reply = await once();
+      if (reply.status === 401) {
+        await connection.askForToken(used);
+        continue;
+      }
+      if (reply.status >= 200 && reply.status < 300) return JSON.parse(reply.responseText) as Upload;
+      throw refusal(reply);
+    }
+  };
+  return {
+    done: whole(),
+    stop: () => {
+      stopped = true;
+      request?.abort();
+    },
+  };
+}
+
+function refusal(reply: XMLHttpRequest): ApiError {
+  try {
+    const body = JSON.parse(reply.responseText) as Partial<ApiError>;
+    if (typeof body.error === 'string') return new ApiError(body.error, body.error_type ?? '', body.can_retry ?? false, reply.status);
+  } catch {
+    // Not the server's own words, for example those of a proxy in between.
+  }
+  return new ApiError(`The server replied ${reply.status} ${reply.statusText}.`, '', reply.status >= 500, reply.status);
+}

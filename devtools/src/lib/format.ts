@@ -1,0 +1,64 @@
+/** Figures and times in words. */
+
+/** A duration in milliseconds, for example `340 ms`, `2.4 s`, `3 min 05 s`. */
+export function formatDuration(milliseconds: number | null | undefined): string {
+  if (milliseconds === null || milliseconds === undefined || Number.isNaN(milliseconds)) return '–';
+  if (milliseconds < 1) return milliseconds > 0 ? '<1 ms' : '0 ms';
+  if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 9_950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const two = (value: number): string => String(value).padStart(2, '0');
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`;
+}
+
+/** A price in US dollars with as many digits as tell something. */
+export function formatCost(dollars: number | null | undefined): string {
+  if (dollars === null || dollars === undefined) return '–';
+  if (dollars === 0) return '$0';
+  if (dollars < 0.0001) return '<$0.0001';
+  if (dollars < 0.01) return `$${dollars.toFixed(4)}`;
+  if (dollars < 1) return `$${dollars.toFixed(3)}`;
+  return `$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+/** A number of tokens, for example `812`, `4.1k`, `2.3M`. */
+export function formatTokens(count: number | null | undefined): string {
+  if (count === null || count === undefined) return '–';
+  if (count < 1000) return String(count);
+  if (count < 9_950) return `${(count / 1000).toFixed(1)}k`;
+  if (count < 999_500) return `${Math.round(count / 1000)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** A share from 0 to 1 as per cent. */
+export const formatShare = (share: number | null | undefined): string =>
+  share === null || share === undefined ? '–' : `${Math.round(share * 100)} %`;
+
+/** How long ago a time was, for example `just now`, `4 min ago`, `yesterday`, else its date. */
+export function formatAgo(time: string | number | Date, now: number = Date.now()): string {
+  const then = new Date(time).getTime();
+  const seconds = Math.round((now - then) / 1000);
+  if (seconds < 10) return 'just now';
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  if (seconds < 172_800) return 'yesterday';
+  if (seconds < 7 * 86_400) return `${Math.floor(seconds / 86_400)} days ago`;
+  return new Date(then).toISOString().slice(0, 10);
+}
+
+/** A time as a clock shows it here, with its date. */
+export const formatTime = (time: string | number | Date): string =>
+  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** A size in bytes, for example `12 KB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** `1 run`, `2 runs`. */
+export const plural = (count: number, one: string, many: string = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

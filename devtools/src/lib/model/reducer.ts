@@ -1,0 +1,299 @@
+/** Turns a run's events into visits, loops, states and figures, one event at a time. */
+import type {
+  BudgetSpent,
+  LoggedEvent,
+  ModelCalled,
+  ModelFellBack,
+  NodeFinished,
+  NodeGaveUp,
+  NodeRetried,
+  NodeStarted,
+  RunFinished,
+  RunStarted,
+  RunStatus,
+  StateSaved,
+  TextStreamed,
+  Told,
+} from '../api/types';
+import { isOpen, nodesOf, plus, time, type LoopEntry, type LoopView, type RunView, type StateStep, type Visit } from './view';
+
+/** How the names of the engine's own nodes begin: gates are loops, not visits. */
+const ENGINE = 'loop.';
+/** How LangGraph names the task that stands in for a node that failed, before the node's name. */
+const IN_PLACE = '__error_handler__';
+
+/**
+ * The state of the reduction. Arrays and visits that a view was given are never changed afterwards: a visit is replaced
+ * by a copy, so that a page that compares by identity sees what is new, and `fork` is cheap.
+ */
+export class Reducer {
+  private events: LoggedEvent[] = [];
+  private visits: Visit[] = [];
+  private states: StateStep[] = [];
+  private loops: Record<string, LoopView> = {};
+  private budgets: BudgetSpent[] = [];
+  private told: Told[] = [];
+  private answer = '';
+  private writer: string | null = null;
+  private status: RunStatus = 'running';
+  private stopReason: RunFinished['stop_reason'] = null;
+  private failure: RunView['failure'] = null;
+  private modelCalls = 0;
+  private tokens = 0;
+  private cost: number | null = null;
+  private started = 0;
+  private ended: number | null = null;
+  private lastAt = 0;
+  lastSeq = 0;
+  /** Task -> index of its visit. */
+  private tasks = new Map<string, number>();
+  /** Node -> indices of its visits. */
+  private byNode = new Map<string, number[]>();
+  /** Visits that ended since the last checkpoint. */
+  private unsaved: number[] = [];
+
+  /** A reducer that goes on from here by itself. */
+  fork(): Reducer {
+    const copy = Object.assign(new Reducer(), this);
+    copy.events = this.events.slice();
+    copy.visits = this.visits.slice();
+    copy.states = this.states.slice();
+    copy.loops = { ...this.loops };
+    copy.budgets = this.budgets.slice();
+    copy.told = this.told.slice();
+    copy.tasks = new Map(this.tasks);
+    copy.byNode = new Map([...this.byNode].map(([node, all]) => [node, all.slice()]));
+    copy.unsaved = this.unsaved.slice();
+    return copy;
+  }
+
+  add(logged: LoggedEvent): void {
+    const { seq, event } = logged;
+    const at = time(event.at);
+    this.events.push(logged);
+    this.lastSeq = seq;
+    this.lastAt = Math.max(this.lastAt, at);
+    if (!this.started) this.started = at;
+    switch (event.type) {
+      case 'run_started': return this.runStarted(event);
+      case 'node_started': return this.nodeStarted(event, at, seq);
+      case 'node_finished': return this.nodeFinished(event, at, seq);
+      case 'node_retried': return this.nodeRetried(event, at);
+      case 'node_gave_up': return this.nodeGaveUp(event);
+      case 'model_fell_back': return this.modelFellBack(event);
+      case 'model_called': return this.modelCalled(event, at);
+      case 'text': return this.text(event);
+      case 'loop': return this.loop({ ...event, seq });
+      case 'budget': return void this.budgets.push(event);
+      case 'state': return this.state(event, at, seq);
+      case 'told': return void this.told.push(event);
+      case 'run_finished':
+        this.stopReason = event.stop_reason;
+        return this.end(event.interrupted ? 'waiting' : 'finished', at);
+      case 'run_failed':
+        this.failure = { kind: event.kind, message: event.message };
+        return this.end('failed', at);
+    }
+  }
+
+
+  view(): RunView {
+    return {
+      events: this.events.slice(),
+      visits: this.visits.slice(),
+      states: this.states.slice(),
+      nodes: nodesOf(this.visits),
+      loops: { ...this.loops },
+      budgets: this.budgets.slice(),
+      answer: this.answer,
+      writer: this.writer,
+      told: this.told.slice(),
+      status: this.status,
+      stopReason: this.stopReason,
+      failure: this.failure,
+      modelCalls: this.modelCalls,
+      tokens: this.tokens,
+      cost: this.cost,
+      started: this.started,
+      ended: this.ended,
+      lastAt: this.lastAt,
+      lastSeq: this.lastSeq,
+    };
+  }
+
+  private runStarted(event: RunStarted): void {
+    if (event.resumed) this.stopOpen('interrupted');
+    this.status = 'running';
+    this.ended = null;
+    this.failure = null;
+    this.stopReason = null;
+  }
+
+  private nodeStarted(event: NodeStarted, at: number, seq: number): void {
+    const { node } = event;
+    if (node.startsWith(ENGINE) || node.startsWith(IN_PLACE)) return;
+    if (node === this.writer) this.answer = '';
+    const earlier = this.byNode.get(node) ?? [];
+    const before = this.states.at(-1);
+    const visit: Visit = {
+      key: `${node}#${earlier.length + 1}`,
+      node,
+      visit: earlier.length + 1,
+      status: 'running',
+      started: at,
+      ended: null,
+      durationMs: null,
+      attempts: [],
+      modelCalls: [],
+      fallbacks: [],
+      update: null,
+      error: null,
+      goto: null,
+      tokens: 0,
+      cost: null,
+      startSeq: seq,
+      endSeq: null,
+      step: before ? before.step + 1 : null,
+      stateBefore: before ? this.states.length - 1 : null,
+      stateAfter: null,
+    };
+    const index = this.visits.push(visit) - 1;
+    this.tasks.set(event.task_id, index);
+    earlier.push(index);
+    this.byNode.set(node, earlier);
+  }
+
+  private nodeFinished(event: NodeFinished, at: number, seq: number): void {
+    if (event.node.startsWith(IN_PLACE)) {
+      const index = this.byNode.get(event.node.slice(IN_PLACE.length))?.at(-1);
+      const visit = index === undefined ? undefined : this.visits[index];
+      if (index !== undefined && visit) {
+        this.change(index, { update: event.update, ended: at, endSeq: seq, durationMs: at - visit.started });
+      }
+      return;
+    }
+    const index = this.tasks.get(event.task_id);
+    if (index === undefined) return;
+    this.tasks.delete(event.task_id);
+    this.unsaved.push(index);
+    this.change(index, {
+      status: event.error === null ? 'complete' : 'error',
+      ended: at,
+      durationMs: event.seconds * 1000,
+      update: event.update,
+      error: event.error,
+      endSeq: seq,
+    });
+  }
+
+  private nodeRetried(event: NodeRetried, at: number): void {
+    // The event names no task: of visits at the same time it is one that failed as often before.
+    const open = this.openVisits(event.node);
+    const index = open.find((each) => this.visits[each]?.attempts.length === event.attempt - 1) ?? open.at(-1);
+    const visit = index === undefined ? undefined : this.visits[index];
+    if (index === undefined || !visit) return;
+    const { kind, message, wait, attempt, attempts } = event;
+    this.change(index, { status: 'retrying', attempts: [...visit.attempts, { at, kind, message, wait, attempt, attempts }] });
+    this.beginAnswer(event.node);
+  }
+
+  private nodeGaveUp(event: NodeGaveUp): void {
+    const index = this.byNode.get(event.node)?.at(-1);
+    if (index === undefined) return;
+    const error = this.visits[index]?.error ?? `${event.kind}: ${event.message}`;
+    this.change(index, { status: 'error', goto: event.goto, error });
+    this.beginAnswer(event.node);
+  }
+
+  private modelFellBack(event: ModelFellBack): void {
+    const index = event.node === null ? undefined : this.openVisits(event.node).at(-1);
+    const visit = index === undefined ? undefined : this.visits[index];
+    if (index !== undefined && visit) this.change(index, { fallbacks: [...visit.fallbacks, event] });
+  }
+
+  private modelCalled(event: ModelCalled, at: number): void {
+    const tokens = (event.input_tokens ?? 0) + (event.output_tokens ?? 0);
+    this.modelCalls += 1;
+    this.tokens += tokens;
+    this.cost = plus(this.cost, event.cost);
+    const index = event.node === null ? undefined : this.visitAt(event.node, at - event.seconds * 500);
+    const visit = index === undefined ? undefined : this.visits[index];
+    if (index === undefined || !visit) return;
+    this.change(index, {
+      modelCalls: [...visit.modelCalls, event],
+      tokens: visit.tokens + tokens,
+      cost: plus(visit.cost, event.cost),
+      status: visit.status === 'retrying' ? 'running' : visit.status,
+    });
+  }
+
+  private text(event: TextStreamed): void {
+    if (event.node !== this.writer) {
+      this.writer = event.node;
+      this.answer = '';
+    }
+    this.answer += event.text;
+  }
+
+  private loop(entry: LoopEntry): void {
+    const known = this.loops[entry.loop];
+    this.loops[entry.loop] = {
+      name: entry.loop,
+      passes: entry.spent,
+      limit: entry.limit,
+      decisions: [...(known?.decisions ?? []), entry],
+    };
+  }
+
+  private state(event: StateSaved, at: number, seq: number): void {
+    const last = this.states.at(-1);
+    // A resumed run tells of the checkpoint that it goes on from once more.
+    if (last?.checkpointId === event.checkpoint_id) return;
+    const { step, next, changed, removed } = event;
+    const after = this.states.push({ seq, at, step, checkpointId: event.checkpoint_id, next, changed, removed }) - 1;
+    for (const index of this.unsaved) this.change(index, { stateAfter: after, step });
+    this.unsaved = [];
+  }
+
+  /** What a failed attempt wrote so far is void. */
+  private beginAnswer(node: string): void {
+    if (node === this.writer) this.answer = '';
+  }
+
+  private openVisits(node: string): number[] {
+    return (this.byNode.get(node) ?? []).filter((index) => {
+      const visit = this.visits[index];
+      return visit !== undefined && isOpen(visit);
+    });
+  }
+
+  /** The visit of a node that went on at a time; of several the one with the fewest calls so far. */
+  private visitAt(node: string, at: number): number | undefined {
+    const fits = (index: number): boolean => {
+      const visit = this.visits[index];
+      return visit !== undefined && visit.started <= at && (visit.ended ?? Infinity) >= at;
+    };
+    const calls = (index: number): number => this.visits[index]?.modelCalls.length ?? 0;
+    const all = this.byNode.get(node) ?? [];
+    const during = all.filter(fits);
+    return during.length ? during.reduce((best, each) => (calls(each) < calls(best) ? each : best)) : all.at(-1);
+  }
+
+  private end(status: RunStatus, at: number): void {
+    this.status = status;
+    this.ended = at;
+    this.stopOpen(status === 'waiting' ? 'interrupted' : 'cancelled');
+  }
+
+  private stopOpen(status: 'cancelled' | 'interrupted'): void {
+    this.visits.forEach((visit, index) => {
+      if (isOpen(visit)) this.change(index, { status });
+    });
+    this.tasks.clear();
+  }
+
+  private change(index: number, values: Partial<Visit>): void {
+    const visit = this.visits[index];
+    if (visit) this.visits[index] = { ...visit, ...values };
+  }
+}

@@ -1,0 +1,82 @@
+/** A run as its events tell it, now and at any event before; no part of this knows Svelte. */
+import type { Json, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
+import { Reducer } from './reducer';
+import { isOpen, nodesOf, time, type RunView } from './view';
+
+export * from './view';
+
+/** Events between two copies of the reduction, from which the scrubber goes on. */
+const EVERY = 250;
+
+/** Takes a run's events as they come and makes views of it. */
+export class RunViewBuilder {
+  private readonly log: LoggedEvent[] = [];
+  private readonly reducer = new Reducer();
+  private readonly copies: Reducer[] = [];
+  private made: RunView | null = null;
+
+  /** Take the next events; those that came before are passed over. */
+  add(events: LoggedEvent[]): void {
+    for (const logged of events) {
+      if (logged.seq <= this.reducer.lastSeq) continue;
+      this.reducer.add(logged);
+      this.log.push(logged);
+      if (this.log.length % EVERY === 0) this.copies.push(this.reducer.fork());
+    }
+    this.made = null;
+  }
+
+  /** The run as it is now. */
+  get view(): RunView {
+    return (this.made ??= this.reducer.view());
+  }
+
+  /** The run as it was at an event, that one included. */
+  at(seq: number): RunView {
+    if (seq >= this.reducer.lastSeq) return this.view;
+    let count = 0;
+    for (let top = this.log.length; count < top; ) {
+      const middle = (count + top) >> 1;
+      if ((this.log[middle]?.seq ?? Infinity) <= seq) count = middle + 1;
+      else top = middle;
+    }
+    const copies = Math.floor(count / EVERY);
+    const reducer = this.copies[copies - 1]?.fork() ?? new Reducer();
+    for (const logged of this.log.slice(copies * EVERY, count)) reducer.add(logged);
+    return reducer.view();
+  }
+}
+
+/** The whole state at a checkpoint; an index below 0 is before the first one. */
+export function stateAt(view: Pick<RunView, 'states'>, index: number): Json {
+  const state: Json = {};
+  for (const step of view.states.slice(0, index + 1)) {
+    Object.assign(state, step.changed);
+    for (const key of step.removed) delete state[key];
+  }
+  return state;
+}
+
+/**
+ * A view with what the events alone do not tell: nodes that never ran, and how a run ended that has no last event since
+ * it was cancelled or its process ended.
+ *
+ * @param view The run at its last event, or at any event before.
+ * @param graph Names the nodes.
+ * @param record Says how it ended; null where the view is of an event before the end.
+ */
+export function completed(view: RunView, graph: ShownGraph | null, record: RunRecord | null): RunView {
+  const names = (graph?.nodes ?? []).filter((node) => node.kind === 'node').map((node) => node.name);
+  const lost = view.status === 'running' && record !== null && record.status !== 'running';
+  const status = lost ? record.status : view.status;
+  const over = status !== 'running' && status !== 'waiting';
+  const stopped = status === 'cancelled' ? status : 'interrupted';
+  const visits = lost ? view.visits.map((visit) => (isOpen(visit) ? { ...visit, status: stopped } as const : visit)) : view.visits;
+  return {
+    ...view,
+    visits,
+    status,
+    ended: lost ? (record.ended_at ? time(record.ended_at) : view.lastAt) : view.ended,
+    nodes: nodesOf(visits, names, over ? 'skipped' : 'waiting'),
+  };
+}

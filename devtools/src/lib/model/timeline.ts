@@ -1,0 +1,149 @@
+/** A run as a Gantt chart: rows of nodes, bars of visits, bands of loop passes. */
+import type { Decision } from '../api/types';
+import { isOpen, time, type RunView, type Visit, type VisitStatus } from './view';
+
+/** The height of a lane, and the space above each, in pixels. */
+export const LANE = 20;
+export const LANE_GAP = 4;
+
+export interface Mark {
+  kind: 'retry' | 'model' | 'failed-model';
+  /** Milliseconds since the epoch. */
+  at: number;
+  text: string;
+}
+export interface Bar {
+  visit: Visit;
+  /** Milliseconds since the epoch. */
+  from: number;
+  to: number;
+  /** Visits of a node at the same time lie in lanes below each other. */
+  lane: number;
+}
+export interface Row {
+  node: string;
+  bars: Bar[];
+  lanes: number;
+}
+export interface Band {
+  loop: string;
+  decision: Decision;
+  spent: number;
+  limit: number;
+  reason: string;
+  from: number;
+  to: number;
+}
+
+/** The end of what is shown, in milliseconds since the epoch. */
+export const endOf = (view: RunView, now: number): number =>
+  Math.max(view.ended ?? (view.status === 'running' ? now : view.lastAt), view.lastAt, view.started + 1);
+
+/** One row for each node that ran, in the order given; nodes that it leaves out follow. */
+export function rowsOf(view: RunView, order: readonly string[], now: number): Row[] {
+  const rows = new Map<string, Row>(order.map((node) => [node, { node, bars: [], lanes: 1 }]));
+  const ends = new Map<string, number[]>();
+  for (const visit of view.visits) {
+    let row = rows.get(visit.node);
+    if (!row) rows.set(visit.node, (row = { node: visit.node, bars: [], lanes: 1 }));
+    const to = visit.ended ?? (isOpen(visit) ? Math.max(now, visit.started) : view.lastAt);
+    const busy = ends.get(visit.node) ?? [];
+    const free = busy.findIndex((end) => end <= visit.started);
+    const lane = free === -1 ? busy.length : free;
+    busy[lane] = to;
+    ends.set(visit.node, busy);
+    row.bars.push({ visit, from: visit.started, to, lane });
+    row.lanes = Math.max(row.lanes, lane + 1);
+  }
+  return [...rows.values()].filter((row) => row.bars.length);
+}
+
+/** Retries and model calls of a visit, at their times. */
+export function marksOf(visit: Visit): Mark[] {
+  return [
+    ...visit.attempts.map((attempt): Mark => ({
+      kind: 'retry',
+      at: attempt.at,
+      text: `attempt ${attempt.attempt} of ${attempt.attempts} failed: ${attempt.kind}: ${attempt.message}`,
+    })),
+    ...visit.modelCalls.map((call): Mark => ({
+      kind: call.error === null ? 'model' : 'failed-model',
+      at: time(call.at) - call.seconds * 1000,
+      text: call.error === null ? `${call.model} was asked` : `${call.model}: ${call.error}`,
+    })),
+  ];
+}
+
+/** Each decision of a loop, up to the next decision of any loop or to the end. */
+export function bandsOf(view: RunView, end: number): Band[] {
+  const decisions = Object.values(view.loops)
+    .flatMap((loop) => loop.decisions)
+    .sort((a, b) => a.seq - b.seq);
+  return decisions.map((decision, index) => {
+    const next = decisions[index + 1];
+    const { loop, spent, limit, reason } = decision;
+    return { loop, decision: decision.decision, spent, limit, reason, from: time(decision.at), to: next ? time(next.at) : end };
+  });
+}
+
+/** A stretch of a row that is drawn as one: a bar, or many that would be narrower than can be told apart. */
+export interface Drawn {
+  key: string;
+  left: number;
+  width: number;
+  lane: number;
+  status: VisitStatus;
+  /** The bar, where it is one. */
+  bar: Bar | null;
+  /** How many bars it stands for. */
+  count: number;
+}
+
+/** Bars that are narrower than this are drawn as one where they stand closer than it, in pixels. */
+const NARROW = 4;
+const RANK: Record<VisitStatus, number> = { complete: 0, cancelled: 1, interrupted: 1, retrying: 2, running: 3, error: 4 };
+
+/**
+ * What of a row is in sight.
+ *
+ * @param from The time at the left border.
+ * @param scale Pixels for a millisecond.
+ * @param width Pixels in sight.
+ * @param apart The visit that is drawn by itself also where it is narrow.
+ */
+export function drawn(row: Row, from: number, scale: number, width: number, apart: string | null): Drawn[] {
+  const shown: Drawn[] = [];
+  const last = new Map<number, Drawn>();
+  for (const bar of row.bars) {
+    const left = (bar.from - from) * scale;
+    const right = (bar.to - from) * scale;
+    if (right < 0 || left > width) continue;
+    const before = last.get(bar.lane);
+    const { key, status } = bar.visit;
+    const alone = key === apart || before?.key === apart || right - left >= NARROW;
+    if (before && !alone && (before.bar === null || before.width < NARROW) && left < before.left + before.width + NARROW) {
+      before.bar = null;
+      before.count += 1;
+      before.width = Math.max(before.width, right - before.left);
+      if (RANK[status] > RANK[before.status]) before.status = status;
+      continue;
+    }
+    const each: Drawn = { key, left, width: right - left, lane: bar.lane, status, bar, count: 1 };
+    shown.push(each);
+    last.set(bar.lane, each);
+  }
+  return shown;
+}
+
+const STEPS = [1, 2, 5];
+
+/** Round times between the borders, in milliseconds after the start, no closer than `apart` pixels. */
+export function ticks(offset: number, span: number, width: number, apart = 90): number[] {
+  if (width <= 0 || span <= 0) return [];
+  const least = (span / width) * apart;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * (STEPS.find((each) => each * power >= least) ?? 10);
+  const all: number[] = [];
+  for (let tick = Math.ceil(offset / step) * step; tick <= offset + span; tick += step) all.push(tick);
+  return all;
+}

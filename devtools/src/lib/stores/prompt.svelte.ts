@@ -1,0 +1,100 @@
+/** The prompt that is being edited: its versions, the draft, and saving it. */
+import { ApiError, get, post } from '../api/client';
+import type { PromptHistory, PromptVersion } from '../api/types';
+import { toasts } from './toasts.svelte';
+
+const AUTHOR = 'loopwright-author';
+
+export class OpenPrompt {
+  history = $state.raw<PromptHistory | null>(null);
+  draft = $state('');
+  author = $state(localStorage.getItem(AUTHOR) ?? '');
+  note = $state('');
+  saving = $state(false);
+  error = $state<string | null>(null);
+  /** The versions of others that were saved since this draft was begun; set when the server refused it for them. */
+  conflict = $state.raw<PromptVersion | null>(null);
+  /** Counts up when the editor is to take the draft anew. */
+  set = $state(0);
+
+  newest = $derived(this.history?.versions[0] ?? null);
+  changed = $derived(this.newest !== null && this.draft !== this.newest.text);
+
+  readonly #path: string;
+  readonly #kept: string;
+
+  constructor(workflow: string, prompt: string) {
+    this.#path = `/workflows/${encodeURIComponent(workflow)}/prompts/${encodeURIComponent(prompt)}`;
+    this.#kept = `loopwright-draft-${workflow}/${prompt}`;
+  }
+
+  /** Fetch the versions; a draft that was not saved is there again. */
+  async load(): Promise<void> {
+    try {
+      const history = await get<PromptHistory>(this.#path);
+      const kept = sessionStorage.getItem(this.#kept);
+      this.history = history;
+      this.#show(kept ?? this.newest?.text ?? '');
+      this.error = null;
+    } catch (reason) {
+      this.error = reason instanceof Error ? reason.message : String(reason);
+    }
+  }
+
+  /** Take what was typed. */
+  typed(text: string): void {
+    this.draft = text;
+    if (this.changed) sessionStorage.setItem(this.#kept, text);
+    else sessionStorage.removeItem(this.#kept);
+  }
+
+  discard(): void {
+    sessionStorage.removeItem(this.#kept);
+    this.error = this.conflict = null;
+    this.#show(this.newest?.text ?? '');
+  }
+
+  /** Save the draft as the next version; `over` is a newer version that it is to replace knowingly. */
+  async save(over?: PromptVersion): Promise<void> {
+    const base = over ?? this.newest;
+    if (!base) return;
+    this.saving = true;
+    this.error = this.conflict = null;
+    localStorage.setItem(AUTHOR, this.author);
+    try {
+      const saved = await post<PromptVersion>(this.#path, {
+        text: this.draft,
+        author: this.author,
+        note: this.note,
+        base_version: base.version,
+      });
+      toasts.show(`Saved version ${saved.version}. Runs use it from now on.`, 'good');
+      this.note = '';
+      sessionStorage.removeItem(this.#kept);
+      await this.load();
+    } catch (reason) {
+      if (!(reason instanceof ApiError)) throw reason;
+      if (reason.status === 409) this.conflict = (await get<PromptHistory>(this.#path)).versions[0] ?? null;
+      else this.error = reason.error;
+    } finally {
+      this.saving = false;
+    }
+  }
+
+  /** Make a version's text the newest version again. */
+  async restore(version: number): Promise<void> {
+    try {
+      await post(`${this.#path}/restore`, { version, author: this.author });
+      sessionStorage.removeItem(this.#kept);
+      toasts.show(`Version ${version} is in use again.`, 'good');
+      await this.load();
+    } catch (reason) {
+      toasts.fail(reason);
+    }
+  }
+
+  #show(text: string): void {
+    this.draft = text;
+    this.set += 1;
+  }
+}

@@ -1,0 +1,74 @@
+/** Where the page is: the address behind `#`, for example `#/runs/ID?seq=12`. */
+
+export type Page = 'runs' | 'run' | 'workflows' | 'workflow' | 'compare' | 'prompts' | 'models' | 'loops' | 'missing';
+
+export interface Route {
+  page: Page;
+  /** The part behind the page's name: a run's id, a workflow's name. */
+  id: string;
+  query: URLSearchParams;
+}
+
+const TOP: Record<string, Page> = {
+  runs: 'runs',
+  workflows: 'workflows',
+  compare: 'compare',
+  prompts: 'prompts',
+  models: 'models',
+  loops: 'loops',
+};
+const ONE: Partial<Record<Page, Page>> = { runs: 'run', workflows: 'workflow' };
+
+/** Read a route; an empty one is the list of runs. */
+export function readRoute(hash: string): Route {
+  const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?', 2);
+  const [first = '', ...rest] = path.split('/').filter(Boolean);
+  const top = TOP[first || 'runs'];
+  let id = rest.join('/');
+  try {
+    id = decodeURIComponent(id);
+  } catch {
+    // A stray per cent sign stands for itself.
+  }
+  if (!top) return { page: 'missing', id: path, query: new URLSearchParams(search) };
+  return { page: (id && ONE[top]) || top, id, query: new URLSearchParams(search) };
+}
+
+type Values = Record<string, string | number | null | undefined>;
+
+function search(values: Values): string {
+  const given = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return given.length ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}` : '';
+}
+
+/** An address for a link: `href('runs', id)`, `href('compare', '', {a, b})`. */
+export const href = (top: string, id = '', values: Values = {}): string =>
+  `#/${top}${id ? `/${encodeURIComponent(id)}` : ''}${search(values)}`;
+
+class Router {
+  route = $state.raw<Route>(readRoute(location.hash));
+
+  constructor() {
+    window.addEventListener('hashchange', () => {
+      this.route = readRoute(location.hash);
+    });
+  }
+
+  go(to: string): void {
+    location.hash = to.replace(/^#/, '');
+  }
+
+  /** Change values of the address without a further entry in the browser's history. */
+  set(values: Values): void {
+    const all = new Map(this.route.query);
+    for (const [key, value] of Object.entries(values)) {
+      if (value === null || value === undefined || value === '') all.delete(key);
+      else all.set(key, String(value));
+    }
+    const path = location.hash.replace(/^#/, '').split('?', 1)[0] || '/runs';
+    history.replaceState(null, '', `#${path}${search(Object.fromEntries(all))}`);
+    this.route = readRoute(location.hash);
+  }
+}
+
+export const router = new Router();

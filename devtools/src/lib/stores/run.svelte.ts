@@ -1,0 +1,118 @@
+/** The run that is open: its record, its graph, its events as a view, and what of it is selected. */
+import { untrack } from 'svelte';
+
+import { ApiError, followRun, get } from '../api/client';
+import type { EventLog, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
+import { RunViewBuilder, type RunView } from '../model/run-view';
+
+const PART = 2000;
+
+class OpenRun {
+  id = $state<string | null>(null);
+  record = $state.raw<RunRecord | null>(null);
+  graph = $state.raw<ShownGraph | null>(null);
+  /** Whether events are still being fetched or awaited. */
+  loading = $state(false);
+  following = $state(false);
+  error = $state<string | null>(null);
+  /** The event at which the run is shown; null follows its end. */
+  cursor = $state<number | null>(null);
+  /** The selected node, and the key of its selected visit. */
+  node = $state<string | null>(null);
+  visit = $state<string | null>(null);
+
+  #builder = $state.raw(new RunViewBuilder());
+  #added = $state(0);
+  #ending: AbortController | null = null;
+
+  /** The run as it is now, whatever the cursor. A new object after every change. */
+  live: RunView = $derived.by(() => {
+    void this.#added;
+    return this.#builder.view;
+  });
+  /** The run as it was at the cursor. */
+  view: RunView = $derived(this.cursor === null ? this.live : this.#builder.at(this.cursor));
+
+  /** Show a run; the one shown before is let go. */
+  async open(id: string): Promise<void> {
+    this.close();
+    this.id = id;
+    // An effect that opens a run depends on the run's id only.
+    await untrack(() => this.#load(id));
+  }
+
+  /** Fetch what has come since, and follow the run where it goes on: after a resume, or when the server is back. */
+  async again(): Promise<void> {
+    const id = untrack(() => this.id);
+    if (id === null) return;
+    this.#ending?.abort();
+    await untrack(() => this.#load(id));
+  }
+
+  close(): void {
+    this.#ending?.abort();
+    this.#ending = null;
+    this.id = this.record = this.graph = this.error = this.cursor = this.node = this.visit = null;
+    this.loading = this.following = false;
+    this.#builder = new RunViewBuilder();
+    this.#added = 0;
+  }
+
+  /** Select a node, and one of its visits; null selects nothing. */
+  select(node: string | null, visit: string | null = null): void {
+    this.node = node;
+    this.visit = visit;
+  }
+
+  /** Fetch the record anew, for example after a cancellation. */
+  async refresh(): Promise<void> {
+    const id = this.id;
+    if (id === null) return;
+    const record = await get<RunRecord>(`/runs/${encodeURIComponent(id)}`);
+    if (this.id === id) this.record = record;
+  }
+
+  async #load(id: string): Promise<void> {
+    const ending = new AbortController();
+    const { signal } = ending;
+    this.#ending = ending;
+    this.loading = true;
+    this.error = null;
+    const path = `/runs/${encodeURIComponent(id)}`;
+    try {
+      const [record, graph] = await Promise.all([
+        get<RunRecord>(path, signal),
+        this.graph ?? get<ShownGraph>(`${path}/graph`, signal),
+      ]);
+      this.record = record;
+      this.graph = graph;
+      let after: number | null = this.#builder.view.lastSeq;
+      while (after !== null) {
+        const part: EventLog = await get<EventLog>(`${path}/log?after=${after}&limit=${PART}`, signal);
+        this.#add(part.events);
+        after = part.next;
+      }
+      this.loading = false;
+      if (record.status === 'running') {
+        this.following = true;
+        await followRun(id, this.#builder.view.lastSeq, (events) => this.#add(events), signal);
+        this.record = await get<RunRecord>(path, signal);
+      }
+    } catch (reason) {
+      if (signal.aborted) return;
+      this.error = reason instanceof ApiError ? reason.error : String(reason);
+    } finally {
+      if (!signal.aborted) this.loading = this.following = false;
+    }
+  }
+
+  #add(events: LoggedEvent[]): void {
+    const known = this.#builder.view.lastSeq;
+    const fresh = events.filter((event) => event.seq > known);
+    if (!fresh.length) return;
+    this.#builder.add(fresh);
+    this.#added += 1;
+  }
+}
+
+export const openRun = new OpenRun();

@@ -1,0 +1,9 @@
+import { mount } from 'svelte';
+
+import App from './App.svelte';
+import './app.css';
+import './lib/stores/theme.svelte';
+
+const target = document.getElementById('app');
+if (!target) throw new Error('index.html has no element #app');
+export default mount(App, { target });

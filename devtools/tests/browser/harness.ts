@@ -1,0 +1,144 @@
+/** A real server, and a real browser that looks at its page. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+
+const REPOSITORY = join(import.meta.dirname, '../../..');
+const PYTHON = process.env.LOOPWRIGHT_PYTHON ?? join(REPOSITORY, '.venv/bin/python');
+const SCRIPT = join(REPOSITORY, 'tests/browser/serve_for_browser.py');
+const CHROMIUM = process.env.LOOPWRIGHT_CHROMIUM ?? '/usr/bin/chromium';
+const ARGUMENTS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync',
+];
+const START = 90_000;
+
+export interface Server {
+  url: string;
+  /** Kill it as a power cut would; its data stays. */
+  kill: () => Promise<void>;
+  /** Start it again on the same address with the same data. */
+  again: () => Promise<void>;
+  /** End it and delete its data. */
+  close: () => Promise<void>;
+}
+
+const ended = (child: ChildProcess): Promise<void> =>
+  child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : new Promise((resolve) => child.once('exit', () => resolve()));
+
+/** Start a server of its own. */
+export async function startServer(options: { token?: string } = {}): Promise<Server> {
+  const data = mkdtempSync(join(tmpdir(), 'devtools-'));
+  let child: ChildProcess;
+
+  async function start(port: number): Promise<string> {
+    const given = [SCRIPT, data, '--port', String(port), ...(options.token ? ['--token', options.token] : [])];
+    const started = spawn(PYTHON, given, { stdio: ['pipe', 'pipe', 'pipe'] });
+    child = started;
+    let said = '';
+    started.stderr.on('data', (text) => (said += text));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`the server did not start:\n${said}`)), START);
+      started.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
+      createInterface({ input: started.stdout }).once('line', (line) => {
+        clearTimeout(timer);
+        resolve(line);
+      });
+    });
+  }
+
+  async function kill(): Promise<void> {
+    child.kill('SIGKILL');
+    await ended(child);
+  }
+
+  const url = await start(0);
+  return {
+    url,
+    kill,
+    again: async () => void (await start(Number(new URL(url).port))),
+    close: async () => {
+      await kill();
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A reply of the server's API. */
+export async function api<T>(url: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(url + path, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+interface Run {
+  id: string;
+  status: string;
+}
+
+/** Start a run and wait for its end. */
+export async function ranOnce(url: string, workflow: string, input: Record<string, unknown>): Promise<Run> {
+  let run = await api<Run>(url, '/runs', { workflow, input });
+  while (run.status === 'running') {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    run = await api<Run>(url, `/runs/${run.id}`);
+  }
+  return run;
+}
+
+/**
+ * One server and one browser for a file's tests, and a page for each test. A test fails where the page logs an error
+ * that it does not expect.
+ */
+export function useBrowser(options: { token?: string } = {}): {
+  url: () => string;
+  server: () => Server;
+  open: (hash?: string, more?: BrowserContextOptions) => Promise<Page>;
+  /** Errors of the page that belong to the test. */
+  expected: RegExp[];
+} {
+  let server: Server;
+  let browser: Browser;
+  const expected: RegExp[] = [];
+  const errors: string[] = [];
+
+  beforeAll(async () => {
+    if (!existsSync(CHROMIUM)) throw new Error(`there is no ${CHROMIUM}; set LOOPWRIGHT_CHROMIUM`);
+    [server, browser] = await Promise.all([
+      startServer(options),
+      chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS }),
+    ]);
+  });
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    const unexpected = errors.filter((error) => !expected.some((pattern) => pattern.test(error)));
+    errors.length = expected.length = 0;
+    expect(unexpected).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  return {
+    url: () => server.url,
+    server: () => server,
+    expected,
+    async open(hash = '#/runs', more = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...more });
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      page.on('console', (message) => {
+        if (message.type() === 'error') errors.push(message.text());
+      });
+      page.on('pageerror', (error) => errors.push(error.message));
+      await page.goto(`${server.url}/${hash}`);
+      return page;
+    },
+  };
+}

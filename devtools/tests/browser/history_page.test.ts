@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { api, ranOnce, useBrowser } from './harness';
+
+const browser = useBrowser();
+
+interface Page {
+  runs: { id: string; title: string; status: string }[];
+  total: number;
+}
+
+beforeAll(async () => {
+  for (const topic of ['first lamps', 'second bridges', 'third broken rivers']) await ranOnce(browser.url(), 'essay', { topic });
+});
+
+describe('the list of runs', () => {
+  it('shows runs, newest first, with how they ended', async () => {
+    const page = await browser.open();
+    const row = page.getByRole('row', { name: /second bridges/ });
+    await row.waitFor();
+    expect(await row.textContent()).toContain('finished');
+    expect(await row.textContent()).toContain('improve 1×');
+    expect(await page.getByRole('row', { name: /third broken rivers/ }).textContent()).toContain('failed');
+    const titles = await page.locator('[data-open]').allTextContents();
+    expect(titles.indexOf('third broken rivers')).toBeLessThan(titles.indexOf('first lamps'));
+  });
+
+  it('finds runs by words, and filters by workflow, status and bound', async () => {
+    const page = await browser.open();
+    await page.getByRole('searchbox').fill('bridges');
+    await page.getByText('1 run', { exact: true }).waitFor();
+    expect(await page.locator('[data-open]').allTextContents()).toEqual(['second bridges']);
+    expect(page.url()).toContain('text=bridges');
+
+    await page.getByRole('searchbox').fill('');
+    await page.getByLabel('Workflow').selectOption('essay');
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByText('1 run', { exact: true }).waitFor();
+    expect(await page.locator('[data-open]').allTextContents()).toEqual(['third broken rivers']);
+
+    await page.getByLabel('Status').selectOption('');
+    await page.getByLabel('Stop reason').selectOption('improve');
+    await page.getByText('stopped: improve').first().waitFor();
+    expect(await page.getByText('third broken rivers').count()).toBe(0);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('third broken rivers').waitFor();
+  });
+
+  it('says so where nothing fits', async () => {
+    const page = await browser.open('#/runs?text=nothing-has-this-word');
+    await page.getByText('No run fits this search').waitFor();
+  });
+
+  it('shows a run that begins elsewhere, and how it goes on, without being asked', async () => {
+    const page = await browser.open();
+    await page.getByText('first lamps').waitFor();
+    await api(browser.url(), '/runs', { workflow: 'essay', input: { topic: 'slow clouds' } });
+    const row = page.getByRole('row', { name: /slow clouds/ });
+    await row.getByText('running').waitFor();
+    await row.getByText('finished').waitFor();
+  });
+
+  it('is walked through by keyboard', async () => {
+    const page = await browser.open('#/runs?workflow=essay');
+    await page.getByText('first lamps').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    const second = await page.locator('[data-open]').nth(1).textContent();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(second);
+    await page.keyboard.press('x');
+    await page.getByText('Select one more to compare').waitFor();
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#\/runs\/.+/);
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    await page.waitForURL(/#\/runs$/);
+    await page.keyboard.press('/');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+  });
+
+  it('takes two runs to the comparison, the older one on the left', async () => {
+    const runs = (await api<Page>(browser.url(), '/runs?workflow=essay')).runs;
+    const id = (title: string): string => runs.find((run) => run.title === title)?.id ?? '';
+    const page = await browser.open('#/runs?workflow=essay');
+    await page.getByLabel('Select second bridges to compare').check();
+    expect(await page.getByRole('button', { name: 'Compare', exact: true }).isDisabled()).toBe(true);
+    await page.getByLabel('Select first lamps to compare').check();
+    expect(await page.getByLabel('Select third broken rivers to compare').isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await page.waitForURL(/#\/compare/);
+    expect(page.url()).toContain(`a=${id('first lamps')}&b=${id('second bridges')}`);
+  });
+
+  it('exports a run, and imports it again where it is dropped', async () => {
+    const page = await browser.open('#/runs?workflow=essay');
+    const run = await ranOnce(browser.url(), 'essay', { topic: 'kept elsewhere' });
+    const row = page.getByRole('row', { name: /kept elsewhere/ });
+    await row.hover();
+    const [file] = await Promise.all([page.waitForEvent('download'), row.getByRole('button', { name: 'Export' }).click()]);
+    expect(file.suggestedFilename()).toMatch(/^essay-.+\.json\.gz$/);
+    await fetch(`${browser.url()}/runs/${run.id}`, { method: 'DELETE' });
+    await row.waitFor({ state: 'detached' });
+    const bytes = readFileSync(await file.path()).toString('base64');
+    const transfer = await page.evaluateHandle((content) => {
+      const data = new DataTransfer();
+      data.items.add(new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], 'run.json.gz'));
+      return data;
+    }, bytes);
+    await page.dispatchEvent('main', 'dragover', { dataTransfer: transfer });
+    await page.getByText('Drop exported runs to import them').waitFor();
+    await page.dispatchEvent('main', 'drop', { dataTransfer: transfer });
+    await page.getByText('Imported “kept elsewhere”.').waitFor();
+    await page.getByRole('row', { name: /kept elsewhere.*imported/ }).waitFor();
+  });
+
+  it('says what is wrong with a file that is no run', async () => {
+    browser.expected.push(/status of 4\d\d/);
+    const page = await browser.open();
+    await page.getByLabel('File to import').setInputFiles({ name: 'x.json.gz', mimeType: 'application/gzip', buffer: Buffer.from('no') });
+    await page.getByText(/^x\.json\.gz: ./).waitFor();
+  });
+
+  it('deletes a run only when that is confirmed', async () => {
+    const run = await ranOnce(browser.url(), 'essay', { topic: 'to be deleted' });
+    const page = await browser.open();
+    const row = page.getByRole('row', { name: /to be deleted/ });
+    await row.hover();
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click();
+    await row.hover();
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect((await fetch(`${browser.url()}/runs/${run.id}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,174 @@
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import ChatPanel from '../../src/components/ChatPanel.svelte';
+import { attemptsOf, turnOf } from '../../src/components/chat/conversation';
+import type { Citation, LoggedEvent, Outcome } from '../../src/lib/api/types';
+import { RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
+import { recordOf, Refusal, serve } from '../form/replies';
+import { logOf } from '../model/logs';
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+function viewOf(events: LoggedEvent[]): RunView {
+  const builder = new RunViewBuilder();
+  builder.add(events);
+  return builder.view;
+}
+
+const outcomeOf = (answer: string, more: Partial<Outcome> = {}): Outcome => ({
+  answer, status: 'answered', citations: [], quality: null, scores: {}, details: {}, error: null, error_node: null, ...more,
+});
+const citation = (mark: string, more: Partial<Citation> = {}): Citation => ({
+  mark, title: `Source ${mark}`, quote: '', url: null, details: {}, ...more,
+});
+
+const START = { type: 'run_started', graph: 'g', thread_id: 't', resumed: false };
+const started = (node: string, visit = 1) => ({ type: 'node_started', node, task_id: `${node}${visit}`, visit });
+const finished = (node: string, visit = 1) => ({ type: 'node_finished', node, task_id: `${node}${visit}`, visit, seconds: 0.1, update: {}, error: null });
+const text = (words: string) => ({ type: 'text', node: 'write', text: words });
+const told = (kind: string, message: string, data = {}) => ({ type: 'told', kind, node: 'think', message, data });
+
+describe('the texts of a run', () => {
+  it('are one for each visit, and a retried visit begins anew', () => {
+    const events = logOf(
+      started('write'), text('Never '), { type: 'node_retried', node: 'write', attempt: 1, attempts: 2, kind: 'E', message: '', rule: '', wait: 0 },
+      text('First '), text('draft'), finished('write'), started('write', 2), text('Second'),
+    );
+    expect(attemptsOf(events).map((attempt) => [attempt.visit, attempt.text])).toEqual([[1, 'Never '], [1, 'First draft'], [2, 'Second']]);
+  });
+
+  it('are replaced where the outcome is another one, and current where it is the same with other marks', () => {
+    const events = logOf(started('write'), text('A hall [sessions:1] of talks.'));
+    expect(turnOf(recordOf({ outcome: outcomeOf('A hall [1] of talks.') }), events)).toMatchObject({ replaced: [], answer: 'A hall [1] of talks.' });
+    expect(turnOf(recordOf({ outcome: outcomeOf('Nothing fits.') }), events).replaced).toHaveLength(1);
+    expect(turnOf(recordOf({ status: 'running' }), events)).toMatchObject({ replaced: [], answer: 'A hall [sessions:1] of talks.' });
+  });
+});
+
+describe('a conversation', () => {
+  it('streams the answer and folds the ones before', async () => {
+    const builder = new RunViewBuilder();
+    const log = logOf(
+      START, told('acknowledgment', 'Let me look.'), started('think'), told('thinking', 'I try other words.', { strategy: 'rewrite', reasoning: 'No hits.' }),
+      finished('think'), started('write'), text('The **first**'), finished('write'), started('write', 2), text('The **second**'), text(' answer'),
+    );
+    const record = recordOf({ status: 'running', seconds: null });
+    builder.add(log.slice(0, 7));
+    const { rerender, container } = render(ChatPanel, { record, graph: null, view: builder.view });
+    expect(screen.getByText('Let me look.')).toBeTruthy();
+    expect(container.querySelector('.prose strong')?.textContent).toBe('first');
+    expect(container.querySelector('del')).toBeNull();
+    builder.add(log.slice(7));
+    await rerender({ record, graph: null, view: builder.view });
+    expect(container.querySelector('.prose')?.textContent?.trim()).toBe('The second answer');
+    const folded = screen.getByText('An earlier answer was replaced').closest('details');
+    expect(folded?.open).toBe(false);
+    expect(folded?.querySelector('del')?.textContent).toContain('The **first**');
+    const thinking = screen.getByText('I try other words.').closest('details');
+    expect(thinking?.textContent).toMatch(/rewrite.*No hits\./s);
+  });
+
+  it('opens a source from its mark in the text, and closes it with Escape', async () => {
+    const source = citation('sessions:7', { title: 'Bread', quote: 'Without yeast.', url: 'https://example.org/7', details: { room: 'Janson' } });
+    const record = recordOf({ outcome: outcomeOf('Go there [sessions:7].', { citations: [source] }) });
+    render(ChatPanel, { record, graph: null, view: viewOf(logOf(START)) });
+    const mark = screen.getByRole('link', { name: 'Source sessions:7' });
+    mark.focus();
+    await fireEvent.click(mark);
+    const card = screen.getByRole('complementary', { name: 'Source sessions:7' });
+    expect(card.textContent).toMatch(/Bread.*Without yeast\..*room.*Janson/s);
+    const link = within(card).getByRole('link') as HTMLAnchorElement;
+    expect([link.href, link.rel]).toEqual(['https://example.org/7', 'noopener noreferrer']);
+    expect(document.activeElement).toBe(card);
+    await fireEvent.keyDown(card, { key: 'Escape' });
+    expect(screen.queryByRole('complementary')).toBeNull();
+    expect(document.activeElement).toBe(mark);
+  });
+
+  it('shows what comes twice twice', () => {
+    const input = { query: 'Are they the same?', image: 'up1', reference: 'up1' };
+    const record = recordOf({ input, outcome: outcomeOf('Yes [1].', { citations: [citation('1'), citation('1')] }) });
+    serve({});
+    render(ChatPanel, { record, graph: null, view: viewOf(logOf(START)) });
+    expect(screen.getAllByRole('button', { name: 'Source 1' })).toHaveLength(2);
+  });
+
+  it('injects no HTML, whatever is said', async () => {
+    const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) ![y](http://evil.test/y.png)';
+    const source = citation('1', { title: hostile, quote: hostile, url: 'javascript:alert(1)', details: { [hostile]: hostile } });
+    const record = recordOf({
+      title: hostile, input: { message: hostile }, error: hostile, error_type: hostile, status: 'failed',
+      outcome: outcomeOf(`${hostile} [1]`, { status: hostile, citations: [source] }),
+    });
+    const events = logOf(START, told('acknowledgment', hostile), told('thinking', hostile, { reasoning: hostile, strategy: hostile }), started('write'), text('other'));
+    const { container } = render(ChatPanel, { record, graph: null, view: viewOf(events) });
+    await fireEvent.click(screen.getByRole('link', { name: 'Source 1' }));
+    expect(container.querySelector('script, img, [onerror], a[href^="javascript"]')).toBeNull();
+    expect(container.textContent).toContain('<script>alert(1)</script>');
+  });
+
+  it('says in plain words how it ended and why', () => {
+    const record = recordOf({ outcome: outcomeOf('So it is.', { status: 'best_effort' }), cost: 0.5 });
+    const stop_reason = { loop: 'reflect', outcome: 'exhausted', limit: 1, spent: 1, reason: 'too few', step: 4 };
+    const view = viewOf(logOf(START, { type: 'run_finished', seconds: 2, stop_reason, interrupted: false }));
+    render(ChatPanel, { record, graph: null, view });
+    expect(screen.getByText('Best effort')).toBeTruthy();
+    expect(screen.getByText(/the best there is/)).toBeTruthy();
+    expect(screen.getByText('The loop “reflect” reached its limit of 1 pass. It still wanted another pass: too few')).toBeTruthy();
+  });
+
+  it('is stopped while it runs', async () => {
+    const sent = serve({ 'POST /runs/r1/cancel': recordOf({ status: 'cancelled' }) });
+    const onchange = vi.fn();
+    render(ChatPanel, { record: recordOf({ status: 'running' }), graph: null, view: viewOf(logOf(START, started('write'))), onchange });
+    await fireEvent.click(screen.getByRole('button', { name: 'Stop' }));
+    await waitFor(() => expect(onchange).toHaveBeenCalledWith(expect.objectContaining({ status: 'cancelled' })));
+    expect(sent.map((call) => call.path)).toEqual(['/runs/r1/cancel']);
+  });
+
+  it('goes on with a follow-up question under the same name', async () => {
+    const sent = serve({ 'POST /runs': recordOf({ id: 'r2' }) });
+    const onstart = vi.fn();
+    const input = { message: 'What is on?', user_context: { conversation_id: 'c1', user_id: 'u' } };
+    render(ChatPanel, { record: recordOf({ input, workflow: 'assistant' }), graph: null, view: viewOf(logOf(START)), onstart });
+    const box = screen.getByLabelText('Follow-up question');
+    await fireEvent.input(box, { target: { value: 'And on Sunday?' } });
+    await fireEvent.keyDown(box, { key: 'Enter' });
+    await waitFor(() => expect(onstart).toHaveBeenCalledWith(expect.objectContaining({ id: 'r2' })));
+    expect(sent[0]?.body).toEqual({
+      workflow: 'assistant', input: { message: 'And on Sunday?', user_context: { conversation_id: 'c1', user_id: 'u' } }, models: {}, prompts: {},
+    });
+    expect((box as HTMLTextAreaElement).value).toBe('');
+  });
+
+  it('takes no follow-up question outside of a conversation', () => {
+    render(ChatPanel, { record: recordOf(), graph: null, view: viewOf(logOf(START)) });
+    expect(screen.queryByLabelText('Follow-up question')).toBeNull();
+  });
+
+  it('shows an error, and tries again with the same input', async () => {
+    const sent = serve({ 'POST /runs': new Refusal(503, 'no further run can start now', 'Busy'), 'POST /runs/r1/resume': recordOf({ status: 'running' }) });
+    const record = recordOf({ status: 'failed', error: 'no reply', error_type: 'NodeTimeout', error_node: 'write', changes: { models: { a: null }, prompts: {} } });
+    const onchange = vi.fn();
+    render(ChatPanel, { record, graph: null, view: viewOf(logOf(START)), onchange });
+    expect(screen.getByRole('alert').textContent).toMatch(/It took longer than it may\..*write.*no reply/s);
+    await fireEvent.click(screen.getByRole('button', { name: 'Try again' }));
+    expect(await screen.findByText('no further run can start now')).toBeTruthy();
+    expect(sent[0]?.body).toEqual({ workflow: 'demo', input: record.input, models: { a: null }, prompts: {} });
+    await fireEvent.click(screen.getByRole('button', { name: 'Go on from the last step' }));
+    await waitFor(() => expect(onchange).toHaveBeenCalled());
+  });
+
+  it('lets a person answer a run that waits', async () => {
+    const sent = serve({ 'POST /runs/r1/resume': recordOf({ status: 'running' }) });
+    render(ChatPanel, { record: recordOf({ status: 'waiting' }), graph: null, view: viewOf(logOf(START)) });
+    await fireEvent.input(screen.getByLabelText('Answer'), { target: { value: '{"approved": true}' } });
+    await fireEvent.click(screen.getByRole('button', { name: 'Answer' }));
+    await waitFor(() => expect(sent).toHaveLength(1));
+    expect(sent[0]?.body).toEqual({ answer: { approved: true } });
+  });
+});

@@ -1,0 +1,197 @@
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import RunForm from '../../src/components/RunForm.svelte';
+import type { JsonSchema } from '../../src/lib/form/fields';
+import { inConversation, hasConversations } from '../../src/lib/form/conversation';
+import { recordOf, Refusal, serve, workflowOf } from '../form/replies';
+import { ASSISTANT, IQA, OWN, RAG } from '../form/schemas';
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+const started = { 'POST /runs': recordOf({ id: 'new' }) };
+const run = (): Promise<boolean> => fireEvent.click(screen.getByRole('button', { name: 'Run' }));
+const type = (label: string | RegExp, value: string): Promise<boolean> =>
+  fireEvent.input(screen.getByLabelText(label), { target: { value } });
+
+describe('the form of a run', () => {
+  it('starts a run with what was filled in', async () => {
+    const sent = serve(started);
+    const onstart = vi.fn();
+    render(RunForm, { workflow: workflowOf(RAG), onstart });
+    await type(/^Question/, 'Who built the bridge?');
+    await type(/^Max retry count/, '3');
+    await run();
+    await waitFor(() => expect(onstart).toHaveBeenCalledOnce());
+    expect(onstart.mock.calls[0]?.[0]).toMatchObject({ id: 'new' });
+    expect(sent).toEqual([
+      { method: 'POST', path: '/runs', body: { workflow: 'demo', input: { question: 'Who built the bridge?', max_retry_count: 3 }, models: {}, prompts: {} } },
+    ]);
+  });
+
+  it('says at the field what is wrong, and sends nothing', async () => {
+    const sent = serve(started);
+    render(RunForm, { workflow: workflowOf(RAG) });
+    await type(/^Max retry count/, '99');
+    await run();
+    const question = screen.getByLabelText(/^Question/);
+    expect(question.getAttribute('aria-invalid')).toBe('true');
+    expect(document.getElementById(question.getAttribute('aria-describedby') ?? '')?.textContent).toBe('This is needed.');
+    expect(screen.getByText('At most 10.')).toBeTruthy();
+    expect(sent).toEqual([]);
+  });
+
+  it('shows what the server says of the input', async () => {
+    serve({ 'POST /runs': new Refusal(400, 'the question is unusable') });
+    render(RunForm, { workflow: workflowOf(RAG), initial: { question: 'x' } });
+    await run();
+    expect((await screen.findByRole('alert')).textContent).toBe('the question is unusable');
+  });
+
+  it('is filled by an example, nested objects too', async () => {
+    const sent = serve(started);
+    const input = { message: 'What is on?', user_context: { profile: { interests: ['soil', 'repair'] } } };
+    render(RunForm, { workflow: workflowOf(ASSISTANT, { examples: [{ title: 'With a profile', input }] }) });
+    expect(screen.queryByLabelText('Interests 1')).toBeNull();
+    await fireEvent.click(screen.getByRole('button', { name: 'With a profile' }));
+    expect((screen.getByLabelText('Interests 2') as HTMLInputElement).value).toBe('repair');
+    await fireEvent.click(screen.getByRole('button', { name: 'Remove Interests 1' }));
+    expect((screen.getByLabelText('Interests 1') as HTMLInputElement).value).toBe('repair');
+    await run();
+    await waitFor(() => expect(sent).toHaveLength(1));
+    expect(sent[0]?.body).toMatchObject({ input: { message: 'What is on?', user_context: { profile: { interests: ['repair'] } } } });
+  });
+
+  it('leaves out an optional object until it is wanted', async () => {
+    serve({});
+    render(RunForm, { workflow: workflowOf(ASSISTANT) });
+    expect(screen.queryByLabelText(/^User id/)).toBeNull();
+    await fireEvent.click(screen.getByLabelText(/^User context/));
+    expect(screen.getByLabelText(/^User id/)).toBeTruthy();
+  });
+
+  it('takes raw JSON and gives it back to the fields', async () => {
+    const sent = serve(started);
+    render(RunForm, { workflow: workflowOf(OWN) });
+    await fireEvent.click(screen.getByRole('button', { name: 'As JSON' }));
+    await type('Input as JSON', '{"topic": ');
+    await run();
+    expect((await screen.findByRole('alert')).textContent).toContain('This is not JSON');
+    await fireEvent.click(screen.getByRole('button', { name: 'As form' }));
+    expect(screen.getByLabelText('Input as JSON')).toBeTruthy();
+    await type('Input as JSON', '{"topic": "t", "strict": true, "unknown": [1]}');
+    await fireEvent.click(screen.getByRole('button', { name: 'As form' }));
+    expect((screen.getByLabelText(/^Topic/) as HTMLInputElement).value).toBe('t');
+    await run();
+    await waitFor(() => expect(sent).toHaveLength(1));
+    expect(sent[0]?.body).toMatchObject({ input: { topic: 't', strict: true, unknown: [1] } });
+  });
+
+  it('changes models and prompts for this run only', async () => {
+    const sent = serve({
+      ...started,
+      'GET /workflows/demo/models': {
+        nodes: [{ node: 'plan', model: 'a:small', configured: 'a:small', chosen: false, used_by_default: false }],
+        offered: ['a:small', 'b:big'],
+      },
+      'GET /workflows/demo/prompts': [{ prompt: 'plan', nodes: ['plan'], version: 2, versions: 2, names: ['question'] }],
+      'GET /workflows/demo/prompts/plan': { prompt: 'plan', names: ['question'], versions: [{ version: 2, text: 'Plan {{question}}' }, { version: 1, text: 'x' }] },
+    });
+    const { container } = render(RunForm, { workflow: workflowOf(RAG), initial: { question: 'x' } });
+    const details = container.querySelector('details') as HTMLDetailsElement;
+    details.open = true;
+    await fireEvent(details, new Event('toggle'));
+    const [model, prompt] = (await within(details).findAllByRole('combobox')) as HTMLSelectElement[];
+    await fireEvent.change(model as HTMLSelectElement, { target: { value: 'none' } });
+    await fireEvent.change(prompt as HTMLSelectElement, { target: { value: 'draft' } });
+    const draft = (await screen.findByLabelText('Draft of plan')) as HTMLTextAreaElement;
+    expect(draft.value).toBe('Plan {{question}}');
+    await fireEvent.input(draft, { target: { value: 'Plan well: {{question}}' } });
+    await run();
+    await waitFor(() => expect(sent.at(-1)?.method).toBe('POST'));
+    expect(sent.at(-1)?.body).toMatchObject({ models: { plan: null }, prompts: { plan: 'Plan well: {{question}}' } });
+  });
+
+  it('shows hostile texts of a schema as texts', () => {
+    serve({});
+    const hostile = '<img src=x onerror=alert(1)><script>alert(1)</script>';
+    const schema: JsonSchema = { type: 'object', properties: { a: { type: 'string', title: hostile, description: hostile, default: hostile } } };
+    const { container } = render(RunForm, { workflow: workflowOf(schema, { title: hostile }) });
+    expect(container.querySelector('img, script')).toBeNull();
+    expect(container.textContent).toContain(hostile);
+  });
+});
+
+describe('an upload', () => {
+  /** The browser's request, as far as an upload needs it. */
+  class Request {
+    static all: Request[] = [];
+    upload: { onprogress?: (event: { lengthComputable: boolean; loaded: number; total: number }) => void } = {};
+    onload?: () => void;
+    onerror?: () => void;
+    onabort?: () => void;
+    status = 0;
+    responseText = '';
+    body?: FormData;
+    open = vi.fn();
+    setRequestHeader = vi.fn();
+    send(body: FormData): void {
+      this.body = body;
+      Request.all.push(this);
+    }
+    abort(): void {
+      this.onabort?.();
+    }
+    reply(status: number, body: unknown): void {
+      this.status = status;
+      this.responseText = JSON.stringify(body);
+      this.onload?.();
+    }
+  }
+  const picture = new File(['picture'], 'dark.png', { type: 'image/png' });
+
+  it('is dropped, shows how far it is, and its id is the value', async () => {
+    Request.all = [];
+    vi.stubGlobal('XMLHttpRequest', Request);
+    const sent = serve(started);
+    render(RunForm, { workflow: workflowOf(IQA), initial: { query: 'How sharp is it?' } });
+    await fireEvent.drop(screen.getByRole('group', { name: 'Image' }), { dataTransfer: { files: [picture] } });
+    const [request] = Request.all;
+    expect(request?.open).toHaveBeenCalledWith('POST', expect.stringMatching(/\/uploads$/));
+    expect((request?.body?.get('file') as File).name).toBe('dark.png');
+    request?.upload.onprogress?.({ lengthComputable: true, loaded: 1, total: 4 });
+    await waitFor(() => expect((screen.getByRole('progressbar') as HTMLProgressElement).value).toBe(0.25));
+    request?.reply(201, { id: 'up1', name: 'dark.png', content_type: 'image/png', bytes: 7, width: 640, height: 480 });
+    expect(await screen.findByText(/640 × 480 px/)).toBeTruthy();
+    expect(screen.queryByRole('progressbar')).toBeNull();
+    await run();
+    await waitFor(() => expect(sent).toHaveLength(1));
+    expect(sent[0]?.body).toMatchObject({ input: { query: 'How sharp is it?', image: 'up1' } });
+  });
+
+  it('that the server refuses says why, and is not sent along', async () => {
+    Request.all = [];
+    vi.stubGlobal('XMLHttpRequest', Request);
+    const sent = serve(started);
+    render(RunForm, { workflow: workflowOf(IQA), initial: { query: 'x' } });
+    await fireEvent.change(screen.getByLabelText('Image', { selector: 'input' }), { target: { files: [picture] } });
+    Request.all[0]?.reply(413, { error: 'the file is too large', error_type: 'InputError', can_retry: false });
+    expect((await screen.findByRole('alert')).textContent).toBe('the file is too large');
+    await run();
+    expect(screen.getByText('This is needed.')).toBeTruthy();
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('a conversation', () => {
+  it('is named where the workflow has conversations and the input names none', () => {
+    expect(hasConversations(ASSISTANT)).toBe(true);
+    expect(hasConversations(RAG)).toBe(false);
+    const named = inConversation({ message: 'x', user_context: { user_id: 'u' } });
+    expect(named).toMatchObject({ message: 'x', user_context: { user_id: 'u', conversation_id: expect.stringMatching(/^[0-9a-f]{24}$/) } });
+    expect(inConversation(named)).toBe(named);
+  });
+});

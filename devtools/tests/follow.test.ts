@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { ApiError, followRun, get, query } from '../src/lib/api/client';
+import type { LoggedEvent } from '../src/lib/api/types';
+
+let server: Server;
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+
+beforeEach(async () => {
+  server = createServer((request, response) => {
+    response.setHeader('Access-Control-Allow-Origin', '*');
+    response.setHeader('Access-Control-Allow-Headers', '*');
+    if (request.method === 'OPTIONS') response.end();
+    else answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  document.head.innerHTML = `<base href="http://127.0.0.1:${(server.address() as AddressInfo).port}/">`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const event = (seq: number, type = 'told'): string => `id: r:${seq}\nevent: ${type}\ndata: ${JSON.stringify({ type, message: `m${seq}` })}\n\n`;
+const json = (response: ServerResponse, value: unknown, status = 200): void => {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
+};
+
+async function follow(after = 0): Promise<{ seqs: number[]; last: number }> {
+  const seen: LoggedEvent[] = [];
+  const last = await followRun('r', after, (events) => seen.push(...events), new AbortController().signal);
+  return { seqs: seen.map((one) => one.seq), last };
+}
+
+describe('followRun', () => {
+  it('goes on behind the last event after the connection broke, and hands each event out once', async () => {
+    const asked: (string | undefined)[] = [];
+    answer = (request, response) => {
+      asked.push(request.headers['last-event-id'] as string | undefined);
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      if (asked.length === 1) {
+        response.write(event(1) + event(2) + event(3));
+        setTimeout(() => response.destroy(), 50);
+      } else {
+        // A server that sends one too many is not believed.
+        response.end(event(3) + event(4) + event(5, 'run_finished'));
+      }
+    };
+    expect(await follow()).toEqual({ seqs: [1, 2, 3, 4, 5], last: 5 });
+    expect(asked).toEqual([undefined, 'r:3']);
+  });
+
+  it('begins behind what is known', async () => {
+    const asked: unknown[] = [];
+    answer = (request, response) => {
+      asked.push(request.headers['last-event-id']);
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(event(8, 'run_finished'));
+    };
+    expect(await follow(7)).toEqual({ seqs: [8], last: 8 });
+    expect(asked).toEqual(['r:7']);
+  });
+
+  it('ends with a run that was cancelled, which has no last event', async () => {
+    answer = (request, response) => {
+      if (request.url === '/runs/r') json(response, { status: 'cancelled' });
+      else response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(event(1));
+    };
+    expect(await follow()).toEqual({ seqs: [1], last: 1 });
+  });
+
+  it('gives up at once where the server has no such run', async () => {
+    answer = (_request, response) => json(response, { error: 'there is no run r', error_type: 'NotFound', can_retry: false }, 404);
+    await expect(follow()).rejects.toMatchObject({ error: 'there is no run r', status: 404 });
+  });
+});
+
+describe('get', () => {
+  it("throws the server's own words", async () => {
+    answer = (_request, response) => json(response, { error: 'too many', error_type: 'RateLimit', can_retry: true }, 429);
+    const reason = await get('/runs').catch((error: unknown) => error);
+    expect(reason).toBeInstanceOf(ApiError);
+    expect(reason).toMatchObject({ message: 'too many', error_type: 'RateLimit', can_retry: true, status: 429 });
+  });
+
+  it('throws a reply of somebody in between too', async () => {
+    answer = (_request, response) => response.writeHead(500, 'Broken').end('<html>');
+    await expect(get('/runs')).rejects.toMatchObject({ status: 500, can_retry: true });
+  });
+});
+
+it('query leaves out what is empty', () => {
+  expect(query({ a: 'x y', b: '', c: null, d: undefined, e: 0 })).toBe('?a=x+y&e=0');
+  expect(query({ a: '' })).toBe('');
+});

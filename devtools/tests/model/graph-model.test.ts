@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+
+import { fitting, layoutOf, neighbour, rounded } from '../../src/lib/model/layout';
+import { edgeId, edgeViews } from '../../src/lib/model/routes-taken';
+import { RunViewBuilder, completed } from '../../src/lib/model/run-view';
+import { recorded, type LogName } from './logs';
+
+function run(name: LogName, upTo = Infinity) {
+  const { graph, events } = recorded(name);
+  const builder = new RunViewBuilder();
+  builder.add(events);
+  return { graph, view: completed(builder.at(upTo), graph, null) };
+}
+
+describe('the arrows of a run', () => {
+  it('count how often they were taken, through the gates of loops', () => {
+    const { graph, view } = run('assistant-reflect');
+    const taken = Object.fromEntries(Object.entries(edgeViews(graph, view)).map(([id, edge]) => [id, edge.taken]));
+    expect(taken).toMatchObject({
+      '__start__>fetch_data': 1,
+      'fetch_data>update_profile': 0,
+      'execute_queries>check_results': 3,
+      'check_results>reflect_and_replan:reflect': 2,
+      'reflect_and_replan>execute_queries': 2,
+      'check_results>generate_response': 1,
+      'evaluate>__end__': 1,
+    });
+  });
+
+  it('carry the passes of their loop, and its limit before the run too', () => {
+    const { graph, view } = run('assistant-reflect');
+    expect(edgeViews(graph, view)['check_results>reflect_and_replan:reflect']).toMatchObject({ passes: 2, limit: 2 });
+    expect(edgeViews(graph, null)['check_results>reflect_and_replan:reflect']).toMatchObject({ passes: 0, limit: 2, taken: 0 });
+    expect(edgeViews(graph, view)['plan_queries>execute_queries']).toMatchObject({ passes: null, limit: null });
+  });
+
+  it('know the limit that words name', () => {
+    const { graph } = run('assistant-reflect');
+    const limitOf = (limit: string) =>
+      edgeViews({ ...graph, loops: graph.loops.map((loop) => ({ ...loop, limit })) }, null)['check_results>reflect_and_replan:reflect']?.limit;
+    expect(limitOf('max_replan_iterations, at most 10')).toBe(10);
+    expect(limitOf('as the state says')).toBeNull();
+  });
+
+  it('are active while the visit goes on that they lead to', () => {
+    const { graph, events } = recorded('own-retries');
+    const start = events.find(({ event }) => event.type === 'node_started' && event.node === 'right');
+    const { view } = run('own-retries', start?.seq);
+    const active = Object.entries(edgeViews(graph, view)).filter(([, edge]) => edge.active).map(([id]) => id);
+    expect(active.sort()).toEqual(['fetch>flaky', 'fetch>left', 'fetch>right']);
+  });
+});
+
+describe('the layout', () => {
+  it('goes from top to bottom without overlaps', () => {
+    for (const name of ['assistant-reflect', 'own-retries'] as const) {
+      const { graph } = recorded(name);
+      const { nodes, edges } = layoutOf(graph);
+      const boxes = Object.values(nodes);
+      boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+        expect(a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y).toBe(true);
+      }));
+      expect(Math.min(...boxes.map((box) => box.y))).toBe(nodes['__start__']?.y);
+      expect(Object.keys(edges).sort()).toEqual(graph.edges.map(edgeId).sort());
+    }
+  });
+
+  it('gives each loop that shares an arrow one of its own', () => {
+    const { graph } = recorded('assistant-reflect');
+    const edge = graph.edges.find((each) => each.loop);
+    if (!edge) throw new Error('no loop');
+    const { edges } = layoutOf({ ...graph, edges: [...graph.edges, { ...edge, loop: 'second' }] });
+    expect(edges['check_results>reflect_and_replan:second']?.label).not.toBeNull();
+  });
+
+  it('finds the next node in each direction', () => {
+    const { nodes } = layoutOf(recorded('assistant-reflect').graph);
+    expect(neighbour(nodes, 'plan_queries', 'down')).toBe('execute_queries');
+    expect(neighbour(nodes, 'plan_queries', 'up')).toBe('generate_acknowledgment');
+    expect(neighbour(nodes, '__end__', 'down')).toBeNull();
+  });
+
+  it('takes nodes, arrows and labels into its bounds, and fits them into an area', () => {
+    const { nodes, edges, bounds } = layoutOf(recorded('assistant-reflect').graph);
+    for (const point of [...Object.values(nodes), ...Object.values(edges).flatMap((edge) => edge.points)]) {
+      expect(point.x >= bounds.x && point.x <= bounds.x + bounds.width).toBe(true);
+      expect(point.y >= bounds.y && point.y <= bounds.y + bounds.height).toBe(true);
+    }
+    expect(fitting({ x: 10, y: 20, width: 100, height: 400 }, 220, 220, 10, 2)).toEqual({ x: 80, y: 0, zoom: 0.5 });
+    expect(fitting({ x: 0, y: 0, width: 10, height: 10 }, 100, 100, 0, 2).zoom).toBe(2);
+  });
+
+  it('rounds the corners of a path', () => {
+    expect(rounded([{ x: 0, y: 0 }, { x: 0, y: 100 }, { x: 100, y: 100 }])).toBe('M0,0L0,90Q0,100 10,100L100,100');
+    expect(rounded([])).toBe('');
+  });
+});

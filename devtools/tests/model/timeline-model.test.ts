@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+
+import { RunViewBuilder } from '../../src/lib/model/run-view';
+import { bandsOf, drawn, endOf, marksOf, rowsOf, ticks } from '../../src/lib/model/timeline';
+import { logOf, longRun, recorded, type LogName } from './logs';
+
+function viewOf(name: LogName) {
+  const builder = new RunViewBuilder();
+  builder.add(recorded(name).events);
+  return builder.view;
+}
+
+describe('rows', () => {
+  it('hold a bar for each visit, from its true start to its end, in the order given', () => {
+    const view = viewOf('own-retries');
+    const rows = rowsOf(view, ['fetch', 'never', 'right', 'left'], 0);
+    expect(rows.map((row) => row.node)).toEqual(['fetch', 'right', 'left', 'flaky', 'doomed', 'judge', 'refine', 'answer']);
+    const [flaky] = rows.filter((row) => row.node === 'flaky');
+    expect(flaky?.bars.map((bar) => [bar.from, bar.to])).toEqual(
+      view.nodes['flaky']?.visits.map((visit) => [visit.started, visit.ended]),
+    );
+  });
+
+  it('lay visits at the same time into lanes, and use free lanes again', () => {
+    const start = (id: string) => ({ type: 'node_started', node: 'read', task_id: id, visit: 1 });
+    const end = (id: string) => ({ type: 'node_finished', node: 'read', task_id: id, visit: 1, seconds: 0.1, update: {}, error: null });
+    const builder = new RunViewBuilder();
+    builder.add(logOf(start('a'), start('b'), end('a'), start('c'), end('c'), end('b')));
+    const [row] = rowsOf(builder.view, [], 0);
+    expect(row?.bars.map((bar) => bar.lane)).toEqual([0, 1, 0]);
+    expect(row?.lanes).toBe(2);
+  });
+});
+
+describe('marks', () => {
+  it('tell retries and model calls within the visit', () => {
+    const flaky = viewOf('own-retries').nodes['flaky']?.visits[0];
+    if (!flaky) throw new Error('no visit');
+    const marks = marksOf(flaky);
+    expect(marks.map((mark) => mark.kind)).toEqual(['retry', 'retry']);
+    for (const mark of marks) expect(mark.at > flaky.started && mark.at < (flaky.ended ?? 0)).toBe(true);
+    const asked = viewOf('assistant-answered').nodes['generate_acknowledgment']?.visits[0];
+    expect(asked && marksOf(asked).map((mark) => mark.kind)).toEqual(['model', 'model', 'model']);
+  });
+});
+
+describe('bands', () => {
+  it('go from each decision of a loop to the next', () => {
+    const view = viewOf('assistant-reflect');
+    const bands = bandsOf(view, endOf(view, 0));
+    expect(bands.map((band) => `${band.loop} ${band.spent}/${band.limit} ${band.decision}`)).toEqual([
+      'reflect 1/2 granted', 'reflect 2/2 granted', 'reflect 2/2 exhausted',
+    ]);
+    expect(bands[0]?.to).toBe(bands[1]?.from);
+    expect(bands[2]?.to).toBe(view.ended);
+  });
+});
+
+describe('what is drawn', () => {
+  const builder = new RunViewBuilder();
+  builder.add(longRun(1700));
+  const view = builder.view;
+  const rows = rowsOf(view, [], 0);
+  const span = endOf(view, 0) - view.started;
+
+  it('of a long run is no more than can be told apart, and loses no visit', () => {
+    for (const row of rows) {
+      const shown = drawn(row, view.started, 800 / span, 800, null);
+      expect(shown.length).toBeLessThan(300);
+      expect(shown.reduce((sum, each) => sum + each.count, 0)).toBe(row.bars.length);
+    }
+  });
+
+  it('draws the chosen visit by itself', () => {
+    const [row] = rows;
+    const chosen = row?.bars[200]?.visit.key ?? '';
+    const shown = row ? drawn(row, view.started, 800 / span, 800, chosen) : [];
+    expect(shown.find((each) => each.key === chosen)?.count).toBe(1);
+  });
+
+  it('leaves out what lies beside the window', () => {
+    const [row] = rows;
+    if (!row) throw new Error('no row');
+    const shown = drawn(row, view.started + span / 2, 1, 1000, null);
+    expect(shown.length).toBeGreaterThan(0);
+    for (const each of shown) expect(each.left + each.width >= 0 && each.left <= 1000).toBe(true);
+  });
+});
+
+describe('ticks', () => {
+  it('are round and not too close', () => {
+    expect(ticks(0, 1000, 800)).toEqual([0, 200, 400, 600, 800, 1000]);
+    expect(ticks(950, 100, 450)).toEqual([960, 980, 1000, 1020, 1040]);
+    expect(ticks(0, 1000, 0)).toEqual([]);
+  });
+});

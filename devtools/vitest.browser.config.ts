@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    environment: 'node',
+    include: ['tests/browser/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    // One server and one browser serve all files; they run one after the other.
+    fileParallelism: false,
+  },
+});

@@ -1,0 +1,118 @@
+"""Serves the sample assistant and a small graph for the tests of the page, until its standard input ends.
+
+Usage: serve_for_browser.py DATA [--port PORT] [--token TOKEN]; it prints the address once clients can connect.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import operator
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from conferences import sample_services
+
+from loopwright.engine import Loop, bounded
+from loopwright.server.serving import Serving, serve
+from loopwright.server.settings import ServerSettings
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.assistant.hosted import AssistantHosted
+from loopwright.workflows.own_graph import OwnGraph
+
+REFLECTION = {
+    "reasoning": "No session has all of these words.",
+    "strategy": "rewrite",
+    "message": "I look for related topics.",
+    "queries": [{"search_text": "repair"}],
+}
+
+
+class Essay(TypedDict, total=False):
+    topic: str
+    draft: str
+    grades: Annotated[list[float], operator.add]
+    sources: list[str]
+
+
+async def _pause(state: Essay) -> None:
+    await asyncio.sleep(0.8 if "slow" in state["topic"] else 0.02)
+
+
+async def outline(state: Essay) -> dict[str, Any]:
+    """Begin."""
+    await _pause(state)
+    return {"draft": f"Outline of {state['topic']}."}
+
+
+async def collect(state: Essay) -> dict[str, Any]:
+    """Look for sources, beside the outline."""
+    await _pause(state)
+    return {"sources": ["a book", "a letter"]}
+
+
+async def write(state: Essay) -> dict[str, Any]:
+    """Write a draft."""
+    await _pause(state)
+    if "broken" in state["topic"]:
+        raise ValueError("the pen is broken")
+    return {"draft": f"Draft {len(state.get('grades', [])) + 1} about {state['topic']}."}
+
+
+async def grade(state: Essay) -> dict[str, Any]:
+    """Judge the draft."""
+    await _pause(state)
+    return {"grades": [0.4 + 0.2 * len(state.get("grades", []))]}
+
+
+def essay() -> OwnGraph:
+    """A graph with a loop and with parallel nodes; a topic with the word slow takes its time, broken fails."""
+    builder = StateGraph(Essay)
+    for node in (outline, collect, write, grade):
+        builder.add_node(node)
+    builder.add_edge(START, "outline")
+    builder.add_edge(START, "collect")
+    builder.add_edge(["outline", "collect"], "write")
+    builder.add_edge("write", "grade")
+    builder.add_conditional_edges(
+        "grade", lambda state: "write" if state["grades"][-1] < 0.7 else "__end__", ["write", "__end__"]
+    )
+    improve = Loop(
+        name="improve", target="write", sources=("grade",), limit=1, exhausted="__end__",
+        reason=lambda state: f"graded {state['grades'][-1]}",
+    )  # fmt: skip
+    return OwnGraph(
+        "essay", bounded(builder, [improve]), title="Essay", description="Writes, grades, and writes again."
+    )
+
+
+def main() -> None:
+    """Serve."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--token")
+    given = parser.parse_args()
+    # The tests end with this pipe, however they end.
+    threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
+    model = ScriptedChatModel(REFLECTION, repeat_last=True)
+    with sample_services({"reflect_and_replan": model}) as services:
+        serving = Serving(
+            workflows=[AssistantHosted(services), essay()],
+            settings=ServerSettings(data=given.data),
+            assistant=services,
+        )
+        serve(serving, port=given.port, token=given.token, started=lambda address: print(address, flush=True))
+
+
+if __name__ == "__main__":
+    main()
