@@ -16,7 +16,7 @@ from skimage import data
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 from loopwright.workflows.iqa.measuring import features
-from loopwright.workflows.iqa.tools.full_reference import gmsd, mdsi, psnr, ssim
+from loopwright.workflows.iqa.tools.full_reference import Pair, gmsd, mdsi, psnr, ssim
 from loopwright.workflows.iqa.tools.niqe import niqe
 
 TITLE = "Image-quality tools"
@@ -35,10 +35,10 @@ def report(repetitions: int = REPETITIONS) -> str:
         "SSIM": Variant("SSIM, scikit-image", lambda: structural_similarity(*grey, **options)),
     }
     ours = [
-        Variant("PSNR", lambda: psnr(image, reference)),
-        Variant("SSIM", lambda: ssim(image, reference)),
-        Variant("GMSD", lambda: gmsd(image, reference)),
-        Variant("MDSI", lambda: mdsi(image, reference)),
+        Variant("PSNR", lambda: psnr(Pair(image, reference))),
+        Variant("SSIM", lambda: ssim(Pair(image, reference))),
+        Variant("GMSD", lambda: gmsd(Pair(image, reference))),
+        Variant("MDSI", lambda: mdsi(Pair(image, reference))),
         Variant("NIQE", lambda: niqe(image)),
         Variant("distortion features, image alone", lambda: features.measure(image)),
         Variant("distortion features, with the reference", lambda: features.measure_pair(image, reference)),

@@ -50,7 +50,13 @@ def run(folder: Path, dies_in: str, how: str) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("node", ["route_question", "answer_generation", "generation_grading"])
+@pytest.mark.parametrize(
+    "node",
+    [
+        "answer_generation",
+        *(pytest.param(node, marks=pytest.mark.slow) for node in ("route_question", "generation_grading")),
+    ],
+)
 def test_a_killed_question_goes_on_where_it_was(node: str, tmp_path: Path) -> None:
     assert run(tmp_path, node, "begin").returncode == -signal.SIGKILL
     resumed = run(tmp_path, node, "resume")
@@ -59,6 +65,9 @@ def test_a_killed_question_goes_on_where_it_was(node: str, tmp_path: Path) -> No
     assert result["status"] == "answered"
     assert "Horace Jones" in result["text"]
     asked = (tmp_path / "asked").read_text().split()
-    nodes = ["route_question", "answer_generation", "generation_grading"]
+    nodes = [
+        "answer_generation",
+        *(pytest.param(node, marks=pytest.mark.slow) for node in ("route_question", "generation_grading")),
+    ]
     assert asked == [each for each in nodes for _ in range(1 + (each == node))]
     assert "knowledge_graph_retrieval" not in result["path"] or node == "route_question"

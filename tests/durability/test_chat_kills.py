@@ -61,11 +61,11 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("node", "visit", "how"),
     [
-        ("plan_queries", "1", "reflect"),
+        pytest.param("plan_queries", "1", "reflect", marks=pytest.mark.slow),
         ("reflect_and_replan", "2", "reflect"),
-        ("execute_queries", "3", "reflect"),
+        pytest.param("execute_queries", "3", "reflect", marks=pytest.mark.slow),
         ("relax_and_retry", "2", "relax"),
-        ("generate_response", "1", "relax"),
+        pytest.param("generate_response", "1", "relax", marks=pytest.mark.slow),
         ("evaluate", "1", "reflect"),
     ],
 )

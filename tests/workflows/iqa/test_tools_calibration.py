@@ -17,6 +17,7 @@ from skimage import data as samples
 
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.workflows.iqa.tools.calibration import Calibration, calibrations, get_calibration
+from loopwright.workflows.iqa.tools.full_reference import Pair
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 NAMES = [tool.name for tool in all_tools()]
@@ -55,7 +56,7 @@ def test_scores_of_real_images_are_not_squashed(name):
     for amplitude in (2, 20, 60, 120):
         noise = np.random.RandomState(0).randint(-amplitude, amplitude + 1, reference.shape)
         image = np.clip(reference.astype(int) + noise, 0, 255).astype(np.uint8)
-        raw = tool.compute(image) if name == "NIQE" else tool.compute(image, reference)
+        raw = tool.compute(image) if name == "NIQE" else tool.compute(Pair(image, reference))
         scores.append(curve.score(raw))
     assert scores == sorted(scores, reverse=True)
     assert scores[0] - scores[-1] > 1.2
@@ -64,7 +65,7 @@ def test_scores_of_real_images_are_not_squashed(name):
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "NIQE"])
 def test_identical_images_score_five(name):
     reference = samples.chelsea()
-    assert get_calibration(name).score(get_tool(name).compute(reference, reference)) == pytest.approx(5, abs=1e-3)
+    assert get_calibration(name).score(get_tool(name).compute(Pair(reference, reference))) == pytest.approx(5, abs=1e-3)
 
 
 @given(st.sampled_from(NAMES), st.floats(allow_nan=False), st.floats(allow_nan=False))
@@ -121,7 +122,7 @@ def test_scores_are_near_peoples_on_jpeg_images(name, worst):
             reference = file.convert("RGB")
         buffer = BytesIO()
         reference.save(buffer, "JPEG", quality=(80, 60, 23, 8, 4)[int(row["level"]) - 1], subsampling=2)
-        raw = tool.compute(np.array(Image.open(buffer)), np.array(reference))
+        raw = tool.compute(Pair(np.array(Image.open(buffer)), np.array(reference)))
         errors.append(curve.score(raw) - (1 + 4 * float(row["mos"]) / 9))
     assert len(errors) > 40
     assert math.sqrt(np.mean(np.square(errors))) < worst

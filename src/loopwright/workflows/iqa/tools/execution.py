@@ -16,11 +16,13 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows.iqa.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
 from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.full_reference import Pair
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 TIMEOUT_S = 30.0
@@ -29,7 +31,7 @@ TIMEOUT_S = 30.0
 CACHE_SIZE = 1024
 """How many raw values are remembered."""
 
-_Key = tuple[str, Callable[..., float], str, str | None]
+_Key = tuple[str, Callable[[Any], float], str, str | None]
 
 
 class ResultCache:
@@ -121,6 +123,8 @@ def run_tools(
     logs: dict[str, ToolLog] = {}
     running: dict[str, _Run] = {}
     done: queue.SimpleQueue[tuple[str, float | Exception]] = queue.SimpleQueue()
+    fits = reference is not None and reference.rgb.shape == image.rgb.shape
+    pair = Pair(image.rgb, reference.rgb) if reference and fits else None
 
     def finish(run: _Run, outcome: float | Exception) -> None:
         log = _log(run, outcome, region)
@@ -139,7 +143,7 @@ def run_tools(
             run = waiting.popleft()
             run.started = time.perf_counter()
             running[run.tool.name] = run
-            _start(run.tool, image, reference, used_cache, done)
+            _start(run.tool, image, reference, pair, used_cache, done)
         first_deadline = min(run.started for run in running.values()) + timeout_s
         try:
             name, outcome = done.get(timeout=max(0.0, first_deadline - time.perf_counter()))
@@ -158,6 +162,7 @@ def _start(
     tool: Tool,
     image: LoadedImage,
     reference: LoadedImage | None,
+    pair: Pair | None,
     cache: ResultCache,
     done: queue.SimpleQueue[tuple[str, float | Exception]],
 ) -> None:
@@ -168,7 +173,7 @@ def _start(
                 raise problem
             raw = cache.get(tool, image, reference)
             if raw is None:
-                raw = float(tool.measure(image, reference))
+                raw = float(tool.measure(image, reference, pair))
                 cache.put(tool, image, reference, raw)
             done.put((tool.name, raw))
         except Exception as error:

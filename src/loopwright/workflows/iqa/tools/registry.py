@@ -5,12 +5,24 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.workflows.iqa.distortions import Distortion, kind_of, parse_distortion
 from loopwright.workflows.iqa.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
-from loopwright.workflows.iqa.tools.full_reference import gmsd, mdsi, psnr, ssim
+from loopwright.workflows.iqa.tools.full_reference import (
+    Pair,
+    fsimc,
+    gmsd,
+    haarpsi,
+    mdsi,
+    ms_ssim,
+    psnr,
+    ssim,
+    vif,
+    vsi,
+)
 from loopwright.workflows.iqa.tools.niqe import niqe
 
 COST_PIXELS = 512 * 384
@@ -32,8 +44,8 @@ class Tool:
     (`docs/tools.md`); no tool reaches that on brightness and contrast, and sharpening was not measured."""
     cost_ms: float
     """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels."""
-    compute: Callable[..., float]
-    """The function: ``compute(image, reference)``, or ``compute(image)`` without a reference, on uint8 RGB arrays."""
+    compute: Callable[[Any], float]
+    """The function: of a `Pair`, or without a reference of a uint8 RGB array."""
     source: str
     """Where the formula was published."""
     unit: str = dataclasses.field(default="", kw_only=True)
@@ -41,12 +53,13 @@ class Tool:
     primary: bool
     """Whether its score is the answer when nothing speaks for another tool; one per reference mode."""
 
-    def measure(self, image: LoadedImage, reference: LoadedImage | None = None) -> float:
+    def measure(self, image: LoadedImage, reference: LoadedImage | None = None, pair: Pair | None = None) -> float:
         """The tool's raw value.
 
         Args:
             image: The image in question.
             reference: The pristine image; not looked at by a tool that needs none.
+            pair: The planes of both that other tools share with this one; None makes its own.
 
         Returns:
             A number in the tool's own unit and direction.
@@ -60,7 +73,7 @@ class Tool:
         if reference is None:
             raise InputError(f"{self.name} compares with a reference image, and there is none; give one or use NIQE")
         check_pair(image, reference)
-        return self.compute(image.rgb, reference.rgb)
+        return self.compute(pair or Pair(image.rgb, reference.rgb))
 
 
 _ARTEFACTS = frozenset({Distortion.BLURS, Distortion.COMPRESSION, Distortion.SPATIAL})
@@ -78,6 +91,36 @@ _TOOLS = (
         primary=True,
     ),
     Tool(
+        name="VSI",
+        reference=ReferenceMode.FULL,
+        higher_is_better=True,
+        strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
+        cost_ms=10.0,
+        compute=vsi,
+        source="L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014",
+        primary=False,
+    ),
+    Tool(
+        name="HaarPSI",
+        reference=ReferenceMode.FULL,
+        higher_is_better=True,
+        strengths=_ARTEFACTS | {Distortion.NOISE},
+        cost_ms=3.0,
+        compute=haarpsi,
+        source="Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018",
+        primary=False,
+    ),
+    Tool(
+        name="FSIMc",
+        reference=ReferenceMode.FULL,
+        higher_is_better=True,
+        strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
+        cost_ms=16.0,
+        compute=fsimc,
+        source="L. Zhang, L. Zhang, Mou, D. Zhang: IEEE Transactions on Image Processing 20(8), 2011",
+        primary=False,
+    ),
+    Tool(
         name="GMSD",
         reference=ReferenceMode.FULL,
         higher_is_better=False,
@@ -85,6 +128,26 @@ _TOOLS = (
         cost_ms=0.3,
         compute=gmsd,
         source="Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014",
+        primary=False,
+    ),
+    Tool(
+        name="MS-SSIM",
+        reference=ReferenceMode.FULL,
+        higher_is_better=True,
+        strengths=_ARTEFACTS,
+        cost_ms=2.5,
+        compute=ms_ssim,
+        source="Wang, Simoncelli, Bovik: Asilomar Conference on Signals, Systems and Computers, 2003",
+        primary=False,
+    ),
+    Tool(
+        name="VIFp",
+        reference=ReferenceMode.FULL,
+        higher_is_better=True,
+        strengths=_ARTEFACTS | {Distortion.NOISE},
+        cost_ms=5.0,
+        compute=vif,
+        source="Sheikh, Bovik: IEEE Transactions on Image Processing 15(2), 2006",
         primary=False,
     ),
     Tool(

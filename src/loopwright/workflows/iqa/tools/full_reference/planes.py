@@ -1,0 +1,184 @@
+"""What the tools that compare two images share: one conversion of the colours, one pyramid, for all tools of a pair."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.errors import ImageError
+
+RGB = NDArray[np.uint8]
+"""An image: uint8, H x W x 3, red first."""
+
+Map = NDArray[np.floating[Any]]
+"""A map of one float32 per pixel."""
+
+_YIQ = np.array([[0.299, 0.587, 0.114], [0.5959, -0.2746, -0.3213], [0.2115, -0.5227, 0.3112]], np.float32)
+"""Luma and the two chrominances of NTSC, one row each."""
+
+
+class Two(NamedTuple):
+    """The same plane of the image in question and of its reference."""
+
+    image: Map
+    """Of the image in question."""
+    reference: Map
+    """Of the pristine image."""
+
+
+class Pair:
+    """An image and its reference, and what has been derived from both so far; every plane is made at its first use.
+
+    Nobody may write into a plane. Safe in threads: at worst two make the same plane.
+    """
+
+    def __init__(self, image: RGB, reference: RGB) -> None:
+        """Take two images.
+
+        Args:
+            image: The image in question, uint8 H x W x 3.
+            reference: The pristine image, of the same shape.
+
+        Raises:
+            ImageError: If the shapes differ or are not H x W x 3.
+        """
+        for name, array in (("image", image), ("reference", reference)):
+            if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8:
+                raise ImageError(f"the {name} must be uint8 H x W x 3, not {array.dtype} {array.shape}")
+        if image.shape != reference.shape:
+            (height, width), (ref_height, ref_width) = image.shape[:2], reference.shape[:2]
+            raise ImageError(
+                f"the image is {width} x {height} pixels but the reference {ref_width} x {ref_height}; "
+                "both must be of one size"
+            )
+        self.image = image
+        self.reference = reference
+
+    @property
+    def shorter_side(self) -> int:
+        """Pixels of the shorter side."""
+        return min(self.image.shape[:2])
+
+    def require(self, tool: str, smallest: int) -> None:
+        """Make sure that a tool can measure these images.
+
+        Args:
+            tool: The tool's name.
+            smallest: Pixels that the shorter side must have.
+
+        Raises:
+            ImageError: If it is shorter.
+        """
+        if self.shorter_side < smallest:
+            height, width = self.image.shape[:2]
+            raise ImageError(
+                f"{tool} needs at least {smallest} pixels a side, not {width} x {height}; give a larger image or region"
+            )
+
+    @cached_property
+    def luma(self) -> Two:
+        """Luma of BT.601, rounded to whole levels as the papers' own code has it."""
+        return Two(*(_luma(rgb) for rgb in (self.image, self.reference)))
+
+    @cached_property
+    def half_luma(self) -> Two:
+        """`luma`, averaged over blocks of 2 x 2."""
+        return Two(*(block_mean(plane, 2) for plane in self.luma))
+
+    @property
+    def block(self) -> int:
+        """Pixels a side of the blocks over which an image is averaged: about 256 are left of its shorter side."""
+        # MATLAB rounds halves up, Python to even.
+        return max(1, math.floor(self.shorter_side / 256 + 0.5))
+
+    @cached_property
+    def small(self) -> Two:
+        """The colours, averaged over blocks of `block`, float32, h x w x 3."""
+        return Two(*(block_mean(rgb.astype(np.float32), self.block) for rgb in (self.image, self.reference)))
+
+    @cached_property
+    def half_yiq(self) -> tuple[Two, Two, Two]:
+        """Luma and the two chrominances of NTSC, averaged over blocks of 2 x 2."""
+        if self.block == 2:
+            return yiq(self.small)
+        return yiq(Two(*(block_mean(rgb.astype(np.float32), 2) for rgb in (self.image, self.reference))))
+
+    @cached_property
+    def small_yiq(self) -> tuple[Two, Two, Two]:
+        """Luma and the two chrominances of NTSC, averaged over blocks of `block`."""
+        return self.half_yiq if self.block == 2 else yiq(self.small)
+
+
+def yiq(colours: Two) -> tuple[Two, Two, Two]:
+    """Luma and the two chrominances of NTSC.
+
+    Args:
+        colours: float32, h x w x 3, red first.
+    """
+    first, second = (cv2.split(cv2.transform(each, _YIQ)) for each in colours)
+    y, i, q = (Two(f32(a), f32(b)) for a, b in zip(first, second, strict=True))
+    return y, i, q
+
+
+def block_mean(values: Map, block: int) -> Map:
+    """Mean over blocks; each starts (block - 1) // 2 pixels before its sample, and zeros lie outside (MATLAB conv2).
+
+    Args:
+        values: One or more channels, float32.
+        block: The blocks' side in pixels.
+    """
+    if block == 1:
+        return values
+    before = (block - 1) // 2
+    below = _missing(values.shape[0], before, block)
+    right = _missing(values.shape[1], before, block)
+    if before or below or right:
+        values = f32(cv2.copyMakeBorder(values, before, below, before, right, cv2.BORDER_CONSTANT, value=(0, 0, 0)))
+        values = values[: values.shape[0] // block * block, : values.shape[1] // block * block]
+    size = (values.shape[1] // block, values.shape[0] // block)
+    return f32(cv2.resize(values, size, interpolation=cv2.INTER_AREA))
+
+
+def similarity_of_squares(first: Map, second: Map, constant: float) -> Map:
+    """``(2 a b + c) / (a^2 + b^2 + c)`` from the squares of a and b, both not negative."""
+    c = np.float32(constant)
+    return (2 * np.sqrt(first * second) + c) / (first + second + c)
+
+
+def similarity(first: Map, second: Map, constant: float) -> Map:
+    """``(2 a b + c) / (a^2 + b^2 + c)``."""
+    c = np.float32(constant)
+    product = first * second
+    product *= np.float32(2)
+    product += c
+    squares = first * first
+    squares += second * second
+    squares += c
+    product /= squares
+    return product
+
+
+def length(first: Map, second: Map) -> Map:
+    """``sqrt(a^2 + b^2)``; OpenCV's own has other last digits wherever else in memory the maps lie."""
+    squares = first * first
+    squares += second * second
+    return np.sqrt(squares, out=squares)
+
+
+def f32(values: Any) -> Map:
+    """OpenCV's results are typed as any number; these are float32."""
+    return cast("Map", values)
+
+
+def _luma(image: RGB) -> Map:
+    return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
+
+
+def _missing(length: int, before: int, block: int) -> int:
+    """How many zeros to add so that there is one whole block for every `block`-th pixel."""
+    return max(0, math.ceil(length / block) * block - length - before)

@@ -1,0 +1,150 @@
+"""VSI: whether what catches the eye, the edges and the colours are alike."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.workflows.iqa.tools.full_reference.phase import edges, grid
+from loopwright.workflows.iqa.tools.full_reference.planes import RGB, Map, Pair, f32, similarity
+
+_SIDE = 256
+"""Pixels a side at which saliency is looked for."""
+_FREQUENCY, _BANDWIDTH = 0.021, 1.34
+_CENTRE, _WARMTH = 145.0, 0.001
+_C_SALIENCY, _C_EDGES, _C_COLOUR = 1.27, 386.0, 130.0
+_EDGE_WEIGHT, _COLOUR_WEIGHT = 0.4, 0.02
+_LMN = np.array([[0.06, 0.63, 0.27], [0.30, 0.04, -0.35], [0.34, -0.60, 0.17]], np.float32)
+"""Luminance and the two opponent channels M and N, one row each."""
+_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]],
+    np.float32,
+)
+_WHITE = np.array([0.9642119944, 1.0, 0.8251882845], np.float32)[:, np.newaxis]
+"""The white of D50, for an observer of 2 degrees."""
+_LAB = np.array([[0, 116, 0], [500, -500, 0], [0, 200, -200]], np.float32)
+_STEPS = 64
+"""Steps of a grey level in the table of linear light."""
+_FINE = 40_000
+"""Steps of the unit in the table of CIE's cube root."""
+_TINY = np.float32(np.finfo(np.float32).eps)
+
+
+def vsi(pair: Pair) -> float:
+    """Visual saliency-induced index.
+
+    L. Zhang, Shen and Li, IEEE TIP 23(10), 2014: saliency by SDSP (L. Zhang, Gu and Li, ICIP 2013), Scharr gradients,
+    the channels M and N; C1 = 1.27, C2 = 386, C3 = 130, alpha = 0.4, beta = 0.02. The maps are averaged over blocks of
+    round(shorter side / 256) pixels.
+
+    Args:
+        pair: The image in question and its reference, at least 16 pixels a side.
+
+    Returns:
+        0..1; 1 for identical images; higher is better.
+
+    Raises:
+        ImageError: If a side is shorter than 16 pixels.
+    """
+    pair.require("VSI", 16)
+    (light, m, n), (light_ref, m_ref, n_ref) = (
+        [f32(plane) for plane in cv2.split(cv2.transform(each, _LMN))] for each in pair.small
+    )
+    height, width = light.shape
+    seen, seen_ref = (_saliency(rgb, height, width) for rgb in (pair.image, pair.reference))
+    alike = similarity(seen, seen_ref, _C_SALIENCY)
+    alike *= cv2.pow(similarity(edges(light), edges(light_ref), _C_EDGES), _EDGE_WEIGHT)
+    colour = similarity(m, m_ref, _C_COLOUR)
+    colour *= similarity(n, n_ref, _C_COLOUR)
+    # The real part of a negative number's root.
+    turned = np.where(colour < 0, np.float32(math.cos(math.pi * _COLOUR_WEIGHT)), np.float32(1))
+    alike *= cv2.pow(np.abs(colour, out=colour), _COLOUR_WEIGHT)
+    alike *= turned
+    weight = np.maximum(seen, seen_ref)
+    total = float(weight.sum(dtype=np.float64))
+    # Where nothing catches the eye, every place counts the same.
+    if total <= 0:
+        return float(alike.mean(dtype=np.float64))
+    return float(np.multiply(alike, weight, out=alike).sum(dtype=np.float64)) / total
+
+
+def _saliency(image: RGB, height: int, width: int) -> Map:
+    """How much each place catches the eye, 0..1, as a map of the given size.
+
+    By SDSP: what stands out at a middle frequency in CIELAB, near the middle, and of a warm colour.
+    """
+    small = cv2.resize(image.astype(np.float32), (_SIDE, _SIDE), interpolation=cv2.INTER_LINEAR)
+    lab = _lab(f32(small))
+    band, near = _prepared()
+    # The filter is real and even, so that two channels go through one complex transform.
+    standing_out = np.zeros((_SIDE, _SIDE), np.float32)
+    for first, second in ((lab[0], lab[1]), (lab[2], np.zeros_like(lab[2]))):
+        spectrum = cv2.dft(cv2.merge([first, second]))
+        filtered = cv2.dft(spectrum * band, flags=cv2.DFT_INVERSE | cv2.DFT_SCALE)
+        standing_out += np.einsum("ijk,ijk->ij", filtered, filtered)
+    warmth = np.zeros((_SIDE, _SIDE), np.float32)
+    for channel in lab[1:]:
+        low, high = float(channel.min()), float(channel.max())
+        scaled = (channel - np.float32(low)) / np.float32(high - low + float(_TINY))
+        warmth += scaled * scaled
+    warm = np.float32(1) - f32(cv2.exp(warmth * np.float32(-1 / _WARMTH**2)))
+    found = np.sqrt(standing_out) * near * warm
+    low, high = float(found.min()), float(found.max())
+    found = (found - np.float32(low)) / np.float32(high - low + float(_TINY))
+    return _stretched(_stretched(found, image.shape[0], height).T, image.shape[1], width).T
+
+
+@functools.cache
+def _prepared() -> tuple[Map, Map]:
+    """The band-pass filter, zero frequency first, and how near the middle each place is."""
+    down, across = grid(_SIDE, _SIDE)
+    radius = np.sqrt(down * down + across * across)
+    shifted = np.fft.ifftshift(np.where(radius <= 0.5, radius, 0))
+    shifted[0, 0] = 1
+    with np.errstate(divide="ignore"):
+        band = np.exp(-(np.log(shifted / _FREQUENCY) ** 2) / (2 * _BANDWIDTH**2))
+    band[0, 0] = 0
+    near = np.exp(-((down * _SIDE + 1) ** 2 + (across * _SIDE + 1) ** 2) / _CENTRE**2)
+    return band.astype(np.float32)[..., np.newaxis], near.astype(np.float32)
+
+
+def _stretched(values: Map, full: int, wanted: int) -> Map:
+    """`_SIDE` rows, interpolated linearly to `full` ones, ends on ends, of which every block of a few is averaged.
+
+    Not by a product of matrices, whose last digits depend on where in memory they lie.
+    """
+    places = np.arange(full) * ((_SIDE - 1) / (full - 1))
+    below = np.minimum(places.astype(int), _SIDE - 2)
+    share = (places - below).astype(np.float32)[:, np.newaxis]
+    stretched = values[below] * (1 - share)
+    stretched += values[below + 1] * share
+    block = max(1, full // wanted)
+    if block == 1:
+        return stretched
+    starts = np.clip(np.arange(wanted)[:, np.newaxis] * block - (block - 1) // 2 + np.arange(block), 0, full - 1)
+    return stretched[starts].mean(axis=1)
+
+
+def _lab(rgb: Map) -> list[Map]:
+    """CIELAB under D50 of sRGB colours of 0 to 255."""
+    linear = _linear_light()[(rgb * np.float32(_STEPS) + np.float32(0.5)).astype(np.int32)]
+    xyz = cv2.transform(linear, _XYZ / _WHITE)
+    roots = _cie_root()[(xyz * np.float32(_FINE) + np.float32(0.5)).astype(np.int32)]
+    light, a, b = (f32(channel) for channel in cv2.split(cv2.transform(roots, _LAB)))
+    return [light - np.float32(16), a, b]
+
+
+@functools.cache
+def _linear_light() -> NDArray[np.float32]:
+    value = np.arange(255 * _STEPS + 1) / (255 * _STEPS)
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4).astype(np.float32)
+
+
+@functools.cache
+def _cie_root() -> NDArray[np.float32]:
+    value = np.arange(int(1.4 * _FINE)) / _FINE
+    return np.where(value > 0.008856, np.cbrt(value), (903.3 * value + 16) / 116).astype(np.float32)
