@@ -17,6 +17,9 @@ JPEG_EVIDENCE = 0.5
 """Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
 WHITE = 1.2
 """Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
+UNLIKE = 0.35
+"""Correlation of the channels' grain below which it is noise, though it be as coarse as texture: texture has the same
+grain in all channels (0.45 and more)."""
 NOISE_MIN = 3.0
 """Noise below which nobody sees it, grey levels."""
 EVEN = 0.85
@@ -147,8 +150,13 @@ def _specks(features: ImageFeatures) -> list[Sign]:
 
 
 def _noise(features: ImageFeatures) -> list[Sign]:
-    if features.noise_sigma < NOISE_MIN or features.noise_whiteness < WHITE:
+    if features.noise_sigma < NOISE_MIN:
         return []
+    if features.noise_whiteness < WHITE:
+        if features.noise_likeness > UNLIKE or features.jpeg_evidence >= JPEG_EVIDENCE:
+            return []
+        why = f"different in each channel as noise is (correlation {features.noise_likeness:.2f})"
+        return [Sign("gaussian noise", min(0.9, 0.55 + UNLIKE - features.noise_likeness), why)]
     confidence = min(0.95, 0.55 + 0.8 * (features.noise_whiteness - WHITE) + 0.01 * features.noise_sigma)
     return [
         Sign("gaussian noise", confidence, f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import blocks
+from loopwright.workflows.iqa.measuring.features.planes import level_counts
 
 LUMA_TABLE = {
     (0, 0): 16, (0, 1): 11, (1, 0): 12, (1, 1): 12, (2, 0): 14, (0, 2): 10, (1, 2): 14, (2, 1): 13, (2, 2): 16,
@@ -29,6 +30,12 @@ class JpegTrace(NamedTuple):
     evidence: float
 
 
+def step_profile(plane: Plane, axis: int) -> NDArray[np.float32]:
+    """Mean absolute step between neighbouring rows (axis 0) or columns (axis 1), one value per pair of them."""
+    near, far = (plane[:-1], plane[1:]) if axis == 0 else (plane[:, :-1], plane[:, 1:])
+    return np.asarray(cv2.absdiff(far, near).mean(axis=1 - axis), np.float32)
+
+
 def grid_steps(plane: Plane, axis: int) -> tuple[float, float, int]:
     """Steps between neighbours on the strongest of the eight possible grids, and off it.
 
@@ -39,8 +46,7 @@ def grid_steps(plane: Plane, axis: int) -> tuple[float, float, int]:
     Returns:
         Mean absolute step on the grid, median over the other seven phases, and the phase 0..7 of the first border.
     """
-    step = np.abs(np.diff(plane, axis=axis))
-    line = step.mean(axis=1 - axis)
+    line = step_profile(plane, axis)
     phases = np.array([line[phase::8].mean() for phase in range(8)])
     phase = int(phases.argmax())
     return float(phases[phase]), float(np.median(np.delete(phases, phase))), phase
@@ -108,16 +114,7 @@ def jpeg_trace(plane: Plane) -> JpegTrace:
 
 def _quality(plane: Plane) -> tuple[float, float]:
     """Quality by nine coefficients of the grid that starts at the first pixel, and the share that has a step."""
-    tiles = blocks(plane, 8) - 128
-    if len(tiles) > 6000:
-        tiles = tiles[:: len(tiles) // 6000 + 1]
-    place = np.arange(8)
-    basis = np.cos(np.outer(place, 2 * place + 1) * np.pi / 16) / 2
-    basis[0] /= np.sqrt(2)
-    basis = basis.astype(np.float32)
-    coefficients = np.asarray(basis[:3] @ tiles @ basis[:3].T, np.float32)
-    picked = np.stack([coefficients[:, row, column] for row, column in LUMA_TABLE], axis=1)
-    steps = quantisation_steps(picked)
+    steps = quantisation_steps(_lowest_frequencies(plane))
     scales = (steps / np.array(list(LUMA_TABLE.values())))[steps > 0]
     evidence = len(scales) / len(LUMA_TABLE)
     if evidence < 0.5:
@@ -125,6 +122,26 @@ def _quality(plane: Plane) -> tuple[float, float]:
     scale = float(np.median(scales))
     quality = 50 / scale if scale > 1 else 100 - 50 * scale
     return min(99.0, max(1.0, quality)), evidence
+
+
+@lru_cache(maxsize=1)
+def _basis() -> NDArray[np.float32]:
+    """The three lowest functions of the DCT, shape (8, 3)."""
+    place = np.arange(8)
+    basis = np.cos(np.outer(2 * place + 1, place[:3]) * np.pi / 16) / 2
+    basis[:, 0] /= np.sqrt(2)
+    return basis.astype(np.float32)
+
+
+def _lowest_frequencies(plane: Plane) -> NDArray[np.float32]:
+    """DCT coefficients of the 8 x 8 blocks, in the order of `LUMA_TABLE`; about 6,000 blocks of a large image."""
+    rows, columns = plane.shape[0] // 8, plane.shape[1] // 8
+    every = rows * columns // 6000 + 1
+    cut = plane[: rows * 8, : columns * 8] - np.float32(128)
+    along = (cut.reshape(-1, 8) @ _basis()).reshape(rows, 8, columns, 3)
+    both = along.transpose(0, 2, 3, 1).reshape(rows * columns, 3, 8)[::every] @ _basis()
+    # Indexed by horizontal, then vertical frequency.
+    return np.asarray(np.stack([both[:, column, row] for row, column in LUMA_TABLE], axis=1), np.float32)
 
 
 def level_use(rgb: Rgb) -> float:
@@ -140,7 +157,7 @@ def level_use(rgb: Rgb) -> float:
     """
     uses = [1.0]
     for channel in range(3):
-        counts = np.bincount(rgb[..., channel].ravel(), minlength=256)
+        counts = level_counts(np.asarray(cv2.extractChannel(rgb, channel), np.uint8))
         # The ends of the scale collect what was clipped, which would hide the levels between.
         counts[0] = counts[255] = 0
         share = np.cumsum(counts) / max(1, counts.sum())
@@ -165,7 +182,7 @@ def pixel_size(plane: Plane) -> float:
     """
     sizes: list[float] = []
     for axis in (0, 1):
-        line = np.abs(np.diff(plane, axis=1 - axis)).mean(axis=axis)
+        line = step_profile(plane, axis)
         borders = np.flatnonzero(line > 0.02 * line.mean() + 1e-6)
         runs = np.diff(borders)
         runs = runs[runs <= 40]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Plane
-from loopwright.workflows.iqa.measuring.features.planes import frequencies, tile_spectra
+from loopwright.workflows.iqa.measuring.features.planes import frequencies, magnitude, power, tile_spectra
 
 CREST = 1.0
 """Smoothing with which crests are found, pixels."""
@@ -56,13 +56,26 @@ class Sharpness(NamedTuple):
 def gradient(plane: Plane, sigma: float) -> tuple[Plane, Plane]:
     """Central differences of the smoothed plane, grey levels per pixel."""
     smooth = cv2.GaussianBlur(plane, (0, 0), sigma)
-    kernel = np.array([[-0.5, 0.0, 0.5]], np.float32)
-    gx = cv2.filter2D(smooth, cv2.CV_32F, kernel, borderType=cv2.BORDER_REPLICATE)
-    gy = cv2.filter2D(smooth, cv2.CV_32F, kernel.T, borderType=cv2.BORDER_REPLICATE)
+    gx = cv2.Sobel(smooth, cv2.CV_32F, 1, 0, ksize=1, scale=0.5, borderType=cv2.BORDER_REPLICATE)
+    gy = cv2.Sobel(smooth, cv2.CV_32F, 0, 1, ksize=1, scale=0.5, borderType=cv2.BORDER_REPLICATE)
     return np.asarray(gx, np.float32), np.asarray(gy, np.float32)
 
 
-def find_edges(plane: Plane, noise_sigma: float) -> Edges:
+class Slopes(NamedTuple):
+    """Gradient of a plane smoothed by `CREST`, grey levels per pixel."""
+
+    dx: Plane
+    dy: Plane
+    size: Plane
+
+
+def slopes(plane: Plane) -> Slopes:
+    """Gradient of the plane smoothed by `CREST`, and its size."""
+    dx, dy = gradient(plane, CREST)
+    return Slopes(dx, dy, magnitude(dx, dy))
+
+
+def find_edges(plane: Plane, slope: Slopes, noise_sigma: float) -> Edges:
     """Edge crests that stand clear of the noise, with the blur of each.
 
     A step blurred to standard deviation s has, smoothed by a further t, a gradient of 1 / sqrt(s^2 + t^2) at its crest.
@@ -70,24 +83,24 @@ def find_edges(plane: Plane, noise_sigma: float) -> Edges:
 
     Args:
         plane: Luma, grey levels.
+        slope: `slopes` of it.
         noise_sigma: Standard deviation of the noise, grey levels.
 
     Returns:
         The edges; none is an empty tuple of arrays.
     """
-    gx, gy = gradient(plane, CREST)
-    magnitude = cv2.magnitude(gx, gy)
+    gx, gy, size = slope
     horizontal = np.abs(gx) >= np.abs(gy)
     crest = np.zeros(plane.shape, bool)
-    middle = magnitude[1:-1, 1:-1]
-    across = (middle >= magnitude[1:-1, :-2]) & (middle > magnitude[1:-1, 2:])
-    along = (middle >= magnitude[:-2, 1:-1]) & (middle > magnitude[2:, 1:-1])
+    middle = size[1:-1, 1:-1]
+    across = (middle >= size[1:-1, :-2]) & (middle > size[1:-1, 2:])
+    along = (middle >= size[:-2, 1:-1]) & (middle > size[2:, 1:-1])
     crest[1:-1, 1:-1] = np.where(horizontal[1:-1, 1:-1], across, along)
-    crest &= magnitude > max(2.0, 5 * NOISE_GRADIENT * noise_sigma)
+    crest &= size > max(2.0, 5 * NOISE_GRADIENT * noise_sigma)
     crest[:4] = crest[-4:] = False
     crest[:, :4] = crest[:, -4:] = False
     row, column = np.nonzero(crest)
-    height = magnitude[row, column]
+    height = size[row, column]
     ux, uy = gx[row, column] / height, gy[row, column] / height
     fine, coarse = (
         np.maximum(ux * px[row, column] + uy * py[row, column], 1e-3)
@@ -111,7 +124,9 @@ def tile_sharpness(edges: Edges, width: int) -> Sharpness:
         NaN and 0 tiles if no tile has enough edges.
     """
     tile = edges.row // TILE * (width // TILE + 1) + edges.column // TILE
-    order = np.lexsort((edges.sigma, tile))
+    # By blur, then stably by tile; small integers are sorted by their digits, several times as fast as both together.
+    order = np.argsort(edges.sigma, kind="stable")
+    order = order[np.argsort(tile[order].astype(np.uint16), kind="stable")]
     starts = np.flatnonzero(np.diff(tile[order], prepend=-1))
     counts = np.diff(np.append(starts, len(order)))
     medians = edges.sigma[order][(starts + counts // 2)[counts >= TILE_EDGES]]
@@ -144,7 +159,7 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
     """
     spectra = tile_spectra(plane)
     size = spectra.shape[1]
-    power = (np.abs(spectra) ** 2).mean(axis=0)
+    mean_power = power(spectra).mean(axis=0)
     window_energy = (size * 3 / 8) ** 2
     floor = max(noise_sigma, 0.3) ** 2 * window_energy
     fx, fy = frequencies(size)
@@ -153,7 +168,7 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
     bands: list[NDArray[np.float64]] = []
     for low, high in ((0.03, 0.08), (0.12, 0.35)):
         inside = (radius >= low) & (radius < high)
-        total = np.bincount(sector[inside], power[inside], 18)
+        total = np.bincount(sector[inside], mean_power[inside], 18)
         count = np.bincount(sector[inside], minlength=18)
         # A window's leakage and few bins per sector make single sectors rough; neighbours share.
         total, count = (value + np.roll(value, 1) + np.roll(value, -1) for value in (total, count))
@@ -187,11 +202,12 @@ def halo(plane: Plane, edges: Edges) -> float:
     profile = cv2.remap(
         plane, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
     )
-    dark, bright = profile[:, :3].mean(axis=1), profile[:, -3:].mean(axis=1)
+    dark, bright = (profile[:, ends].mean(axis=1) for ends in (slice(3), slice(-3, None)))
+    clear = (bright - dark >= 20) & (dark > 8) & (bright < 247)
+    profile, dark, bright = profile[clear], dark[clear], bright[clear]
     step = bright - dark
     roughness = np.maximum(np.ptp(profile[:, :3], axis=1), np.ptp(profile[:, -3:], axis=1))
-    inside = (dark > 8) & (bright < 247)
-    isolated = (step >= 20) & (roughness < 0.12 * step) & inside
+    isolated = roughness < 0.12 * step
     if isolated.sum() < 20:
         return math.nan
     over = profile[isolated, 8:12].max(axis=1) - bright[isolated]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import area_mean, blocks
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, block_means
 
 NOISE_BLOCK = 16
 """Side of the blocks in which the noise is measured, pixels of the full size."""
@@ -27,20 +31,31 @@ def fine_detail(plane: Plane) -> Plane:
     return np.asarray(filtered, np.float32)
 
 
-def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
-    """Standard deviation of the noise in the flattest blocks, and how white it is.
+class Noise(NamedTuple):
+    """What the flattest blocks show."""
+
+    sigma: float
+    whiteness: float
+    likeness: float
+
+
+def noise(channels: Sequence[Plane]) -> Noise:
+    """Standard deviation of the noise in the flattest blocks, how white it is, and how alike in the three channels.
 
     Args:
-        plane: Luma, grey levels.
-        detail: `fine_detail` of it.
+        channels: Red, green and blue, grey levels.
 
     Returns:
-        Grey levels; and the ratio to the same measure at half size (2 for white noise).
+        Of green: grey levels, and the ratio to the same measure at half size (2 for white noise). And the correlation
+        of its detail with red's or blue's, whichever is higher, -1 to 1.
     """
-    fine = np.sqrt((blocks(detail, NOISE_BLOCK) ** 2).mean(axis=(1, 2)))
-    level = blocks(plane, NOISE_BLOCK).mean(axis=(1, 2))
-    half = area_mean(plane, (plane.shape[1] // 2, plane.shape[0] // 2))
-    coarse = np.sqrt((blocks(fine_detail(half), NOISE_BLOCK // 2) ** 2).mean(axis=(1, 2)))
+    red, green, blue = (fine_detail(channel) for channel in channels)
+    plane = channels[1]
+    energy = block_means(green * green, NOISE_BLOCK)
+    fine = np.sqrt(energy)
+    level = block_means(plane, NOISE_BLOCK)
+    half = fine_detail(area_mean(plane, (plane.shape[1] // 2, plane.shape[0] // 2)))
+    coarse = np.sqrt(block_means(half * half, NOISE_BLOCK // 2))
     # Near black and white the noise is cut off, and a constant block says nothing about it.
     usable = (level > 12) & (level < 243) & (fine > 0)
     if usable.sum() < 8:
@@ -49,7 +64,12 @@ def noise(plane: Plane, detail: Plane) -> tuple[float, float]:
     flat = usable & (fine <= limit)
     sigma = float(np.sqrt((fine[flat] ** 2).mean()))
     below = float(np.sqrt((coarse[flat] ** 2).mean()))
-    return sigma / FLAT_BIAS, sigma / max(below, 0.05)
+    likeness = [
+        float(block_means(other * green, NOISE_BLOCK)[flat].mean())
+        / math.sqrt(float(block_means(other * other, NOISE_BLOCK)[flat].mean()) * float(energy[flat].mean()) + 1e-9)
+        for other in (red, blue)
+    ]
+    return Noise(sigma / FLAT_BIAS, sigma / max(below, 0.05), max(likeness))
 
 
 def specks(rgb: Rgb) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -64,13 +84,13 @@ def specks(rgb: Rgb) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     Returns:
         Black and white specks, both of shape (height, width, 3).
     """
-    median = cv2.medianBlur(rgb, 5).astype(np.int16)
-    away = rgb.astype(np.int16) - median
-    black = (rgb <= 12) & (away <= -40)
-    white = (rgb >= 243) & (away >= 40)
+    median = cv2.medianBlur(rgb, 5)
+    # The difference of unsigned numbers stops at zero.
+    black = (rgb <= 12) & (cv2.subtract(median, rgb) >= 40)
+    white = (rgb >= 243) & (cv2.subtract(rgb, median) >= 40)
     for mask in (black, white):
-        crowd = cv2.blur(mask.astype(np.float32), (3, 3))
-        mask &= crowd < 2.9 / 9
+        if mask.any():
+            mask &= cv2.boxFilter(mask.view(np.uint8), cv2.CV_8U, (3, 3), normalize=False) <= 2
     return black, white
 
 
@@ -84,10 +104,12 @@ def evenness(mask: NDArray[np.bool_], plane: Plane) -> float:
     Returns:
         Near 1 for noise, near 0 for the glints and gaps of a texture; 0 without specks.
     """
+    if not mask.any():
+        return 0.0
     smooth = cv2.medianBlur(np.clip(plane, 0, 255).astype(np.uint8), 5).astype(np.float32)
-    level = blocks(smooth, NOISE_BLOCK).mean(axis=(1, 2))
-    activity = blocks(smooth, NOISE_BLOCK).std(axis=(1, 2))
-    density = blocks(mask.mean(axis=2, dtype=np.float32), NOISE_BLOCK).mean(axis=(1, 2))
+    level = block_means(smooth, NOISE_BLOCK)
+    activity = block_means(smooth * smooth, NOISE_BLOCK) - level * level
+    density = block_means(mask.mean(axis=2, dtype=np.float32), NOISE_BLOCK)
     usable = (level > 45) & (level < 210)
     if usable.sum() < 4:
         usable = level >= 0
@@ -106,13 +128,14 @@ def ringing_and_gaps(plane: Plane, detail: Plane, edge_magnitude: Plane) -> tupl
     Returns:
         Grey levels; and a share 0..1.
     """
-    strong = (edge_magnitude > max(8.0, float(np.quantile(edge_magnitude, 0.95)))).astype(np.uint8)
+    size = np.abs(detail)
+    strong = (edge_magnitude > max(8.0, float(np.quantile(edge_magnitude, 0.95)))).view(np.uint8)
     near, ring = (cv2.dilate(strong, np.ones((side, side), np.uint8)) for side in (7, 17))
-    around = (ring > 0) & (near == 0)
-    beyond = ring == 0
+    around, beyond = size[ring > near], size[ring == 0]
     # The middle of the absolute values: a few texture pixels must not count as ripple.
-    ripple = np.median(np.abs(detail[around])) if around.sum() > 200 else 0.0
-    calm = np.median(np.abs(detail[beyond])) if beyond.sum() > 200 else 0.0
+    ripple = np.median(around) if len(around) > 200 else 0.0
+    calm = np.median(beyond) if len(beyond) > 200 else 0.0
     textured = (edge_magnitude > 1.0) & (plane > 8) & (plane < 247)
-    gaps = float((np.abs(detail[textured]) < 0.5).mean()) if textured.sum() > 200 else 0.0
+    area = np.count_nonzero(textured)
+    gaps = np.count_nonzero(textured & (size < 0.5)) / area if area > 200 else 0.0
     return float(max(0.0, ripple - calm) * 1.4826), gaps

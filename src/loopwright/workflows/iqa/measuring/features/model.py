@@ -52,6 +52,9 @@ class ImageFeatures:
     """Standard deviation of the green channel's noise in the flattest areas, specks left out, grey levels."""
     noise_whiteness: float
     """Noise in those areas over that after halving the size: 1.6 to 2 for white noise, near or below 1 for texture."""
+    noise_likeness: float
+    """Correlation of the channels' fine detail in those areas, the higher of red and blue with green: near 0 for noise
+    of the single channels, 0.4 to 1 for texture and grey noise."""
     impulse_fraction: float
     """Share of samples that are isolated black or white specks, 0..1."""
     impulse_balance: float

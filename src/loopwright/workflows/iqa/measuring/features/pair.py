@@ -61,6 +61,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         )
     rgb, reference = detail_view(rgb), detail_view(reference)
     image, origin = rgb.astype(np.float32), reference.astype(np.float32)
+    plane, origin_plane = luma(rgb), luma(reference)
     energy = mean_square(image - origin)
 
     black, white = specks(rgb)
@@ -82,12 +83,12 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     color_a, color_b = (lab(rgb)[..., 1:] - point.saturation * lab(reference)[..., 1:]).mean(axis=(0, 1))
     differences = [(stack - _luma(stack)[..., None]).mean(axis=(0, 1)) for stack in (clean, origin)]
     chroma_shift = differences[0] - point.saturation * differences[1]
-    flatness, slope = _spread(rest, _luma(origin))
-    jpeg = jpeg_trace(luma(rgb))
+    flatness, slope = _spread(rest, origin_plane)
+    jpeg = jpeg_trace(plane)
     return PairFeatures(
         rms_error=math.sqrt(energy),
         point_share=point.share,
-        mean_shift=float(image_luma.mean() - _luma(origin).mean()),
+        mean_shift=float(image_luma.mean() - origin_plane.mean()),
         contrast_gain=point.gain,
         contrast_rms=point.gain_rms,
         saturation_ratio=point.saturation,
@@ -111,9 +112,9 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         impulse_share=speck_energy / max(energy, 1e-9),
         jpeg_quality=jpeg.quality,
         jpeg_evidence=jpeg.evidence,
-        reference_jpeg_quality=jpeg_trace(luma(reference)).quality,
+        reference_jpeg_quality=jpeg_trace(origin_plane).quality,
         blockiness_gain=_grid(_luma(rest)),
-        pixel_size_gain=pixel_size(luma(rgb)) / pixel_size(luma(reference)),
+        pixel_size_gain=pixel_size(plane) / pixel_size(origin_plane),
     )
 
 

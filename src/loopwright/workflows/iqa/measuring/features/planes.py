@@ -42,10 +42,10 @@ def checked(rgb: Rgb) -> Rgb:
     return rgb
 
 
-def whole_view(rgb: Rgb) -> Rgb:
-    """The whole image, reduced by area averaging if its longer side has more than `LONG_SIDE` pixels."""
+def whole_view(rgb: Rgb, long_side: int = LONG_SIDE) -> Rgb:
+    """The whole image, reduced by area averaging if its longer side has more than `long_side` pixels."""
     height, width = rgb.shape[:2]
-    scale = LONG_SIDE / max(height, width)
+    scale = long_side / max(height, width)
     if scale >= 1:
         return rgb
     size = (max(SMALLEST, round(width * scale)), max(SMALLEST, round(height * scale)))
@@ -104,6 +104,41 @@ def blocks(plane: Plane, size: int) -> Plane:
     rows, columns = plane.shape[0] // size, plane.shape[1] // size
     cut = plane[: rows * size, : columns * size].reshape(rows, size, columns, size)
     return np.ascontiguousarray(cut.swapaxes(1, 2)).reshape(-1, size, size)
+
+
+def block_means(plane: Plane, size: int) -> Plane:
+    """Means over whole squares, dropping what is left over at the right and bottom.
+
+    Args:
+        plane: Shape (height, width), at least one square large.
+        size: Side of a square, pixels.
+
+    Returns:
+        Shape (height // size, width // size).
+    """
+    rows, columns = plane.shape[0] // size, plane.shape[1] // size
+    return area_mean(np.ascontiguousarray(plane[: rows * size, : columns * size]), (columns, rows))
+
+
+def magnitude(x: Plane, y: Plane) -> Plane:
+    """Length of the vectors (x, y).
+
+    Not by `cv2.magnitude`, whose last digit depends on where in memory the arrays lie, nor by `np.hypot`, which is
+    several times as slow to avoid an overflow that grey levels cannot bring about.
+    """
+    squared = x * x
+    squared += y * y
+    return np.sqrt(squared, out=squared)
+
+
+def level_counts(channel: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """How many samples have each of the 256 levels, shape (256,)."""
+    return np.asarray(cv2.calcHist([channel], [0], None, [256], [0, 256]), np.float32).ravel()
+
+
+def power(spectra: NDArray[np.complex64]) -> NDArray[np.float32]:
+    """Squared size of each value."""
+    return np.asarray(spectra.real**2 + spectra.imag**2, np.float32)
 
 
 def tile_spectra(plane: Plane) -> NDArray[np.complex64]:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
-from loopwright.workflows.iqa.measuring.features.edges import CREST, find_edges, gradient, halo, motion, tile_sharpness
+from loopwright.workflows.iqa.measuring.features.edges import find_edges, halo, motion, slopes, tile_sharpness
 from loopwright.workflows.iqa.measuring.features.grain import evenness, fine_detail, noise, ringing_and_gaps, specks
 from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked, detail_view, luma, whole_view
@@ -34,16 +34,19 @@ def measure(rgb: Rgb) -> ImageFeatures:
     close_luma = whole_luma if whole.shape == close.shape else luma(close)
 
     black, white = specks(close)
-    black_share, white_share = float(black.mean()), float(white.mean())
-    green = np.where((black | white)[..., 1], cv2.medianBlur(close[..., 1], 5), close[..., 1]).astype(np.float32)
-    noise_sigma, noise_whiteness = noise(green, fine_detail(green))
+    speck = black | white
+    black_share, white_share = (np.count_nonzero(mask) / mask.size for mask in (black, white))
+    clean = np.where(speck, cv2.medianBlur(close, 5), close) if black_share + white_share > 0 else close
+    grain = noise([channel.astype(np.float32) for channel in cv2.split(clean)])
     fine = fine_detail(close_luma)
     jpeg = jpeg_trace(close_luma)
-    ringing, gap = ringing_and_gaps(close_luma, fine, np.hypot(*gradient(close_luma, CREST)))
+    slope = slopes(whole_luma)
+    close_slope = slope if close_luma is whole_luma else slopes(close_luma)
+    ringing, gap = ringing_and_gaps(close_luma, fine, close_slope.size)
 
-    edges = find_edges(whole_luma, noise_sigma)
+    edges = find_edges(whole_luma, slope, grain.sigma)
     sharpness = tile_sharpness(edges, whole_luma.shape[1])
-    anisotropy, direction = motion(whole_luma, noise_sigma)
+    anisotropy, direction = motion(whole_luma, grain.sigma)
     return ImageFeatures(
         width=rgb.shape[1],
         height=rgb.shape[0],
@@ -55,11 +58,12 @@ def measure(rgb: Rgb) -> ImageFeatures:
         edge_ratio=sharpness.ratio,
         motion_anisotropy=anisotropy,
         motion_direction=direction,
-        noise_sigma=noise_sigma,
-        noise_whiteness=noise_whiteness,
+        noise_sigma=grain.sigma,
+        noise_whiteness=grain.whiteness,
+        noise_likeness=grain.likeness,
         impulse_fraction=black_share + white_share,
         impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
-        impulse_evenness=evenness(black | white, close_luma),
+        impulse_evenness=evenness(speck, close_luma),
         blockiness=jpeg.blockiness,
         jpeg_quality=jpeg.quality,
         jpeg_evidence=jpeg.evidence,
@@ -68,5 +72,5 @@ def measure(rgb: Rgb) -> ImageFeatures:
         level_use=level_use(close),
         pixel_size=pixel_size(close_luma),
         halo=halo(whole_luma, edges),
-        **tone(whole, whole_luma)._asdict(),
+        **tone(whole, whole_luma, slope)._asdict(),
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.measuring.features.edges import CREST, gradient
+from loopwright.workflows.iqa.measuring.features.edges import Slopes
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import area_mean
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, level_counts
 
 
 class Tone(NamedTuple):
@@ -37,20 +38,22 @@ def lab(rgb: Rgb) -> NDArray[np.float32]:
     return np.asarray(cv2.cvtColor(rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
 
 
-def tone(rgb: Rgb, plane: Plane) -> Tone:
+def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> Tone:
     """Measure exposure and colour.
 
     Args:
         rgb: Shape (height, width, 3).
         plane: Its luma, grey levels.
+        slope: `slopes` of that.
 
     Returns:
         The measured values.
     """
-    counts = np.bincount(np.clip(plane + 0.5, 0, 255).astype(np.uint8).ravel(), minlength=256)
+    counts = level_counts(np.clip(plane + 0.5, 0, 255).astype(np.uint8)).astype(np.float64)
     share = np.cumsum(counts) / counts.sum()
     dark, bright = np.searchsorted(share, (0.01, 0.99))
-    clipped = (rgb >= 254).sum(axis=2)
+    red, green, blue = ((channel >= 254).view(np.uint8) for channel in cv2.split(rgb))
+    clipped = red + green + blue
     image = lab(rgb)
     cast_a, cast_b = _cast(image)
     return Tone(
@@ -61,7 +64,7 @@ def tone(rgb: Rgb, plane: Plane) -> Tone:
         dark_point=float(dark),
         bright_point=float(bright),
         tone_variation=_variation(plane),
-        steepest_slope=float(np.quantile(np.hypot(*gradient(plane, CREST)), 0.999)),
+        steepest_slope=float(np.quantile(slope.size, 0.999)),
         cast_a=cast_a,
         cast_b=cast_b,
         chroma=float(np.hypot(image[..., 1], image[..., 2]).mean()),
@@ -71,9 +74,15 @@ def tone(rgb: Rgb, plane: Plane) -> Tone:
 def _variation(plane: Plane) -> float:
     """What a quadratic surface leaves of the luma, once that is reduced to 64 x 64."""
     small = area_mean(plane, (64, 64)).astype(np.float64).ravel()
+    surface = _surface()
+    return float((small - surface @ (small @ surface)).std())
+
+
+@lru_cache(maxsize=1)
+def _surface() -> NDArray[np.float64]:
+    """Orthonormal functions that span the quadratic surfaces over 64 x 64, shape (4096, 6)."""
     v, u = (axis.ravel() for axis in np.mgrid[-1:1:64j, -1:1:64j])
-    surface = np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], axis=1)
-    return float((small - surface @ np.linalg.lstsq(surface, small, rcond=None)[0]).std())
+    return np.asarray(np.linalg.qr(np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], axis=1))[0])
 
 
 def _cast(image: NDArray[np.float32]) -> tuple[float, float]:

@@ -1,0 +1,131 @@
+"""BRISQUE: how far the shape of an image's locally normalised luma is from that of undistorted photographs.
+
+Mittal, Moorthy and Bovik, "No-reference image quality assessment in the spatial domain", IEEE Transactions on Image
+Processing 21(12), 2012. 36 numbers, 18 at each of two scales, go into the support-vector regression that the authors
+trained on the LIVE database, which ships in `data/blind_brisque.npz`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.tools.blind.statistics import (
+    SHIFTS,
+    Fit,
+    Floats,
+    Map,
+    check_image,
+    fit,
+    grey,
+    halved,
+    normalised,
+)
+
+SMALLEST = 32
+"""Shorter side, in pixels, below which the half-size image says nothing."""
+
+
+class _Regression(NamedTuple):
+    """A support-vector regression with a radial kernel."""
+
+    vectors: Floats
+    weights: Floats
+    gamma: float
+    offset: float
+    lowest: Floats
+    """What each number is scaled by: this becomes -1 ..."""
+    highest: Floats
+    """... and this becomes 1."""
+
+
+def brisque(image: NDArray[np.uint8]) -> float:
+    """Blind image spatial quality evaluator.
+
+    Differs from the authors' code in the border, which repeats the last pixel where theirs is black, and in flat areas
+    (see `normalised`).
+
+    Args:
+        image: uint8 RGB, H x W x 3.
+
+    Returns:
+        About 0 (like a good photograph) to 100; a little beyond either end is possible. Lower is better.
+
+    Raises:
+        ImageError: If a side has fewer than 32 pixels, or the image is flat.
+    """
+    features = brisque_features(image)
+    if np.isnan(features).any():
+        raise ImageError("BRISQUE cannot be measured: the image is flat, there is no structure")
+    model = _regression()
+    scaled = 2 * (features - model.lowest) / (model.highest - model.lowest) - 1
+    kernel = np.exp(-model.gamma * ((model.vectors - scaled) ** 2).sum(axis=1))
+    # An exact sum, so that no order of summing can show in the last digit.
+    return math.fsum(model.weights * kernel) - model.offset
+
+
+def brisque_features(image: NDArray[np.uint8]) -> Floats:
+    """The 36 numbers of the paper's table I, at full and at half size.
+
+    Args:
+        image: uint8 RGB, H x W x 3.
+
+    Returns:
+        Shape (36,): per scale the shape and variance of the normalised luma, then shape, mean and the variance left
+        and right of zero for its products with the neighbour to the right, below, and on the two diagonals. NaN where
+        an image is flat.
+
+    Raises:
+        ImageError: If a side has fewer than 32 pixels.
+    """
+    check_image("BRISQUE", image, SMALLEST)
+    luma = grey(image)
+    return np.concatenate([scale_features(normalised(plane)) for plane in (luma, halved(luma))])
+
+
+def scale_features(values: Map) -> Floats:
+    """The 18 numbers of one scale.
+
+    Args:
+        values: Normalised luma, shape (height, width).
+
+    Returns:
+        Shape (18,).
+    """
+    own = fit(values[None])
+    numbers = [own.shape[0], (own.left[0] ** 2 + own.right[0] ** 2) / 2]
+    for rows, columns in SHIFTS:
+        numbers += _product_numbers(fit(_products(values, rows, columns)[None]))
+    return np.array(numbers)
+
+
+def _products(values: Map, rows: int, columns: int) -> Map:
+    """Products of each value with its neighbour that many rows below and columns to the right."""
+    height, width = values.shape
+    first = values[: height - rows, max(0, -columns) : width - max(0, columns)]
+    second = values[rows:, max(0, columns) : width + min(0, columns)]
+    return first * second
+
+
+def _product_numbers(pair: Fit) -> list[float]:
+    return [pair.shape[0], pair.mean[0], pair.left[0] ** 2, pair.right[0] ** 2]
+
+
+@functools.cache
+def _regression() -> _Regression:
+    path = resources.files("loopwright.workflows.iqa") / "data" / "blind_brisque.npz"
+    with path.open("rb") as file, np.load(file) as data:
+        return _Regression(
+            data["vectors"].astype(np.float64),
+            data["weights"].astype(np.float64),
+            float(data["gamma"]),
+            float(data["offset"]),
+            data["lowest"],
+            data["highest"],
+        )

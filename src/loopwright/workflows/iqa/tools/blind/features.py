@@ -1,0 +1,174 @@
+"""The numbers that the trained tool looks at: statistics of luma at three scales, of colour, and of the coder's grid.
+
+All are cheap to compute and none depends on where in the image something is, except for the comparison of the middle
+with the rest.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.workflows.iqa.measuring.features.grain import fine_detail
+from loopwright.workflows.iqa.measuring.features.planes import block_means, level_counts, whole_view
+from loopwright.workflows.iqa.tools.blind.brisque import scale_features
+from loopwright.workflows.iqa.tools.blind.statistics import Floats, Map, check_image, grey, halved, normalised
+
+LONG_SIDE = 1024
+"""Longer side, in pixels, beyond which a reduced copy is measured: the image as a screen shows it."""
+SMALLEST = 32
+"""Shorter side, in pixels, below which nothing can be measured."""
+BLOCK = 16
+"""Side of a block at full size, pixels; half of it at half size."""
+SCALES = 3
+NAME = "BlindScore"
+"""The tool's registered name."""
+
+_AROUND = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
+"""The eight neighbours in a circle, as (rows, columns)."""
+_FIVE = (0.05, 0.25, 0.5, 0.75, 0.95)
+_THREE = (0.1, 0.5, 0.9)
+
+
+def blind_features(image: NDArray[np.uint8]) -> dict[str, Floats]:
+    """Measure an image.
+
+    Args:
+        image: uint8 RGB, H x W x 3.
+
+    Returns:
+        Group -> its numbers, always the same groups and counts; NaN where there is no structure to measure.
+
+    Raises:
+        ImageError: If a side has fewer than 32 pixels.
+    """
+    check_image(NAME, image, SMALLEST)
+    image = whole_view(image, LONG_SIDE)
+    luma = plane = grey(image)
+    groups: dict[str, Floats] = {}
+    for scale in range(SCALES):
+        if scale:
+            plane = halved(plane)
+        groups[f"shape {scale + 1}"] = scale_features(normalised(plane))
+        groups[f"detail {scale + 1}"] = _detail(plane, BLOCK >> scale)
+        groups[f"texture {scale + 1}"] = _texture(plane)
+    groups["colour detail"] = _colour_detail(image)
+    groups["grid"] = _grid(luma)
+    groups["tone"] = _tone(image, luma)
+    groups["middle"] = _middle(luma)
+    return groups
+
+
+def _log(values: Map) -> Floats:
+    return np.log(values.astype(np.float64) + 0.05)
+
+
+def _slope(plane: Map, across: int, down: int) -> Map:
+    slope = cv2.Sobel(plane, cv2.CV_32F, across, down, ksize=1, scale=0.5, borderType=cv2.BORDER_REFLECT_101)
+    return np.asarray(slope, np.float32)
+
+
+def _detail(plane: Map, side: int) -> Floats:
+    """How much fine detail and slope the blocks have, and how the one goes with the other."""
+    fine = fine_detail(plane) ** 2
+    detail = _log(np.sqrt(block_means(fine, side)))
+    steep = [block_means(_slope(plane, *axes) ** 2, side) for axes in ((1, 0), (0, 1))]
+    slope = _log(np.sqrt(steep[0] + steep[1]))
+    peaked = np.log((float((fine * fine).mean()) + 1e-3) / (float(fine.mean()) + 1e-2) ** 2)
+    tilt = np.log((float(steep[0].mean()) + 0.01) / (float(steep[1].mean()) + 0.01))
+    return np.concatenate(
+        [
+            np.quantile(detail, _FIVE),
+            np.quantile(slope, _THREE),
+            np.quantile(detail - slope, _THREE),
+            [peaked, tilt, abs(tilt)],
+        ]
+    )
+
+
+def _texture(plane: Map) -> Floats:
+    """Local binary patterns, uniform and whatever their rotation: how common each is, by number and by slope.
+
+    Ojala, Pietikaeinen and Maeenpaeae, IEEE Transactions on Pattern Analysis and Machine Intelligence 24(7), 2002.
+    Square roots of the shares, so that rare patterns count as well.
+    """
+    height, width = plane.shape
+    middle = plane[1:-1, 1:-1]
+    brighter = [
+        (plane[1 + down : height - 1 + down, 1 + right : width - 1 + right] >= middle).view(np.uint8)
+        for down, right in _AROUND
+    ]
+    pattern = np.zeros(middle.shape, np.uint8)
+    changes = np.zeros(middle.shape, np.uint8)
+    for one, following in zip(brighter, [*brighter[1:], brighter[0]], strict=True):
+        pattern += one
+        changes += one ^ following
+    pattern[changes > 2] = len(_AROUND) + 1
+    steep = np.sqrt(_slope(plane, 1, 0) ** 2 + _slope(plane, 0, 1) ** 2)[1:-1, 1:-1]
+    kinds = len(_AROUND) + 2
+    by_number = np.bincount(pattern.ravel(), minlength=kinds) / pattern.size
+    by_slope = np.bincount(pattern.ravel(), steep.ravel(), kinds) / (float(steep.sum()) + 1e-3)
+    return np.sqrt(np.concatenate([by_number, by_slope]))
+
+
+def _colour_detail(image: NDArray[np.uint8]) -> Floats:
+    """Fine detail of the two colour differences at full and half size: noise and fringes of colour."""
+    parts: list[Floats] = []
+    planes = cv2.split(cv2.cvtColor(image, cv2.COLOR_RGB2YCrCb))[1:]
+    for plane in planes:
+        values = plane.astype(np.float32)
+        for side in (BLOCK, BLOCK // 2):
+            parts.append(np.quantile(_log(np.sqrt(block_means(fine_detail(values) ** 2, side))), _THREE))
+            values = block_means(values, 2)
+    return np.concatenate(parts)
+
+
+def _grid(luma: Map) -> Floats:
+    """Steps on the strongest of the eight possible 8 x 8 grids against the others, and the share of no step at all."""
+    numbers: list[float] = []
+    for axis in (0, 1):
+        step = np.abs(np.diff(luma, axis=axis))
+        line = step.mean(axis=1 - axis)
+        phases = np.array([line[phase::8].mean() for phase in range(8)]) + 0.1
+        numbers += [float(np.log(phases.max() / np.median(phases))), float((step < 0.5).mean())]
+    return np.array(numbers)
+
+
+def _tone(image: NDArray[np.uint8], luma: Map) -> Floats:
+    """Exposure, levels in use, and colour."""
+    counts = level_counts(luma.astype(np.uint8)).astype(np.float64)
+    share = np.cumsum(counts) / counts.sum()
+    points = np.searchsorted(share, (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)) / 255
+    inside = counts[int(points[0] * 255) : int(points[-1] * 255) + 1]
+    used = float((inside > 0.02 * inside.mean()).mean())
+    probability = counts[counts > 0] / counts.sum()
+    entropy = -float((probability * np.log(probability)).sum())
+    scale = min(1.0, 128 / max(image.shape[:2]))
+    small = cv2.resize(image, (0, 0), fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    lab = cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB).reshape(-1, 3).astype(np.float64)
+    chroma = np.hypot(lab[:, 1], lab[:, 2])
+    return np.concatenate(
+        [
+            points,
+            [share[5], 1 - share[249], used, entropy],
+            lab.mean(axis=0) / 100,
+            np.log(lab.std(axis=0) + 1),
+            np.log(np.quantile(chroma, (0.1, 0.5, 0.95)) + 1),
+            [float(np.hypot(lab[:, 1].mean(), lab[:, 2].mean())) / 100],
+        ]
+    )
+
+
+def _middle(luma: Map) -> Floats:
+    """The middle ninth against the rest: brightness, contrast and detail."""
+    rows, columns = luma.shape[0] // 3, luma.shape[1] // 3
+    fine = np.abs(fine_detail(luma))
+    inner = (slice(rows, 2 * rows), slice(columns, 2 * columns))
+    return np.array(
+        [
+            (float(luma[inner].mean()) - float(luma.mean())) / 255,
+            np.log((float(luma[inner].std()) + 1) / (float(luma.std()) + 1)),
+            np.log((float(fine[inner].mean()) + 0.05) / (float(fine.mean()) + 0.05)),
+        ]
+    )

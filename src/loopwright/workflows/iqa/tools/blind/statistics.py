@@ -1,0 +1,161 @@
+"""Natural-scene statistics: the locally normalised luma of an image, and the shape of its distribution.
+
+Ruderman's observation, on which BRISQUE, NIQE and PIQE rest: the luma of a good photograph, less its local mean and
+over its local standard deviation, is nearly Gaussian, and distortions change that shape. Mittal, Moorthy and Bovik,
+IEEE Transactions on Image Processing 21(12), 2012; the fit is that of Lasmar, Stitou and Berthoumieu, ICIP 2009.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.errors import ImageError
+
+Floats = NDArray[np.float64]
+Map = NDArray[np.floating[Any]]
+"""A map of one float32 per pixel, or n blocks of one."""
+
+SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
+"""Neighbours: right, below, and the two diagonals, as (rows, columns)."""
+
+_FLAT = np.float32(1e-3)
+"""Below this, in levels, a difference from the local mean is rounding noise of a flat area and counts as zero."""
+
+# MATLAB's bicubic kernel (a = -1/2) stretched for halving; it is symmetric and sums to one.
+_HALVING = np.array([-3, -9, 29, 111, 111, 29, -9, -3], np.float32) / 256
+
+
+class Fit(NamedTuple):
+    """Asymmetric generalised Gaussians, one entry per block."""
+
+    shape: Floats
+    """2 for a Gaussian, 1 for a Laplacian; 0.2 to 10."""
+    mean: Floats
+    """Of the fitted distribution."""
+    left: Floats
+    """Standard deviation of the values below zero; NaN without any."""
+    right: Floats
+    """Standard deviation of the values above zero; NaN without any."""
+    left_scale: Floats
+    """Scale parameter of the left side."""
+    right_scale: Floats
+    """Scale parameter of the right side."""
+
+
+class _Shapes(NamedTuple):
+    """Tables over the shape parameter of the asymmetric generalised Gaussian, 0.2 to 10 in steps of 0.001."""
+
+    alpha: Floats
+    ratio: Floats
+    """Gamma(2/a)^2 / (Gamma(1/a) Gamma(3/a)); rises with a."""
+    scale: Floats
+    """sqrt(Gamma(1/a) / Gamma(3/a)), from a standard deviation to the scale parameter."""
+    mean: Floats
+    """Gamma(2/a) / Gamma(1/a), from a difference of scale parameters to the mean."""
+
+
+def check_image(tool: str, image: NDArray[np.uint8], smallest: int) -> None:
+    """Refuse what a tool cannot measure.
+
+    Args:
+        tool: Its name, for the message.
+        image: uint8 RGB, H x W x 3.
+        smallest: Shorter side that it needs, pixels.
+
+    Raises:
+        ImageError: If dtype or shape are different, or a side is shorter.
+    """
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise ImageError(f"{tool}: the image must be uint8 H x W x 3, not {image.dtype} {image.shape}")
+    height, width = image.shape[:2]
+    if min(height, width) < smallest:
+        raise ImageError(
+            f"{tool} needs at least {smallest} x {smallest} pixels, not {width} x {height}; "
+            "give a larger image or region"
+        )
+
+
+def grey(image: NDArray[np.uint8]) -> Map:
+    """ITU-R BT.601 luma, rounded to whole grey levels as the papers' code does, float32."""
+    return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
+
+
+def halved(luma: Map) -> Map:
+    """Half the size, by MATLAB's bicubic filter for that."""
+    half = cv2.sepFilter2D(luma, cv2.CV_32F, _HALVING, _HALVING, anchor=(3, 3), borderType=cv2.BORDER_REFLECT)
+    return np.ascontiguousarray(half[::2, ::2], np.float32)
+
+
+def normalised(luma: Map) -> Map:
+    """Luma less its local mean, over its local standard deviation plus one; Gaussian window of 7 x 7, sigma 7/6.
+
+    In flat areas differences below 0.001 levels count as zero, where the papers' code keeps rounding noise; so every
+    machine gives the same numbers.
+
+    Args:
+        luma: Grey levels, float32.
+
+    Returns:
+        float32 of the same shape.
+    """
+    # Around mid-grey the squares below lose fewer float32 digits; the result is the same.
+    centred = luma - np.float32(128)
+    mean = _window(centred)
+    variance = _window(centred * centred) - mean * mean
+    centred -= mean
+    centred[np.abs(centred) < _FLAT] = 0
+    centred /= np.sqrt(np.abs(variance)) + np.float32(1)
+    return centred
+
+
+def _window(values: Map) -> Map:
+    return np.asarray(cv2.GaussianBlur(values, (7, 7), 7 / 6, borderType=cv2.BORDER_REPLICATE), np.float32)
+
+
+def fit(blocks: Map) -> Fit:
+    """Asymmetric generalised Gaussian of each block by moment matching.
+
+    Args:
+        blocks: Shape (n, ...), float32.
+
+    Returns:
+        n values of each parameter. A block without values of both signs has NaN for the sides, and the first shape.
+    """
+    shapes = _shapes()
+    flat = blocks.reshape(len(blocks), -1)
+    below = np.minimum(flat, 0)
+    squares_below = np.einsum("ij,ij->i", below, below).astype(np.float64)
+    squares = np.einsum("ij,ij->i", flat, flat).astype(np.float64)
+    absolute = flat.sum(axis=1, dtype=np.float64) - 2 * below.sum(axis=1, dtype=np.float64)
+    count = flat.shape[1]
+    count_below = np.count_nonzero(flat < 0, axis=1)
+    count_above = np.count_nonzero(flat > 0, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = np.sqrt(squares_below / count_below)
+        right = np.sqrt(np.maximum(squares - squares_below, 0) / count_above)
+        asymmetry = left / right
+        ratio = (absolute / count) ** 2 / (squares / count)
+        ratio *= (asymmetry**3 + 1) * (asymmetry + 1) / (asymmetry**2 + 1) ** 2
+    index = _nearest(shapes.ratio, np.nan_to_num(ratio))
+    left_scale, right_scale = left * shapes.scale[index], right * shapes.scale[index]
+    mean = (right_scale - left_scale) * shapes.mean[index]
+    return Fit(shapes.alpha[index], mean, left, right, left_scale, right_scale)
+
+
+def _nearest(rising: Floats, values: Floats) -> NDArray[np.intp]:
+    """Index of the entry that is nearest to each value."""
+    above = np.clip(np.searchsorted(rising, values), 1, len(rising) - 1)
+    return np.where(values - rising[above - 1] <= rising[above] - values, above - 1, above)
+
+
+@functools.cache
+def _shapes() -> _Shapes:
+    alpha = np.arange(0.2, 10.001, 0.001)
+    first, second, third = (np.array([math.lgamma(k / a) for a in alpha]) for k in (1, 2, 3))
+    return _Shapes(alpha, np.exp(2 * second - first - third), np.exp((first - third) / 2), np.exp(second - first))

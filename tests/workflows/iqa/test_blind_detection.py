@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import io
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from loopwright.workflows.iqa.distortions import Distortion, kind_of
+from loopwright.workflows.iqa.measuring.detection import SURE, detect
+from loopwright.workflows.iqa.measuring.features import measure
+
+SHARP = ("astronaut", "coffee", "chelsea", "rocket")
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+def disc(rgb: np.ndarray, radius: float) -> np.ndarray:
+    """Out of focus: an aperture is a disc, not a Gaussian."""
+    reach = int(np.ceil(radius))
+    y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+    kernel = np.clip(radius + 0.5 - np.hypot(x, y), 0, 1)
+    return rounded(cv2.filter2D(rgb.astype(np.float32), -1, kernel / kernel.sum(), borderType=cv2.BORDER_REFLECT_101))
+
+
+def gaussian(rgb: np.ndarray, sigma: float) -> np.ndarray:
+    return cv2.GaussianBlur(rgb, (0, 0), sigma)
+
+
+def grain(rgb: np.ndarray, sigma: float) -> np.ndarray:
+    """Noise as coarse as demosaicing leaves it."""
+    noise = cv2.GaussianBlur(np.random.default_rng(3).normal(0, 1, rgb.shape), (0, 0), 0.8)
+    return rounded(rgb + sigma * noise / noise.std())
+
+
+def white(rgb: np.ndarray, sigma: float) -> np.ndarray:
+    return rounded(rgb + np.random.default_rng(4).normal(0, sigma, rgb.shape))
+
+
+def coded(rgb: np.ndarray, quality: float) -> np.ndarray:
+    buffer = io.BytesIO()
+    Image.fromarray(rgb).save(buffer, "JPEG", quality=int(quality), subsampling=0)
+    return np.asarray(Image.open(buffer).convert("RGB"))
+
+
+MADE = {
+    "disc": (disc, (3.0, 4.5, 8.0), Distortion.BLURS),
+    "gaussian": (gaussian, (1.8, 2.8, 4.5), Distortion.BLURS),
+    "grain": (grain, (12, 18, 28), Distortion.NOISE),
+    "white": (white, (12, 20, 30), Distortion.NOISE),
+    "coded": (coded, (24, 12, 6), Distortion.COMPRESSION),
+}
+"""Recipe, its levels 3 to 5, and what it is."""
+
+
+def stated(image: np.ndarray) -> list[str]:
+    return [finding.type for finding in detect(measure(image)).findings if finding.confidence >= SURE]
+
+
+def test_blur_noise_and_jpeg_are_stated_and_what_is_stated_is_right(photograph, record_property):
+    said, right, total, missed = 0, 0, 0, []
+    for name in SHARP:
+        rgb = photograph(name)
+        for kind, (recipe, levels, truth) in MADE.items():
+            for level in levels:
+                main = detect(measure(recipe(rgb, level))).main
+                total += 1
+                if main is None or main.confidence < SURE:
+                    missed.append((name, kind, level))
+                    continue
+                said += 1
+                right += kind_of(main.type) is truth
+                if kind_of(main.type) is not truth:
+                    missed.append((name, kind, level, main.type, main.confidence))
+    record_property("said, right, total", (said, right, total))
+    assert said >= 0.8 * total, missed
+    assert right >= 0.85 * said, missed
+
+
+def bokeh(rgb: np.ndarray) -> np.ndarray:
+    soft = disc(rgb, 9)
+    height, width = rgb.shape[:2]
+    y, x = np.mgrid[:height, :width]
+    inside = ((y - height / 2) / (height / 4)) ** 2 + ((x - width / 2) / (width / 4)) ** 2 < 1
+    return np.where(inside[..., None], rgb, soft)
+
+
+def low_key(rgb: np.ndarray) -> np.ndarray:
+    height, width = rgb.shape[:2]
+    y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j]
+    return rounded(rgb * np.exp(-4 * (x**2 + y**2))[..., None] * 0.8)
+
+
+def fog(rgb: np.ndarray) -> np.ndarray:
+    depth = np.linspace(0.12, 0.7, rgb.shape[0])[:, None, None]
+    return rounded(rgb * depth + 205 * (1 - depth))
+
+
+def of_a_sensor(rgb: np.ndarray) -> np.ndarray:
+    """40 megapixels, none of which is sharp by itself: as demosaicing and a lens leave them."""
+    tiled = np.tile(rgb, (3, 4, 1))
+    return cv2.resize(tiled, (7304, 5480), interpolation=cv2.INTER_CUBIC)
+
+
+@pytest.mark.parametrize("name", SHARP)
+@pytest.mark.parametrize("scene", [bokeh, low_key, fog])
+def test_a_soft_scene_is_not_called_blurred(photograph, scene, name):
+    image = scene(photograph(name))
+    blurred = [item for item in stated(image) if kind_of(item) in (Distortion.BLURS, Distortion.SHARPNESS)]
+    assert blurred == []
+
+
+def test_forty_megapixels_are_not_called_blurred(photograph):
+    assert stated(of_a_sensor(photograph("astronaut"))) == []
+
+
+@pytest.mark.parametrize("name", SHARP)
+def test_grain_in_each_channel_is_noise_and_the_grain_of_a_texture_is_not(photograph, name):
+    rgb = photograph(name)
+    assert measure(grain(rgb, 18)).noise_likeness < 0.35
+    assert measure(rgb).noise_likeness > 0.4
+    assert "gaussian noise" not in stated(rgb)
+    assert measure(photograph("gravel")).noise_likeness > 0.99

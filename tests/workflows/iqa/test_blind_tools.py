@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import io
+import json
+from importlib import resources
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.optimize import brentq
+from scipy.special import gamma
+from scipy.stats import spearmanr
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.tools.blind.brisque import brisque, brisque_features
+from loopwright.workflows.iqa.tools.blind.model import STEPS, blind_model, blind_score, in_steps
+from loopwright.workflows.iqa.tools.blind.piqe import piqe
+
+BIQ = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "biq2021"
+TOOLS = (brisque, piqe, blind_score)
+
+PYPIQE = {
+    "astronaut": (33.66154221836559, 87.3116806193157, 50.35087918152996),
+    "chelsea": (34.016980728125205, 76.57169191736362, 60.59296062468753),
+    "coffee": (27.910756165836048, 78.7344085566741, 60.33147152826888),
+    "rocket": (38.77125409454688, 85.2909066697867, 66.23673035500978),
+}
+"""What pypiqe 1.2 (MIT), a port of MATLAB's function, gives for the photograph, blurred by 2, and noisy by 20."""
+
+
+def variants(rgb: np.ndarray) -> list[np.ndarray]:
+    noise = np.random.default_rng(0).normal(0, 20, rgb.shape)
+    return [rgb, cv2.GaussianBlur(rgb, (0, 0), 2), np.clip(rgb + noise, 0, 255).astype(np.uint8)]
+
+
+@pytest.mark.parametrize("name", PYPIQE)
+def test_piqe_is_that_of_matlab(photograph, name):
+    assert [piqe(image) for image in variants(photograph(name))] == pytest.approx(PYPIQE[name], abs=1e-3)
+
+
+def fitted(values: np.ndarray) -> tuple[float, float, float, float]:
+    """Asymmetric generalised Gaussian in double precision, its equation solved instead of looked up."""
+    left, right = (np.sqrt((values[side] ** 2).mean()) for side in (values < 0, values > 0))
+    g = left / right
+    wanted = np.abs(values).mean() ** 2 / (values**2).mean() * (g**3 + 1) * (g + 1) / (g**2 + 1) ** 2
+    shape = brentq(lambda a: gamma(2 / a) ** 2 / (gamma(1 / a) * gamma(3 / a)) - wanted, 0.2, 10)
+    mean = (right - left) * np.sqrt(gamma(1 / shape) / gamma(3 / shape)) * gamma(2 / shape) / gamma(1 / shape)
+    return shape, mean, left**2, right**2
+
+
+def test_brisque_features_are_those_of_the_paper(photograph):
+    rgb = photograph("chelsea")
+    luma = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).astype(np.float64)
+    mean = cv2.GaussianBlur(luma, (7, 7), 7 / 6, borderType=cv2.BORDER_REPLICATE)
+    square = cv2.GaussianBlur(luma * luma, (7, 7), 7 / 6, borderType=cv2.BORDER_REPLICATE)
+    m = (luma - mean) / (np.sqrt(np.abs(square - mean * mean)) + 1)
+    shape, _, left, right = fitted(m)
+    expected = [shape, (left + right) / 2]
+    for product in (m[:, :-1] * m[:, 1:], m[:-1] * m[1:], m[:-1, :-1] * m[1:, 1:], m[:-1, 1:] * m[1:, :-1]):
+        expected += fitted(product)
+    assert brisque_features(rgb)[:18] == pytest.approx(expected, abs=2e-3)
+
+
+def test_brisque_ranks_the_levels_of_a_distortion(photograph):
+    for name in ("astronaut", "coffee", "chelsea"):
+        rgb = photograph(name)
+        assert brisque(rgb) < 10
+        for kind in ("gaussian blur", "gaussian noise", "jpeg"):
+            scores = [brisque(distort(rgb, kind, level)) for level in (1, 3, 5)]
+            assert scores[0] < scores[2]
+            assert scores[2] > 40
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_same_pixels_give_the_same_bits_wherever_they_lie(photograph, tool):
+    rgb = np.ascontiguousarray(photograph("coffee")[:201, :299])
+    first = tool(rgb)
+    for offset in (1, 7, 16, 33):
+        memory = np.empty(rgb.size + offset, np.uint8)
+        moved = memory[offset:].reshape(rgb.shape)
+        moved[:] = rgb
+        kept = [np.empty(n, np.float32) for n in range(17, 4000, 397 + offset)]
+        tool(np.ascontiguousarray(photograph("rocket")[:150, : 160 + offset]))
+        assert tool(moved) == first
+        assert len(kept) > 5
+    assert tool(np.asfortranarray(rgb)) == first
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_is_too_small_is_refused_and_odd_sizes_are_measured(photograph, tool):
+    with pytest.raises(ImageError, match="at least"):
+        tool(np.zeros((15, 400, 3), np.uint8))
+    with pytest.raises(ImageError, match="uint8"):
+        tool(np.zeros((64, 64), np.uint8))
+    rgb = photograph("astronaut")
+    for height, width in ((32, 33), (47, 301), (300, 65)):
+        assert np.isfinite(tool(np.ascontiguousarray(rgb[100 : 100 + height, 100 : 100 + width])))
+
+
+def test_a_flat_image_has_no_brisque_and_the_worst_piqe():
+    flat = np.full((64, 96, 3), 90, np.uint8)
+    with pytest.raises(ImageError, match="flat"):
+        brisque(flat)
+    assert piqe(flat) == piqe(np.zeros_like(flat)) == 100
+    assert 1 <= blind_score(flat) <= 5
+
+
+def test_the_score_falls_with_the_level_of_a_distortion(photograph):
+    fallen = total = 0
+    for name in ("astronaut", "chelsea", "coffee", "rocket"):
+        rgb = photograph(name)
+        for kind in ("gaussian blur", "gaussian noise", "jpeg", "jpeg2000", "impulse noise"):
+            scores = [blind_score(distort(rgb, kind, level)) for level in (1, 3, 5)]
+            assert all(1 <= score <= 5 for score in scores)
+            assert scores[2] < blind_score(rgb), (name, kind)
+            fallen += (scores[0] > scores[1]) + (scores[1] > scores[2])
+            total += 2
+    assert fallen >= 0.9 * total
+
+
+def test_a_large_image_is_judged_as_a_screen_shows_it(photograph):
+    rgb = np.tile(photograph("astronaut"), (2, 2, 1))
+    large = cv2.resize(rgb, (4096, 4096), interpolation=cv2.INTER_LANCZOS4)
+    assert blind_score(large) == pytest.approx(blind_score(rgb), abs=0.35)
+
+
+def test_the_model_says_where_it_comes_from_and_is_small():
+    folder = resources.files("loopwright.workflows.iqa") / "data"
+    told = json.loads((folder / "blind_score.json").read_text())
+    model = blind_model()
+    assert sum(told["features"].values()) == len(model.mean) == model.points.shape[1]
+    assert len(model.points) == len(model.weights)
+    assert len((folder / "blind_score.npz").read_bytes()) < 320_000
+    assert (model.emphasis**2).sum() == pytest.approx(1)
+    agreement = told["agreement"]
+    assert agreement["BIQ2021 test"]["srcc"] >= 0.66
+    assert agreement["TID2013, references left out"]["srcc"] >= 0.65
+
+
+def test_numbers_beyond_experience_are_cut_off():
+    mean, spread = np.zeros(3), np.ones(3)
+    steps = in_steps(np.array([np.nan, 1.0, -1e9]), mean, spread)
+    assert steps.tolist() == [0, STEPS, -112]
+
+
+@pytest.mark.skipif(not BIQ.exists(), reason="the data set is not beside the repository")
+def test_it_agrees_with_people_on_photographs_it_has_not_seen():
+    rows = [json.loads(line) for line in (BIQ / "manifest.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if row["group"] == "test"][::4]
+    scores = [blind_score(load_image(BIQ / row["image_path"]).rgb) for row in rows]
+    assert spearmanr(scores, [row["mos"] for row in rows])[0] > 0.5
+
+
+def test_a_jpeg_and_its_pixels_have_one_score(photograph, tmp_path):
+    buffer = io.BytesIO()
+    Image.fromarray(photograph("coffee")).save(buffer, "JPEG", quality=40)
+    (tmp_path / "a.jpg").write_bytes(buffer.getvalue())
+    pixels = np.asarray(Image.open(io.BytesIO(buffer.getvalue())).convert("RGB"))
+    assert blind_score(load_image(tmp_path / "a.jpg").rgb) == blind_score(pixels)
