@@ -1,0 +1,116 @@
+"""``loopwright iqa batch`` and ``loopwright iqa merge``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from loopwright.workflows.iqa.batch import BatchResult, Progress
+
+_FAILURES_SHOWN = 5
+_EVERY_S = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+Table = Annotated[Path, typer.Option("--out", "-o", help="The table: .csv, .jsonl or .parquet.", show_default=False)]
+
+
+def batch(
+    source: Annotated[
+        Path, typer.Argument(help="A folder of images, or a manifest.jsonl.", show_default=False, readable=False)
+    ],
+    out: Table,
+    query: Annotated[
+        str | None, typer.Option("--query", "-q", help="The question, where the manifest has none.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report too, worst images first.")] = None,
+    worst: Annotated[int | None, typer.Option(min=1, help="Rows of the report; by default the worst 200.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", min=1, help="Processes; by default one for each processor.")
+    ] = None,
+    shard: Annotated[str | None, typer.Option(help="Do only part i of n: i/n.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on: finished rows stay, failed ones run again.")] = False,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.", readable=False)] = None,
+) -> None:
+    """Assess a folder of images, or the rows of a manifest, into a table."""
+    from loopwright.workflows.iqa import IQAConfig
+    from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY, WORST, run_batch
+    from loopwright.workflows.iqa.batch.samples import Shard
+
+    with shown_progress() as on_progress:
+        result = run_batch(
+            source, out, query=query or DEFAULT_QUERY, config=IQAConfig.load(config), workers=workers,
+            shard=Shard.parse(shard) if shard else None, resume=resume, report=report, worst=worst or WORST,
+            on_progress=on_progress,
+        )  # fmt: skip
+    _tell(result)
+    if result.interrupted:
+        print("loopwright: stopped; the same command with --resume goes on from here", file=sys.stderr)
+        raise typer.Exit(130)
+    if report is not None:
+        print(report)
+    print(out)
+    if result.progress.failed:
+        raise typer.Exit(1)
+
+
+def merge(
+    tables: Annotated[list[Path], typer.Argument(help="Tables of several shards.", show_default=False, readable=False)],
+    out: Table,
+) -> None:
+    """Join the tables of several shards; a row that two of them have counts once."""
+    from loopwright.workflows.iqa.batch.merging import merge_tables
+
+    print(f"{merge_tables(tables, out):,} rows in {out}")
+
+
+def _tell(result: BatchResult) -> None:
+    done = result.progress
+    print(
+        f"{done.assessed:,} assessed, {result.progress.failed:,} failed, {done.unchanged:,} unchanged "
+        f"of {done.total:,} in {done.seconds:.1f} s"
+    )
+    for sample, error in result.failures[:_FAILURES_SHOWN]:
+        print(f"loopwright: {sample}: {error}", file=sys.stderr)
+    if result.progress.failed > _FAILURES_SHOWN:
+        print(
+            f"loopwright: and {result.progress.failed - _FAILURES_SHOWN} more; see the column 'error'", file=sys.stderr
+        )
+
+
+@contextmanager
+def shown_progress() -> Generator[Callable[[Progress], None], None, None]:
+    """Show on standard error how far a batch has come: a bar on a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        last = time.monotonic()
+
+        def say(progress: Progress) -> None:
+            nonlocal last
+            if time.monotonic() - last >= _EVERY_S or progress.done == progress.total:
+                last = time.monotonic()
+                print(f"{progress.done:,} of {progress.total:,}, {_pace(progress)}", file=sys.stderr, flush=True)
+
+        yield say
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("the workers are starting", total=None)
+        yield lambda progress: bar.update(
+            task, completed=progress.done, total=progress.total, description=_pace(progress)
+        )
+
+
+def _pace(progress: Progress) -> str:
+    left = progress.seconds_left
+    remaining = "" if left is None else f", {timedelta(seconds=round(left))} left"
+    return f"{progress.rate:.1f}/s, {progress.failed:,} failed{remaining}"

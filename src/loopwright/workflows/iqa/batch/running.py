@@ -1,0 +1,236 @@
+"""Running a batch: what is to be done, doing it, and the table at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from loopwright.errors import InputError
+from loopwright.workflows.iqa.batch.folders import read_folder
+from loopwright.workflows.iqa.batch.interrupting import interruptible
+from loopwright.workflows.iqa.batch.journal import Journal, journal_of
+from loopwright.workflows.iqa.batch.keys import configuration_digest, row_key, stamp, versions
+from loopwright.workflows.iqa.batch.manifest import read_manifest
+from loopwright.workflows.iqa.batch.pool import Job, Pool, Reply, processors
+from loopwright.workflows.iqa.batch.records import Record
+from loopwright.workflows.iqa.batch.reporting import write_batch_report
+from loopwright.workflows.iqa.batch.rows import Row, row_of
+from loopwright.workflows.iqa.batch.samples import Sample, Shard
+from loopwright.workflows.iqa.batch.tables import check_format, write_table
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.graph import build_graph
+
+DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
+"""What is asked where nobody says."""
+
+WORST = 200
+"""How many rows a report shows with pictures."""
+
+
+@dataclass
+class Progress:
+    """How far a batch has come."""
+
+    total: int
+    """Samples of this shard."""
+    unchanged: int = 0
+    """Of them, those that were finished before."""
+    assessed: int = 0
+    """Runs that ended in this process, failed ones too."""
+    failed: int = 0
+    """Of these runs, those with an error."""
+    seconds: float = 0.0
+    """Wall time since the workers were started."""
+    starting: float = 0.0
+    """Of that, until the first run began."""
+
+    @property
+    def done(self) -> int:
+        """Samples that need no more work now."""
+        return self.unchanged + self.assessed
+
+    @property
+    def rate(self) -> float:
+        """Runs per second since the first began; 0 before one ends."""
+        running = self.seconds - self.starting
+        return self.assessed / running if running > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long the rest takes; None before the first run ends."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """How a batch ended."""
+
+    progress: Progress
+    """The counts."""
+    out: Path | None
+    """The table; None if the batch was interrupted, or nothing of it could be written."""
+    failures: Sequence[tuple[str, str]]
+    """Sample and error of the first failures."""
+    interrupted: bool
+    """Whether Ctrl-C ended it; the journal holds what was finished."""
+
+
+def read_source(source: Path, query: str) -> tuple[Path, list[Sample]]:
+    """The samples of a folder or a manifest, and what their paths are relative to.
+
+    Args:
+        source: A folder, or a manifest in JSON Lines.
+        query: What to ask where the manifest does not say.
+
+    Raises:
+        InputError: If there is neither, or it cannot be used.
+    """
+    if source.is_dir():
+        return source, read_folder(source, query)
+    if source.suffix.lower() != ".jsonl":
+        raise InputError(f"{str(source)!r} is neither a folder nor a manifest; give one of these, a manifest as .jsonl")
+    return source.parent, read_manifest(source, query)
+
+
+def run_batch(
+    source: Path,
+    out: Path,
+    *,
+    query: str = DEFAULT_QUERY,
+    config: IQAConfig | None = None,
+    workers: int | None = None,
+    shard: Shard | None = None,
+    resume: bool = False,
+    report: Path | None = None,
+    worst: int = WORST,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> BatchResult:
+    """Assess every image of a folder or a manifest, and write a table.
+
+    Each finished row goes to the journal beside the table, `journal_of`, at once. Ctrl-C lets the rows in flight finish
+    and ends; a second one drops them. The rows do not depend on the number of workers or on the order, but for
+    ``seconds``.
+
+    Args:
+        source: A folder, or a manifest in JSON Lines.
+        out: The table; its ending says the format, see `loopwright.workflows.iqa.batch.tables.FORMATS`.
+        query: What to ask about images that come without a question.
+        config: The configuration; by default the embedded one, without a model.
+        workers: How many processes assess at the same time, and so the most calls to a chat model at the same time;
+            by default the processors that this process may use.
+        shard: The part to do; None does all.
+        resume: Go on from the journal: finished rows do not run again, failed ones do.
+        report: Where to write an HTML report, or None.
+        worst: How many rows the report shows with their pictures, the lowest scores first.
+        on_progress: Called after each row.
+
+    Returns:
+        The counts, and the table if there is one.
+
+    Raises:
+        InputError: If the source, the table's name or a journal cannot be used.
+        ConfigError: If a model's settings are wrong.
+        BackendError: If the journal or the table cannot be written, or workers do not start.
+    """
+    check_format(out)
+    config = config or IQAConfig()
+    # What is wrong with the configuration shall be said here and not by each worker.
+    build_graph(config)
+    root, samples = read_source(source, query)
+    if shard is not None:
+        samples = [sample for sample in samples if shard.holds(sample.path)]
+    samples.sort(key=lambda sample: sample.sample_id)
+    with Journal.open(journal_of(out), shard=str(shard) if shard else None, resume=resume) as journal:
+        batch = _Batch(root, config, journal, on_progress or _ignore)
+        interrupted = batch.run(samples, workers or processors())
+        if interrupted:
+            return BatchResult(batch.progress, None, batch.failures, interrupted=True)
+        scores: dict[Sample, float | None] = {}
+        write_table(out, _rows(samples, journal, scores))
+        if report is not None:
+            write_batch_report(report, root, scores, journal, worst)
+    return BatchResult(batch.progress, out, batch.failures, interrupted=False)
+
+
+def _rows(samples: Iterable[Sample], journal: Journal, scores: dict[Sample, float | None]) -> Iterator[Row]:
+    """The rows one by one; their scores are kept."""
+    for sample in samples:
+        row = row_of(sample, journal.read(sample.sample_id))
+        scores[sample] = row["quality_score"]
+        yield row
+
+
+def _ignore(_progress: Progress) -> None:
+    return
+
+
+_FAILURES_KEPT = 20
+
+
+class _Batch:
+    """The part of a batch between the samples and the journal."""
+
+    def __init__(
+        self, root: Path, config: IQAConfig, journal: Journal, on_progress: Callable[[Progress], None]
+    ) -> None:
+        self._root, self._config, self._journal, self._on_progress = root, config, journal, on_progress
+        self._configuration = configuration_digest(config)
+        self.progress = Progress(0)
+        self.failures: list[tuple[str, str]] = []
+
+    def run(self, samples: Sequence[Sample], workers: int) -> bool:
+        """Run what is not finished; whether it was interrupted."""
+        self.progress.total = len(samples)
+        jobs = [job for job in map(self._job, samples) if job is not None]
+        self.progress.unchanged = len(samples) - len(jobs)
+        if not jobs:
+            return False
+        began = time.monotonic()
+        pool = Pool(min(workers, len(jobs)), self._root, self._config)
+        # A second Ctrl-C ends the workers where they are; what they had not sent is run on resume.
+        with suppress(KeyboardInterrupt), interruptible(pool.stop), pool:
+            for reply in pool.run(jobs):
+                self.progress.seconds = time.monotonic() - began
+                self._keep(reply)
+                self._on_progress(self.progress)
+        return self.progress.done < len(samples)
+
+    def _job(self, sample: Sample) -> Job | None:
+        """What is to be done for a sample; nothing if its finished row is surely still right."""
+        entry = self._journal.entries.get(sample.sample_id)
+        same = (sample.asked, self._configuration)
+        if entry is None or entry.failed or (entry.asked, entry.configuration) != same:
+            return Job(sample)
+        return None if entry.stamp == stamp(sample, self._root) else Job(sample, entry.key)
+
+    def _keep(self, reply: Reply) -> None:
+        if reply.record is None and reply.died is None:
+            self.progress.unchanged += 1
+            return
+        record = reply.record or self._dead(reply)
+        self._journal.append(record)
+        if not self.progress.assessed:
+            self.progress.starting = max(0.0, self.progress.seconds - record["seconds"])
+        self.progress.assessed += 1
+        if record["error"] is not None:
+            self.progress.failed += 1
+            if len(self.failures) < _FAILURES_KEPT:
+                self.failures.append((record["sample_id"], record["error"]))
+
+    def _dead(self, reply: Reply) -> Record:
+        sample = reply.job.sample
+        return Record(
+            sample_id=sample.sample_id,
+            asked=sample.asked,
+            key=row_key(sample, self._root, self._configuration),
+            configuration=self._configuration,
+            stamp=stamp(sample, self._root),
+            versions=versions(),
+            state={},
+            stages=[],
+            seconds=0.0,
+            error=reply.died,
+        )

@@ -1,0 +1,92 @@
+"""``loopwright iqa batch`` and ``merge``."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from batch_images import rows_of, save
+
+PROGRAM = Path(sys.executable).with_name("loopwright")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number in range(3):
+        save(tmp_path / "photos" / f"{number}.png", number)
+    return tmp_path
+
+
+def test_batch_resume_and_merge(loopwright, folder):
+    (folder / "photos" / "cut.jpg").write_bytes(b"\xff\xd8\xff")
+    done = loopwright("iqa", "batch", "photos", "--out", "r.csv", "--workers", 2, "--report", "r.html", cwd=folder)
+    assert done.returncode == 1  # one image failed
+    assert "4 assessed, 1 failed, 0 unchanged of 4" in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["r.html", "r.csv"]
+    assert "loopwright: cut.jpg: " in done.stderr and "4 of 4, " in done.stderr
+    assert [row["path"] for row in rows_of(folder / "r.csv")] == ["0.png", "1.png", "2.png", "cut.jpg"]
+    assert "<img" in (folder / "r.html").read_text()
+
+    refused = loopwright("iqa", "batch", "photos", "--out", "r.csv", cwd=folder)
+    assert refused.returncode == 2 and "--resume" in refused.stderr and "Traceback" not in refused.stderr
+    (folder / "photos" / "cut.jpg").unlink()
+    again = loopwright("iqa", "batch", "photos", "--out", "r.csv", "--resume", cwd=folder)
+    assert again.returncode == 0
+    assert "0 assessed, 0 failed, 3 unchanged of 3" in again.stdout
+
+    merged = loopwright("iqa", "merge", "r.csv", "r.csv", "--out", "all.jsonl", cwd=folder)
+    assert (merged.returncode, merged.stdout) == (0, "3 rows in all.jsonl\n")
+    assert len(rows_of(folder / "all.jsonl")) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["batch", "photos", "--out", "r.xlsx"], "Known: .csv, .jsonl, .parquet"),
+        (["batch", "photos", "--out", "r.csv", "--shard", "3/2"], "give i/n"),
+        (["batch", "nowhere", "--out", "r.csv"], "neither a folder nor a manifest"),
+        (["batch", "m.jsonl", "--out", "r.csv"], "line 2: image_path: Field required"),
+        (["merge", "none.csv", "--out", "all.csv"], "cannot read 'none.csv'"),
+    ],
+)
+def test_mistakes_are_one_line(loopwright, folder, words, said):
+    (folder / "m.jsonl").write_text('{"image_path": "photos/0.png"}\n{"sample_id": "x"}\n')
+    done = loopwright("iqa", *words, cwd=folder)
+    assert done.returncode == 2
+    assert said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not list(folder.glob("*.journal.jsonl"))
+
+
+def test_parquet_without_pyarrow_is_refused_before_anything_runs(folder):
+    # An interpreter in which pyarrow cannot be found.
+    hide = (
+        "import sys; sys.modules['pyarrow'] = None; from loopwright.cli import main; "
+        "sys.argv = ['loopwright', 'iqa', 'batch', 'photos', '--out', 'r.parquet']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", hide], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'loopwright[parquet]'" in done.stderr and "Traceback" not in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["photos"]
+
+
+def test_a_bar_on_a_terminal(folder):
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [PROGRAM, "iqa", "batch", "photos", "--out", "r.jsonl", "-w", "1"],
+        cwd=folder, stderr=theirs, stdout=subprocess.PIPE, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(ours, 4096)
+            except OSError:
+                break
+        assert process.stdout is not None and b"3 assessed" in process.stdout.read()
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"3/3" in shown and b"/s, 0 failed" in shown

@@ -1,0 +1,128 @@
+"""A batch that SIGKILL or Ctrl-C ends at any moment keeps its finished rows, and goes on to the same table."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from batch_images import good_folder, journalled, rows_of
+
+from loopwright.workflows.iqa.batch.journal import journal_of
+
+PROGRAM = Path(sys.executable).with_name("loopwright")
+COUNT, WORKERS = 12, 2
+IN_FLIGHT = 2 * WORKERS
+LONGEST_S = 300
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return good_folder(tmp_path_factory.mktemp("kills") / "photos", COUNT)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    out = tmp_path_factory.mktemp("whole") / "r.csv"
+    assert start(photos, out).wait(LONGEST_S) == 0
+    return rows_of(out)
+
+
+def start(photos: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
+    words = ["iqa", "batch", photos, "--out", out, "--workers", str(WORKERS), *more]
+    return subprocess.Popen([PROGRAM, *words], stderr=subprocess.PIPE, start_new_session=True)
+
+
+def until(held: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+    limit = time.monotonic() + LONGEST_S
+    while not held() and process.poll() is None:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def members(group: int) -> list[int]:
+    """The processes of a process group that have not ended."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if entry.name.isdigit() and fields[2] == str(group) and fields[0] != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_killed_with_sigkill(photos, uninterrupted, tmp_path):
+    out = tmp_path / "r.csv"
+    process = start(photos, out)
+    until(lambda: len(journalled(journal_of(out))) >= 3, process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    kept = journalled(journal_of(out))
+    assert 3 <= len(kept) < COUNT and not out.exists()
+    # Nobody tells the workers; they notice that the parent is gone.
+    limit = time.monotonic() + LONGEST_S
+    while members(process.pid):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    assert journalled(journal_of(out)) == kept
+    assert start(photos, out, "--resume").wait(LONGEST_S) == 0
+    assert rows_of(out) == uninterrupted
+    # No row that was kept ran again.
+    assert sorted(journalled(journal_of(out))) == [row["sample_id"] for row in uninterrupted]
+
+
+def test_interrupted_with_ctrl_c(photos, uninterrupted, tmp_path):
+    out = tmp_path / "r.csv"
+    process = start(photos, out)
+    until(lambda: journalled(journal_of(out)), process)
+    before = len(journalled(journal_of(out)))
+    # The terminal sends it to the workers, too.
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=LONGEST_S)[1].decode()
+    assert process.returncode == 130
+    assert "with --resume goes on" in said and "Traceback" not in said
+    kept = journalled(journal_of(out))
+    # What was in flight was finished; one more reply may have been on its way when the signal came.
+    assert before <= len(kept) <= before + IN_FLIGHT + 2
+    assert not out.exists()
+    assert start(photos, out, "--resume").wait(LONGEST_S) == 0
+    assert rows_of(out) == uninterrupted
+    assert len(journalled(journal_of(out))) == COUNT
+
+
+def test_interrupted_while_the_workers_start(photos, tmp_path):
+    out = tmp_path / "r.csv"
+    process = start(photos, out)
+    until(lambda: journal_of(out).exists() and len(members(process.pid)) > 1, process)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=LONGEST_S)[1].decode()
+    assert process.returncode == 130 and "Traceback" not in said
+    assert not members(process.pid)
+
+
+@pytest.mark.slow
+def test_killed_at_random_times(photos, uninterrupted, tmp_path):
+    out = tmp_path / "r.csv"
+    chance = random.Random(5)
+    kept = [0]
+    for _ in range(4):
+        process = start(photos, out, "--resume")
+        until(lambda: len(journalled(journal_of(out))) > kept[-1], process)
+        time.sleep(chance.uniform(0, 0.3))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        kept.append(len(journalled(journal_of(out))))
+    assert kept == sorted(kept) and kept[1] > 0
+    assert start(photos, out, "--resume").wait(LONGEST_S) == 0
+    assert rows_of(out) == uninterrupted
+    assert sorted(journalled(journal_of(out))) == [row["sample_id"] for row in uninterrupted]

@@ -1,0 +1,73 @@
+"""Folders of small pictures for batches, good ones and bad ones, and what must be equal of their rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+WIDTH, HEIGHT = 160, 128
+TIMED = ("seconds",)
+
+
+def picture(seed: int) -> np.ndarray:
+    """Smooth shapes and fine grain, uint8 H x W x 3, each seed another."""
+    rng = np.random.default_rng(seed)
+    shapes = cv2.resize(
+        rng.integers(0, 256, (9, 11, 3), dtype=np.uint8), (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC
+    )
+    grain = rng.normal(0, 3 + seed % 5, shapes.shape)
+    return np.clip(shapes + grain, 0, 255).astype(np.uint8)
+
+
+def save(path: Path, seed: int) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    assert cv2.imwrite(str(path), picture(seed))
+    return path
+
+
+def good_folder(folder: Path, count: int) -> Path:
+    for number in range(count):
+        save(folder / f"{number % 3}" / f"{number:03}.png", number)
+    return folder
+
+
+def bad_files(folder: Path) -> dict[str, str]:
+    """Put files that cannot be judged into a folder; name -> a word of why."""
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = cv2.imencode(".jpg", picture(1))[1].tobytes()
+    (folder / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    (folder / "empty.png").write_bytes(b"")
+    (folder / "text.jpg").write_text("This is no picture.\n")
+    (folder / "bomb.png").write_bytes(_png_header(60_000, 60_000))
+    (folder / "small.png").write_bytes(cv2.imencode(".png", picture(2)[:8, :8])[1].tobytes())
+    return {"cut.jpg": "truncated", "empty.png": "empty", "text.jpg": "not an image", "bomb.png": "pixels",
+            "small.png": "too small"}  # fmt: skip
+
+
+def _png_header(width: int, height: int) -> bytes:
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(b"\0" * 64))
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def rows_of(table: Path) -> list[dict[str, Any]]:
+    """The rows of a CSV or JSON Lines table, without what is measured in time."""
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file)) if table.suffix == ".csv" else [json.loads(line) for line in file]
+    return [{name: value for name, value in row.items() if name not in TIMED} for row in rows]
+
+
+def journalled(journal: Path) -> list[str]:
+    """The samples of a journal's whole lines, in order."""
+    lines = journal.read_bytes().splitlines(keepends=True)[1:] if journal.exists() else []
+    return [json.loads(line)["sample_id"] for line in lines if line.endswith(b"\n")]

@@ -1,0 +1,282 @@
+"""Batches in real worker processes: bad files, determinism, resuming, workers that die."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_images import bad_files, good_folder, journalled, rows_of, save
+
+from loopwright.errors import BackendError, ConfigError, InputError
+from loopwright.workflows.iqa import IQAConfig, run_pipeline
+from loopwright.workflows.iqa.batch import Shard, merge_tables, run_batch
+from loopwright.workflows.iqa.batch.journal import Journal, journal_of
+from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY
+
+GOOD = 9
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return good_folder(tmp_path_factory.mktemp("batch") / "photos", GOOD)
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    folder = good_folder(tmp_path_factory.mktemp("mixed") / "photos", 4)
+    return folder, bad_files(folder)
+
+
+@pytest.fixture(scope="module")
+def expected(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    """The rows that one worker makes."""
+    out = tmp_path_factory.mktemp("one") / "r.jsonl"
+    result = run_batch(photos, out, workers=1)
+    assert (result.progress.assessed, result.progress.failed, result.out) == (GOOD, 0, out)
+    return rows_of(out)
+
+
+def test_a_row_is_what_the_pipeline_answers(photos, expected):
+    row = expected[0]
+    state = run_pipeline(DEFAULT_QUERY, photos / row["path"])
+    answer, evidence = state["summarizer_result"], state["executor_evidence"]
+    assert (row["answer"], row["reasoning"]) == (answer.final_answer, answer.quality_reasoning)
+    assert row["quality_score"] == answer.quality_score
+    assert row["score_source"] == evidence.primary_tool
+    for log in evidence.tool_logs:
+        assert (row[f"{log.tool}_raw"], row[f"{log.tool}_score"]) == (log.raw, log.score)
+    found = [finding for findings in evidence.distortion_analysis.values() for finding in findings]
+    assert [(d["type"], d["severity"], d["measured"]) for d in row["distortions"]] == [
+        (f.type, f.severity.value, f.measured) for f in found
+    ]
+    assert row["notes"] == evidence.notes
+    assert row["MDSI_raw"] is None and row["error"] is None and row["replans"] == 0
+
+
+def test_workers_and_order_change_no_row(photos, expected, tmp_path):
+    # A manifest in the opposite order, by three workers.
+    manifest = photos / "manifest.jsonl"
+    manifest.write_text("".join(json.dumps({"image_path": row["path"]}) + "\n" for row in reversed(expected)))
+    run_batch(manifest, tmp_path / "r.jsonl", workers=3)
+    manifest.unlink()
+    assert rows_of(tmp_path / "r.jsonl") == expected
+
+
+def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
+    folder, bad = mixed
+    out = tmp_path / "r.jsonl"
+    result = run_batch(folder, out, workers=2, report=tmp_path / "report.html", worst=3)
+    assert (result.progress.total, result.progress.failed) == (4 + len(bad), len(bad))
+    errors = {row["path"]: row["error"] for row in rows_of(out)}
+    for name, word in bad.items():
+        assert word in errors[name] and f"'{name}'" in errors[name] and str(folder) not in errors[name]
+    assert sum(error is None for error in errors.values()) == 4
+    assert dict(result.failures).keys() == bad.keys()
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<img") == 3 and "the worst 3 of 9" in page
+
+    # Resumed: what failed runs again, and what is mended now is finished; the rest is left alone.
+    (folder / "empty.png").write_bytes((folder / "0" / "000.png").read_bytes())
+    result = run_batch(folder, out, workers=2, resume=True)
+    assert (result.progress.assessed, result.progress.failed, result.progress.unchanged) == (len(bad), len(bad) - 1, 4)
+    assert [row["path"] for row in rows_of(out) if row["error"]] == sorted(bad.keys() - {"empty.png"})
+    journal = journalled(journal_of(out))
+    assert all(journal.count(row["sample_id"]) == (2 if row["sample_id"] in bad else 1) for row in rows_of(out))
+
+
+def test_resume_runs_only_what_is_new_or_changed(photos, expected, tmp_path):
+    folder, out = tmp_path / "photos", tmp_path / "r.jsonl"
+    for row in expected[:4]:
+        save(folder / row["path"], 70 + expected.index(row))
+    run_batch(folder, out, workers=1)
+    first = rows_of(out)
+    changed, touched, gone = (folder / row["path"] for row in expected[:3])
+    content = touched.read_bytes()
+    save(changed, 90)
+    touched.write_bytes(content)
+    gone.unlink()
+    save(folder / "new.png", 91)
+    before = journalled(journal_of(out))
+    result = run_batch(folder, out, workers=1, resume=True)
+    assert (result.progress.assessed, result.progress.unchanged) == (2, 2)
+    assert sorted(journalled(journal_of(out))[len(before) :]) == sorted([expected[0]["path"], "new.png"])
+    second = {row["path"]: row for row in rows_of(out)}
+    assert set(second) == {expected[0]["path"], expected[1]["path"], expected[3]["path"], "new.png"}
+    assert second[expected[1]["path"]] == first[1]
+    assert second[expected[0]["path"]]["key"] != first[0]["key"]
+
+
+@pytest.mark.slow
+def test_another_question_or_configuration_is_another_row(tmp_path):
+    folder, out = tmp_path / "photos", tmp_path / "r.jsonl"
+    save(folder / "a.png", 1)
+
+    def runs(**options: Any) -> int:
+        return run_batch(folder, out, resume=True, **options).progress.assessed
+
+    stricter = IQAConfig.model_validate({"iqa": {"max_replan_iterations": 0}})
+    elsewhere = IQAConfig.model_validate({"iqa": {"max_replan_iterations": 0}, "langgraph": {"log_dir": "elsewhere"}})
+    assert (runs(), runs()) == (1, 0)
+    assert (runs(config=stricter), runs(config=stricter), runs(config=elsewhere)) == (1, 0, 0)
+    assert (runs(config=stricter, query="Is it noisy?"), runs(config=stricter, query="Is it noisy?")) == (1, 0)
+    assert [row["query"] for row in rows_of(out)] == ["Is it noisy?"]
+
+
+def test_shards_together_are_the_whole(photos, expected, tmp_path):
+    outs = [tmp_path / f"{number}.jsonl" for number in (1, 2)]
+    counts = [
+        run_batch(photos, out, workers=1, shard=Shard(number, 2)).progress.total for number, out in enumerate(outs, 1)
+    ]
+    assert sum(counts) == GOOD and all(counts)
+    merge_tables(outs, tmp_path / "all.jsonl")
+    assert rows_of(tmp_path / "all.jsonl") == expected
+    with pytest.raises(InputError, match="is of shard 1/2, not 2/2"):
+        run_batch(photos, outs[0], shard=Shard(2, 2), resume=True)
+
+
+def test_an_empty_shard_is_an_empty_table(tmp_path):
+    save(tmp_path / "photos" / "a.png", 1)
+    empty = next(shard for shard in (Shard(1, 2), Shard(2, 2)) if not shard.holds("a.png"))
+    assert run_batch(tmp_path / "photos", tmp_path / "r.csv", shard=empty).progress.total == 0
+    assert rows_of(tmp_path / "r.csv") == []
+
+
+def test_references_regions_and_scores_of_a_manifest(tmp_path):
+    save(tmp_path / "ref" / "a.png", 1)
+    save(tmp_path / "img" / "a.png", 2)
+    rows = [
+        {"image_path": "img/a.png", "reference_path": "ref/a.png", "mos": 4.5, "group": "g", "sample_id": "pair"},
+        {"image_path": "img/a.png", "region": [10, 0, 130, 110], "query": "Rate its quality.", "sample_id": "part"},
+        {"image_path": "img/a.png", "reference_path": "ref/none.png", "sample_id": "lost"},
+    ]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run_batch(tmp_path / "m.jsonl", tmp_path / "r.jsonl", workers=1)
+    lost, pair, part = rows_of(tmp_path / "r.jsonl")
+    assert pair["MDSI_raw"] > 0 and pair["reference_path"] == "ref/a.png" and (pair["mos"], pair["group"]) == (4.5, "g")
+    assert part["region"] == "10,0,130,110" and part["NIQE_raw"] > 0 and part["mos"] is None
+    assert "'ref/none.png'" in lost["error"]
+    # A changed reference is changed content.
+    save(tmp_path / "ref" / "a.png", 3)
+    again = run_batch(tmp_path / "m.jsonl", tmp_path / "r.jsonl", workers=1, resume=True)
+    assert (again.progress.assessed, again.progress.unchanged) == (2, 1)
+
+
+def test_a_killed_worker_costs_one_row(photos, expected, tmp_path):
+    killed: list[int] = []
+
+    def kill_one(progress):
+        if not killed:
+            victim = multiprocessing.active_children()[0]
+            killed.append(victim.pid)
+            os.kill(victim.pid, signal.SIGKILL)
+
+    out = tmp_path / "r.jsonl"
+    result = run_batch(photos, out, workers=2, on_progress=kill_one)
+    assert killed and result.out == out
+    assert (result.progress.done, result.progress.failed) == (GOOD, 1)
+    assert "ended by SIGKILL" in result.failures[0][1]
+    good = [row for row in rows_of(out) if row["error"] is None]
+    assert good == [row for row in expected if row["sample_id"] != result.failures[0][0]]
+    again = run_batch(photos, out, workers=1, resume=True)
+    assert (again.progress.assessed, again.progress.failed) == (1, 0)
+    assert rows_of(out) == expected
+
+
+def test_names_that_are_not_utf8(tmp_path):
+    folder = tmp_path / "photos"
+    save(folder / "x.png", 1)
+    (folder / os.fsdecode(b"caf\xe9.png")).write_bytes(b"")
+    result = run_batch(folder, tmp_path / "r.csv", workers=1)
+    assert (result.progress.total, result.progress.failed) == (2, 1)
+    rows = {row["path"]: row for row in rows_of(tmp_path / "r.csv")}
+    assert rows["x.png"]["answer"] and rows[r"caf\udce9.png"]["error"]
+    assert run_batch(folder, tmp_path / "r.csv", resume=True).progress.unchanged == 1
+
+
+def test_nothing_runs_where_something_is_wrong_beforehand(tmp_path):
+    save(tmp_path / "photos" / "a.png", 1)
+    with pytest.raises(InputError, match="ending of a table"):
+        run_batch(tmp_path / "photos", tmp_path / "r.xls")
+    with pytest.raises(InputError, match="neither a folder nor a manifest"):
+        run_batch(tmp_path / "none", tmp_path / "r.csv")
+    with pytest.raises(ConfigError):
+        run_batch(tmp_path / "photos", tmp_path / "r.csv", config=IQAConfig(models={"planner": {"nothing": 1}}))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BackendError, match="cannot write"):
+        run_batch(tmp_path / "photos", tmp_path / "file" / "r.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "photos"]
+
+
+class TestJournal:
+    """Without any worker."""
+
+    def record(self, sample: str, error: str | None = None) -> dict:
+        return {
+            "sample_id": sample, "asked": "a", "key": "k", "configuration": "c", "stamp": "s", "versions": "v",
+            "state": {}, "stages": [], "seconds": 0.1, "error": error,
+        }  # fmt: skip
+
+    def filled(self, path: Path, *samples: str) -> Path:
+        with Journal.open(path, shard=None, resume=True) as journal:
+            for sample in samples:
+                journal.append(self.record(sample))
+        return path
+
+    def test_a_torn_last_line_is_removed(self, tmp_path):
+        path = self.filled(tmp_path / "j", "a", "b", "c")
+        whole = path.read_bytes()
+        last = len(whole.splitlines(keepends=True)[-1])
+        for cut in (1, last // 2, last - 1):
+            path.write_bytes(whole[:-cut])
+            with Journal.open(path, shard=None, resume=True) as journal:
+                assert list(journal.entries) == ["a", "b"]
+                journal.append(self.record("c"))
+                assert journal.read("b")["sample_id"] == "b"
+            assert path.read_bytes() == whole
+
+    def test_a_torn_header_begins_anew(self, tmp_path):
+        path = self.filled(tmp_path / "j")
+        whole = path.read_bytes()
+        path.write_bytes(whole[:5])
+        with Journal.open(path, shard=None, resume=False) as journal:
+            assert not journal.entries
+        assert path.read_bytes() == whole
+
+    def test_a_damaged_line_loses_its_row_alone(self, tmp_path, caplog):
+        path = self.filled(tmp_path / "j", "a", "b", "c")
+        path.write_bytes(path.read_bytes().replace(b'{"sample_id":"b"', b"\0" * 16))
+        with Journal.open(path, shard=None, resume=True) as journal:
+            assert list(journal.entries) == ["a", "c"]
+        assert "is damaged; its row is run again" in caplog.text
+
+    def test_the_last_of_several_counts(self, tmp_path):
+        path = self.filled(tmp_path / "j", "a", "b")
+        with Journal.open(path, shard=None, resume=True) as journal:
+            journal.append(self.record("a", error="broke"))
+            assert journal.entries["a"].failed
+        with Journal.open(path, shard=None, resume=True) as journal:
+            assert journal.entries["a"].failed and journal.read("a")["error"] == "broke"
+
+    def test_what_is_there_is_not_overwritten(self, tmp_path):
+        path = self.filled(tmp_path / "j", "a")
+        whole = path.read_bytes()
+        with pytest.raises(InputError, match=r"holds 1 row.*--resume"):
+            Journal.open(path, shard=None, resume=False)
+        assert path.read_bytes() == whole
+
+    def test_a_foreign_file_is_left_alone(self, tmp_path):
+        path = tmp_path / "j"
+        path.write_text("my notes\n")
+        with pytest.raises(InputError, match="is no journal"):
+            Journal.open(path, shard=None, resume=True)
+        assert path.read_text() == "my notes\n"
+
+    def test_one_process_at_a_time(self, tmp_path):
+        with Journal.open(tmp_path / "j", shard=None, resume=True):
+            with pytest.raises(InputError, match="another process is writing"):
+                Journal.open(tmp_path / "j", shard=None, resume=True)

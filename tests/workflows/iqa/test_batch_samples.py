@@ -1,0 +1,175 @@
+"""What a batch runs on: folders, manifests and shards."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopwright.errors import InputError
+from loopwright.workflows.iqa.batch.folders import extensions, read_folder
+from loopwright.workflows.iqa.batch.manifest import read_manifest
+from loopwright.workflows.iqa.batch.samples import Shard
+
+NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30)
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"x")
+
+
+def paths(folder: Path) -> list[str]:
+    return [sample.path for sample in read_folder(folder, "q")]
+
+
+def test_folder_in_all_depths_in_order_without_hidden_and_other_files(tmp_path):
+    touch(tmp_path, "b.jpg", "a/z.PNG", "a/y/x.webp", "A.jpeg", ".hidden.jpg", ".cache/c.jpg", "notes.txt", "v.mpg")
+    assert paths(tmp_path) == ["A.jpeg", "a/y/x.webp", "a/z.PNG", "b.jpg"]
+
+
+def test_links_are_followed_once_and_loops_end(tmp_path):
+    inside, outside = tmp_path / "photos", tmp_path / "elsewhere"
+    touch(inside, "z/one.jpg")
+    touch(outside, "two.jpg")
+    (inside / "a").symlink_to(inside / "z")
+    (inside / "z" / "up").symlink_to(inside)
+    (inside / "out").symlink_to(outside)
+    (inside / "again").symlink_to(outside)
+    (outside / "back").symlink_to(inside)
+    (inside / "gone").symlink_to(tmp_path / "nowhere")
+    (inside / "self").symlink_to(inside / "self")
+    (inside / "self.jpg").symlink_to(inside / "self.jpg")
+    assert paths(inside) == ["again/two.jpg", "self.jpg", "z/one.jpg"]
+
+
+def test_folder_without_images_says_which_endings_count(tmp_path):
+    touch(tmp_path, "notes.txt")
+    with pytest.raises(InputError, match=r"no image in .*\.jpg"):
+        read_folder(tmp_path, "q")
+
+
+def test_names_that_are_not_utf8(tmp_path):
+    name = os.fsdecode(b"caf\xe9.jpg")
+    touch(tmp_path, name)
+    assert paths(tmp_path) == [name]
+    assert Shard(1, 1).holds(name)
+
+
+def test_extensions_are_of_formats_that_are_decoded():
+    assert {".jpg", ".jpeg", ".png", ".tif", ".webp", ".bmp", ".gif"} <= extensions()
+    assert not {".mpg", ".pdf", ".eps", ".h5"} & extensions()
+
+
+def manifest(folder: Path, *rows: object) -> Path:
+    path = folder / "manifest.jsonl"
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_manifest_rows_and_their_defaults(tmp_path):
+    path = manifest(
+        tmp_path,
+        {"image_path": "b.jpg", "reference_path": "ref/b.png", "mos": 3, "group": "g", "kind": "blur"},
+        "",
+        {"image_path": "a.jpg", "query": "Is it sharp?", "region": [0, 1, 20, 30], "sample_id": "mine"},
+    )
+    first, second = read_manifest(path, "How good?")
+    assert (first.sample_id, first.path, first.reference_path, first.query) == (
+        "b.jpg",
+        "b.jpg",
+        "ref/b.png",
+        "How good?",
+    )
+    assert (first.mos, first.group, first.region) == (3.0, "g", None)
+    assert (second.sample_id, second.query, second.region) == ("mine", "Is it sharp?", (0, 1, 20, 30))
+
+
+def test_several_questions_about_one_image_get_names_that_stay(tmp_path):
+    rows = [{"image_path": "a.jpg", "query": query} for query in ("Is it sharp?", "Is it noisy?")]
+    names = {s.query: s.sample_id for s in read_manifest(manifest(tmp_path, *rows), "q")}
+    again = {s.query: s.sample_id for s in read_manifest(manifest(tmp_path, *reversed(rows)), "q")}
+    assert names == again
+    assert len(set(names.values())) == 2 and all(name.startswith("a.jpg#") for name in names.values())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 2: no JSON object"),
+        ("[1]", "line 2: a line is one JSON object"),
+        ({"image": "b.jpg"}, "line 2: image_path: Field required"),
+        ({"image_path": "  "}, "line 2: image_path"),
+        (
+            {"image_path": "b.jpg", "refrence_path": "x"},
+            "line 2: unknown key 'refrence_path'; did you mean 'reference_path'?",
+        ),
+        ({"image_path": "b.jpg", "region": [0, 0, 0, 5]}, "line 2: region"),
+        ({"image_path": "b.jpg", "region": [0, 0, 5]}, "line 2: region"),
+        ('{"image_path": "b.jpg", "mos": NaN}', "line 2: mos"),
+        ({"image_path": "b.jpg", "mos": "high"}, "line 2: mos"),
+        ({"image_path": "b.jpg", "query": ""}, "line 2: query"),
+        ({"image_path": "a.jpg"}, "line 2: sample 'a.jpg#"),
+        ({"image_path": "b.jpg", "sample_id": "one"}, "line 2: sample 'one' is that of line 1"),
+    ],
+)
+def test_wrong_lines_are_named(tmp_path, line, said):
+    first = {"image_path": "a.jpg", "sample_id": "one"} if "'one'" in said else {"image_path": "a.jpg"}
+    with pytest.raises(InputError) as error:
+        read_manifest(manifest(tmp_path, first, line), "q")
+    assert said in str(error.value)
+
+
+def test_many_wrong_lines_are_counted(tmp_path):
+    with pytest.raises(InputError, match=r"line 10: .*; and 4 more"):
+        read_manifest(manifest(tmp_path, *["{"] * 14), "q")
+
+
+def test_lines_that_are_not_utf8_and_byte_order_marks(tmp_path):
+    path = tmp_path / "m.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"image_path": "a.jpg"}\r\n')
+    assert [sample.path for sample in read_manifest(path, "q")] == ["a.jpg"]
+    path.write_bytes(b'{"image_path": "caf\xe9.jpg"}\n')
+    with pytest.raises(InputError, match="line 1: not UTF-8"):
+        read_manifest(path, "q")
+    path.write_bytes(b"\n")
+    with pytest.raises(InputError, match="has no line"):
+        read_manifest(path, "q")
+
+
+@given(st.lists(NAMES, max_size=50), st.integers(1, 12))
+def test_shards_are_a_partition(names, count):
+    shards = [Shard(number, count) for number in range(1, count + 1)]
+    for name in names:
+        assert sum(shard.holds(name) for shard in shards) == 1
+
+
+@given(NAMES, st.integers(1, 9))
+def test_shards_do_not_depend_on_how_accents_are_stored(name, count):
+    composed, decomposed = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
+    assert [Shard(i + 1, count).holds(composed) for i in range(count)] == [
+        Shard(i + 1, count).holds(decomposed) for i in range(count)
+    ]
+
+
+def test_shards_are_the_same_on_every_machine_and_about_equal():
+    assert [name for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg") if Shard(1, 2).holds(name)] == [
+        "a.jpg",
+        "b.jpg",
+        "d.jpg",
+    ]
+    sizes = [sum(Shard(i, 4).holds(f"{n}.jpg") for n in range(4000)) for i in (1, 2, 3, 4)]
+    assert all(900 < size < 1100 for size in sizes)
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])
+def test_wrong_shards(text):
+    with pytest.raises(InputError, match="give i/n"):
+        Shard.parse(text)
+    assert str(Shard.parse(" 2 / 8 ")) == "2/8"
