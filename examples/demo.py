@@ -90,8 +90,19 @@ def assess(case: Case, folder: Path) -> ReportRow:
     )
 
 
+def offer_the_page(console: Console) -> None:
+    """Say how to open the DevTools, where the server's packages are installed and the page was built."""
+    try:
+        from loopwright.server.routes.page import BUILT
+    except ModuleNotFoundError:
+        return
+    if (BUILT / "index.html").is_file():
+        console.print("\nthe DevTools: every run on a page, live and step by step, with recorded runs to begin with")
+        console.print("  open them: ./run --serve  (or .venv/bin/loopwright serve --open)")
+
+
 def main() -> None:
-    """Show both parts and write the report."""
+    """Show both parts, write the report and offer the page."""
     logging.getLogger("loopwright").setLevel(logging.ERROR)  # the table shows what the log would say
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 150)
     show_the_smallest_demonstration(console)
@@ -118,6 +129,7 @@ def main() -> None:
     graph = build_graph()
     report = write_report(rows, RESULTS / "report.html", title="Loopwright: image quality", svg=svg(graph.topology()))
     console.print(f"\nreport with pictures: {report}")
+    offer_the_page(console)
 
 
 if __name__ == "__main__":

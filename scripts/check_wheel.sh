@@ -9,7 +9,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 "$uv" venv --quiet env
-"$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[assistant,iqa] @ file://$wheel"
+"$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[assistant,iqa,server] @ file://$wheel"
 env/bin/loopwright --help >/dev/null
 env/bin/loopwright iqa tools >/dev/null
 env/bin/loopwright graph show iqa >/dev/null
@@ -37,4 +37,49 @@ env/bin/loopwright iqa assess "$image" --json >answer.json
 env/bin/python -c 'import json; assert json.load(open("answer.json"))["summarizer_result"]["final_answer"]'
 env/bin/loopwright assistant ask "Which keynotes are there?" --json >chat.json
 env/bin/python -c 'import json; assert json.load(open("chat.json"))["referenced_ids"]'
+
+env/bin/loopwright serve --port 0 --data served >served.log 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null || true; rm -rf "$place"' EXIT
+cat >ask.py <<'PYTHON'
+import json
+import re
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+deadline = time.monotonic() + 120
+
+
+def until(found, missing):
+    while not (value := found()):
+        if time.monotonic() > deadline:
+            sys.exit(f"{missing}; the server's log:\n{Path('served.log').read_text()}")
+        time.sleep(0.2)
+    return value
+
+
+def ask(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(address + path, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return reply.read().decode()
+
+
+listening = until(lambda: re.search(r"listening on (\S+);", Path("served.log").read_text()), "the server does not start")
+address = listening[1]
+assets = re.findall(r'(?:src|href)="\./(assets/[^"]+)"', ask("/"))
+assert assets, "the wheel holds no page: build it before the wheel"
+assert all(ask(f"/{asset}") for asset in assets)
+assert {"assistant", "iqa"} <= {each["name"] for each in json.loads(ask("/workflows"))}
+run = json.loads(ask("/runs", {"workflow": "assistant", "input": {"message": "Which keynotes are there?"}}))
+ended = until(lambda: (now := json.loads(ask(f"/runs/{run['id']}")))["status"] != "running" and now, "the run does not end")
+assert ended["status"] == "finished" and ended["outcome"]["answer"], ended
+PYTHON
+env/bin/python ask.py
+kill $server
+wait $server || test $? = 143
+env/bin/loopwright runs list --data served --workflow assistant >/dev/null
+
 echo "the wheel works outside the repository"

@@ -33,6 +33,8 @@ COMMANDS = (
     ("models", "pull"),
     ("models", "check"),
     *(("rag", command) for command in ("ingest", "ask", "chat", "facts", "graph", "sources", "delete", "evaluate")),
+    *(("runs", command) for command in ("list", "show", "export", "import", "prune")),
+    ("serve",),
 )
 
 

@@ -6,16 +6,20 @@ The requirement's mocked searches are a real, empty conference here.
 from __future__ import annotations
 
 import asyncio
+import re
+from functools import cache
 from unittest.mock import patch
 
 import pytest
 from conferences import assistant, empty_conference, sample_services
+from page_code import ShownRun, recorded, shown
 
 from loopwright.engine import arun, verify
 from loopwright.engine.events import LoopDecided, NodeStarted
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.assistant import build_graph, chat
 from loopwright.workflows.assistant.graph import should_retry
+from loopwright.workflows.assistant.hosted import AssistantHosted
 from loopwright.workflows.assistant.nodes import (
     _LLM_NODES,
     _NODE_PROMPT_KEYS,
@@ -48,6 +52,32 @@ def rewriting(*texts: str) -> ScriptedChatModel:
     """A model that rewrites the query in other words each time."""
     replies = [{**REWRITE, "queries": [{"table": "sessions", "query_text": text}]} for text in texts]
     return ScriptedChatModel(*replies)
+
+
+REFLECT, RELAX = "reflect_and_replan", "relax_and_retry"
+
+
+@cache
+def on_the_page() -> dict[tuple[str, str], ShownRun]:
+    """What the page shows of a run of each variant: before its retry, when that begins, and at the end."""
+    moments: dict[tuple[str, str], tuple] = {}
+    for retry in (REFLECT, RELAX):
+        services = empty_conference(rewriting("wickerwork", "baskets"), reflection_enabled=retry == REFLECT)
+        run = recorded(AssistantHosted(services), {"message": QUESTION})
+        begins = run.first("node_started", retry)
+        moments |= {
+            (retry, "unborn"): (run, 0),
+            (retry, "before"): (run, begins - 1),
+            (retry, "begun"): (run, begins),
+            (retry, "ended"): (run, run.events[-1]["seq"]),
+        }
+    return dict(zip(moments, shown([*moments.values()]), strict=True))
+
+
+def indicator(page: ShownRun) -> tuple[str, str] | None:
+    """The node and the text of the retry indicator, if there is one."""
+    found = re.search(r'data-testid="retry-indicator" data-node="(\w+)".*?</button>', page.html, re.DOTALL)
+    return found and (found[1], " ".join(re.sub(r"<[^>]*>", " ", found[0].partition(">")[2]).split()))
 
 
 def test_current_flow():
@@ -149,6 +179,40 @@ def test_progress_messages():
     assert set(PROGRESS_MESSAGES) == set(NODES)
 
 
+@pytest.mark.timeout(600)
+def test_pipeline_flow_and_node_meta():
+    """`pipeline.js` — `PIPELINE_FLOW` and `NODE_META`
+
+    Derived from the graph that ran, which has one of the two retries."""
+    first = ["fetch_data", "update_profile", "generate_acknowledgment", "plan_queries", "execute_queries"]
+    last = ["generate_response", "evaluate"]
+    for retry, meta in (
+        (REFLECT, {"label": "Reflect & Replan", "icon": "🤔", "hasLlm": True}),
+        (RELAX, {"label": "Relax & retry", "icon": NODES[RELAX].icon, "hasLlm": False}),
+    ):
+        page = on_the_page()[retry, "ended"]
+        assert page.flow == [*first, "check_results", retry, *last]
+        assert page.meta[retry] == meta
+        assert set(page.meta) == set(page.flow)
+        assert {node for node, each in page.meta.items() if each["hasLlm"]} == _LLM_NODES & set(page.flow)
+
+
+@pytest.mark.timeout(600)
+def test_workflow_graph():
+    """`WorkflowGraph.svelte`
+
+    Each variant shows its own retry once it has begun, and neither before."""
+    for retry, label in ((REFLECT, "🤔 Reflect &amp; Replan"), (RELAX, "🔁 Relax &amp; retry")):
+        assert indicator(on_the_page()[retry, "unborn"]) is None
+        assert indicator(on_the_page()[retry, "before"]) is None
+        node, text = indicator(on_the_page()[retry, "begun"])
+        assert node == retry
+        assert text.endswith(label)
+        node, text = indicator(on_the_page()[retry, "ended"])
+        assert node == retry
+        assert re.search(rf"{label} ×2 \([\d.]+ m?s\)$", text)
+
+
 def test_preserving_original_plan():
     """Preserving Original Plan
 
@@ -230,6 +294,23 @@ def test_tables_include_the_node():
     """`_PIPELINE_NODES`, `_LLM_NODES`, `_NODE_PROMPT_KEYS` include new node"""
     for table in (_PIPELINE_NODES, _LLM_NODES, _NODE_PROMPT_KEYS):
         assert "reflect_and_replan" in table
+
+
+@pytest.mark.timeout(600)
+def test_the_page_knows_the_node():
+    """DevTools `NODE_META` and `PIPELINE_FLOW` include new node"""
+    page = on_the_page()[REFLECT, "unborn"]
+    assert REFLECT in page.flow
+    assert page.meta[REFLECT]["label"] == "Reflect & Replan"
+    assert REFLECT not in on_the_page()[RELAX, "unborn"].flow
+
+
+@pytest.mark.timeout(600)
+def test_the_page_shows_the_reflection():
+    """DevTools `WorkflowGraph.svelte` shows reflect indicator"""
+    shown_at = {moment: indicator(on_the_page()[REFLECT, moment]) for moment in ("unborn", "before", "begun", "ended")}
+    assert [found and found[0] for found in shown_at.values()] == [None, None, REFLECT, REFLECT]
+    assert "(" not in shown_at["begun"][1], "it has no duration before it ended"
 
 
 def test_mechanical_path_still_works():
