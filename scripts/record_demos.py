@@ -60,10 +60,7 @@ DEMOS = (
     Demo("3-rag-two-hops", "rag", {"question": "Where was the designer of the Stillwater Bridge born?"}),
     Demo("4-rag-not-in-the-documents", "rag", {"question": "Who is the mayor of Brindlemere?"}, without="transform"),
     Demo(
-        "5-iqa-planned-anew", "iqa",
-        {
-            "query": "What is wrong with this image?", "image": "sample:harbour-blurred", "reference": "sample:harbour",
-        },
+        "5-iqa-planned-anew", "iqa", {"query": "Is the red boat blurry?", "image": "sample:harbour-blurred"},
         without="replan",
     ),
     Demo("6-iqa-answered-at-once", "iqa", {

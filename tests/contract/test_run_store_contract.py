@@ -342,6 +342,22 @@ def test_many_runs_are_pruned_at_once(store: RunStore) -> None:
     assert store.stats()["runs"] == {}
 
 
+def test_one_server_has_a_history_at_a_time(open_history: Open, request: pytest.FixtureRequest) -> None:
+    if "memory" in request.node.name:
+        pytest.skip("nobody else can reach it")
+    first, second = open_history(), open_history()
+    first.claim()
+    first.claim()
+    with pytest.raises(StoreError, match="in use by another server") as refused:
+        second.claim()
+    assert not refused.value.transient
+    second.create(a_run("r"), shown())
+    assert first.get("r") is not None, "others may still read and write"
+    first.close()
+    second.claim()
+    second.close()
+
+
 def test_running_runs_are_marked_as_interrupted(store: RunStore) -> None:
     for number, status in enumerate(["running", "finished", "waiting", "failed", "running"]):
         store.create(a_run(f"r{number}", minute=number, status=status, input={"q": "x"}, events=3), shown())

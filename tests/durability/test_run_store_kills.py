@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from run_histories import kept
 
+from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.store import open_runs
 
@@ -84,3 +85,20 @@ def test_what_was_acknowledged_outlives_kills_at_random_moments(tmp_path: Path, 
         assert store.list(RunFilter(status="running")).total == len(store.interrupt_running())
         assert store.list(RunFilter(status="running")).total == 0
         store.close()
+
+
+def test_the_claim_of_a_killed_server_ends_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    claims = "import sys\nfrom loopwright.runs.store import open_runs\nstore = open_runs(sys.argv[1])\nstore.claim()\n"
+    code = f"{claims}print('claimed', flush=True)\nsys.stdin.read()"
+    store = open_runs(f"sqlite:{path}")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, f"sqlite:{path}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"claimed\n"
+        with pytest.raises(StoreError, match="in use by another server"):
+            store.claim()
+        process.kill()
+    store.claim()
+    store.close()

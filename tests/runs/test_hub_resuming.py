@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
-from loopwright.errors import InputError
+from loopwright.errors import InputError, StoreError
 from loopwright.runs import states
+from loopwright.runs.hub import RunHub
+from loopwright.runs.store import open_runs
 from loopwright.runs.tally import Tally
 from loopwright.testing import ScriptedChatModel
 
@@ -33,7 +36,7 @@ async def test_a_run_that_failed_goes_on_where_it_failed_and_its_log_too(tmp_pat
     async with opened(tmp_path, Walk(desk), saver=saver) as hub:
         live = await hub.start("walk", {**ASKED, "fail": "check#2"})
         failed = await live.wait()
-        assert (failed.status, failed.error_node) == ("failed", None)
+        assert (failed.status, failed.error_node) == ("failed", "check")
         begun = desk.begun.copy()
         await until(lambda: hub.live(live.id) is None)
         record = await (await hub.resume(live.id)).wait()
@@ -126,10 +129,10 @@ async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_sta
     async with opened(tmp_path, Walk(desk)) as hub:
         first = await hub.start("walk", {**ASKED, "hold": "left#1"})
         await until(lambda: desk.waiting["left#1"])
-        closing = asyncio.create_task(hub.close(grace=30))
+        stopping = asyncio.create_task(hub.close(grace=30))
         await until(lambda: hub.refusal)
         desk.opened.add("left#1")
-        await closing
+        await stopping
         assert (first.record.status, first.record.error_type) == ("interrupted", "Shutdown")
         assert first.record.path == ("plan", "left", "right")
     again = Desk()
@@ -169,3 +172,18 @@ async def test_runs_of_a_process_that_is_gone_are_marked_and_wait_to_be_resumed(
         # It was gone before its first checkpoint: it begins with its input again.
         again = await (await hub.resume("gone")).wait()
         assert (again.status, again.path) == ("finished", record.path)
+
+
+async def test_a_second_server_leaves_the_runs_of_the_first_alone(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        live = await hub.start("walk", {**ASKED, "hold": "left#1"})
+        await until(lambda: desk.waiting["left#1"])
+        with closing(open_runs(f"sqlite:{tmp_path}/runs.db")) as store:
+            second = RunHub(store, [Walk()], None)
+            with pytest.raises(StoreError, match="in use by another server"):
+                await second.open()
+            await second.close()
+        assert hub.store.get(live.id).status == "running"
+        desk.opened.add("left#1")
+        assert (await live.wait()).status == "finished"

@@ -33,9 +33,9 @@ from loopwright.engine.runner import astream
 from loopwright.engine.usage import PriceTable
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
 from loopwright.runs.live import LiveRun
-from loopwright.runs.model_calls import ModelCalls, hidden_keys, model_calls
+from loopwright.runs.model_calls import ModelCalls, model_calls
 from loopwright.runs.plain import Bounds, plain, shortened
-from loopwright.runs.recording import Recorder, written
+from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import RunRecord, RunStatus
 from loopwright.runs.tally import Tally, with_figures
 from loopwright.workflows.hosting import ClientEvent, HostedRun, Outcome, Setting
@@ -44,9 +44,6 @@ logger = logging.getLogger(__name__)
 
 SHUTDOWN = "Shutdown"
 """The error type of a run that a stopping server interrupted, and that goes on when it is back."""
-
-_MESSAGE = 2_000
-"""Characters kept of an error's message."""
 
 _OUTCOME = Bounds(text=200_000, items=2_000)
 """How much is kept of a run's outcome."""
@@ -106,8 +103,8 @@ class Drive:
         model_calls.set(ModelCalls(told, self.prices))
         try:
             self.live.begin()
-            if self.resumed:
-                self._keep_all(self.before)
+            for event in self.before:
+                self._keep(event)
             async with asyncio.timeout(self.live.limits.seconds):
                 finished = await self._follow()
                 record = await self._finish(finished)
@@ -127,8 +124,6 @@ class Drive:
                 if isinstance(event, RunFinished):
                     finished = event
                 self._take(event)
-                if isinstance(event, RunStarted) and not self.resumed:
-                    self._keep_all(self.before)
                 await self.live.room()
         if finished is None:
             raise LoopwrightError("the graph ended without a result")
@@ -157,10 +152,6 @@ class Drive:
         self.live.add("run", kept.type, written(kept), last=last)
         if self.tally.see(kept) or not isinstance(kept, TextStreamed):
             self.live.update(self._record())
-
-    def _keep_all(self, events: Iterable[RunEvent]) -> None:
-        for event in events:
-            self._keep(event)
 
     def _tell_calls(self) -> None:
         while self._calls:
@@ -212,13 +203,14 @@ class Drive:
         """The record of a run that ended with an exception."""
         status, kind, message = self._why(error)
         self._tell_calls()
+        message = self.recorder.words(message)
         self._keep(RunFailed(kind=kind, message=message), last=True)
         if kind != SHUTDOWN:
             try:
                 self._tell_clients(self.run.failed(error), last=True)
             except Exception:
                 logger.exception("run %s: its clients could not be told how it ended", self.live.id)
-        node = error.node if isinstance(error, NodeFailed) else None
+        node = error.node if isinstance(error, NodeFailed) else self.recorder.failed_node
         return self._ended(status, error=message, error_type=kind, error_node=node)
 
     def _why(self, error: BaseException) -> tuple[RunStatus, str, str]:
@@ -238,7 +230,7 @@ class Drive:
                 level = logging.INFO if isinstance(cause, LoopwrightError) else logging.ERROR
                 logger.log(level, "run %s failed", self.live.id, exc_info=error)
                 told = error.told if isinstance(error, NodeFailed) else str(error)
-                return "failed", type(cause).__name__, shortened(hidden_keys(told), _MESSAGE)
+                return "failed", type(cause).__name__, told
 
 
 def kept_outcome(outcome: Outcome) -> Outcome:
@@ -256,5 +248,5 @@ def kept_outcome(outcome: Outcome) -> Outcome:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, str):
-        return shortened(value, _MESSAGE)
-    return shortened(str(plain(value)), _MESSAGE)
+        return shortened(value, MESSAGE)
+    return shortened(str(plain(value)), MESSAGE)

@@ -1,155 +1,83 @@
-"""Puts a checkpoint of one run into the thread of another: as it was, edited, or behind a gate that refused."""
+"""Runs that begin at another one's checkpoint: changed by a person, or the same without a loop's passes."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NotRequired, Required, cast, get_args, get_origin, get_type_hints
+import asyncio
+from collections.abc import Mapping
+from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, convert_to_messages
-from langchain_core.runnables import RunnableConfig
-from langgraph.channels import BinaryOperatorAggregate
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, copy_checkpoint
-from langgraph.errors import InvalidUpdateError
-from langgraph.types import Command, Overwrite
-from pydantic import TypeAdapter, ValidationError
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.engine import BoundedGraph
-from loopwright.engine.books import HIDDEN, REQUESTS
-from loopwright.engine.events import LoopDecided
-from loopwright.engine.gate import Gate
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.runs.recovering import START
+from loopwright.runs import editing
+from loopwright.runs.checkpoints import copied
+from loopwright.runs.counterfactual import before_first_pass
+from loopwright.runs.driving import Drive
+from loopwright.runs.launching import Launcher
+from loopwright.runs.schemas import Parent, RunRecord
+from loopwright.workflows.hosting import HostedRun, RunChanges
 
 
-def thread(run_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
-    """Where a run's checkpoints are.
-
-    Args:
-        run_id: The run.
-        checkpoint_id: One of them; None for the last.
-    """
-    place = {"thread_id": run_id, "checkpoint_ns": ""}
-    return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
-
-
-async def copied(graph: BoundedGraph, saved: CheckpointTuple, run_id: str) -> None:
-    """Copy a checkpoint to a new run. What its next nodes wrote already is not copied: they run again.
-
-    Args:
-        graph: The graph; its saver keeps both.
-        saved: The checkpoint.
-        run_id: The new run.
-    """
-    await _put(graph, saved, run_id, {})
-
-
-async def _put(graph: BoundedGraph, saved: CheckpointTuple, run_id: str, values: Mapping[str, Any]) -> None:
-    saver = cast("BaseCheckpointSaver[str]", graph.checkpointer)
-    checkpoint = copy_checkpoint(saved.checkpoint)
-    checkpoint["channel_values"] = {**checkpoint["channel_values"], **values}
-    await saver.aput(thread(run_id), checkpoint, saved.metadata, dict(checkpoint["channel_versions"]))
-
-
-async def edit(graph: BoundedGraph, saved: CheckpointTuple, run_id: str, values: Mapping[str, Any]) -> None:
-    """Put edited values in the place of a new run's, as LangGraph's ``update_state`` does: edges are asked again.
+async def forked(
+    launcher: Launcher,
+    origin: RunRecord,
+    checkpoint_id: str,
+    state: Mapping[str, Any],
+    changes: RunChanges,
+    run_id: str,
+) -> Drive:
+    """Make a fork ready; see `RunHub.fork`.
 
     Args:
-        graph: The graph.
-        saved: The checkpoint of which the run has a copy.
-        run_id: The new run.
-        values: Key of the state -> its new value, which replaces the old one whatever the key's reducer is.
+        launcher: Makes runs ready.
+        origin: The other run.
+        checkpoint_id: One of its checkpoints.
+        state: Key of the state -> its new value in plain JSON.
+        changes: What the new run does otherwise than the other one.
+        run_id: Names the new run.
     """
-    given = saved.checkpoint["channel_values"].get(START)
-    if isinstance(given, Mapping):  # before the first superstep the state is the input
-        await _put(graph, saved, run_id, {START: {**cast("Mapping[str, Any]", given), **values}})
-        return
-    update = {
-        key: Overwrite(value) if isinstance(graph.channels.get(key), BinaryOperatorAggregate) else value
-        for key, value in values.items()
-    }
-    try:
-        await graph.aupdate_state(thread(run_id), update)
-    except InvalidUpdateError:
-        # Several nodes ran last, and nobody can say whose edges to ask: what comes next stays as it was.
-        await _put(graph, saved, run_id, values)
+    schema = launcher.hosted(origin.workflow).state_schema
+    saved = await launcher.saved(origin.id, checkpoint_id)
+    step = int(saved.metadata.get("step", -1))
+    edited = (*sorted(state),)
+    parent = Parent(run_id=origin.id, checkpoint_id=checkpoint_id, step=step, kind="fork", edited=edited)
+
+    async def place(graph: BoundedGraph, run: HostedRun) -> None:
+        if state:
+            values = editing.read_values(graph, schema, state, editing.values_of(saved), run)
+            await editing.edited(graph, saved, run_id, values)
+        else:
+            await copied(_saver(graph), saved, run_id)
+
+    return await launcher.branch(origin, parent, changes, place, run_id)
 
 
-def read_values(graph: BoundedGraph, schema: type[Any] | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read edited values back into what the state holds.
+async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, run_id: str) -> Drive:
+    """Make a counterfactual ready; see `RunHub.counterfactual`.
 
     Args:
-        graph: The graph.
-        schema: The class of its state; None leaves the values plain.
-        given: Key of the state -> its value in plain JSON.
-
-    Raises:
-        InputError: If the state has no such key, or a value does not fit it; the message names the key.
+        launcher: Makes runs ready.
+        origin: The other run.
+        loop: The loop whose passes are left out.
+        run_id: Names the new run.
     """
-    hints = get_type_hints(schema, include_extras=True) if schema else {}
-    own = set(hints) or set(graph.builder.channels)
-    known = {key for key in own if key not in HIDDEN and key in graph.channels}
-    values: dict[str, Any] = {}
-    for key, value in given.items():
-        if key not in known:
-            raise UnknownNameError("key of the state", key, known)
-        values[key] = _read(key, value, hints[key]) if key in hints else value
-    return values
-
-
-def _read(key: str, value: Any, hint: Any) -> Any:
-    while get_origin(hint) in (Required, NotRequired):
-        (hint,) = get_args(hint)
-    try:
-        if _holds_messages(hint) and isinstance(value, list):
-            return convert_to_messages(cast("list[Any]", value))
-        return TypeAdapter(hint).validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join([key, *map(str, first["loc"])])
-        raise InputError(f"the state's {place} cannot be {first['input']!r:.200}: {first['msg']}") from error
-    except (ValueError, NotImplementedError, TypeError) as error:
-        raise InputError(f"the state's {key} cannot be read: {error}") from error
-
-
-def _holds_messages(hint: Any) -> bool:
-    if get_origin(hint) is Annotated:
-        hint = get_args(hint)[0]
-    return any(isinstance(each, type) and issubclass(each, BaseMessage) for each in get_args(hint)) or any(
-        _holds_messages(each) for each in get_args(hint) if get_origin(each) is not None
+    loops = [each.name for each in launcher.hosted(origin.workflow).graph(launcher.saver).loops]
+    if loop not in loops:
+        raise UnknownNameError("loop", loop, loops)
+    before = await asyncio.to_thread(before_first_pass, launcher.store, origin.id, loop)
+    if before is None:
+        raise InputError(f"loop {loop!r} never was granted a pass in run {origin.id!r}: there is nothing to leave out")
+    saved = await launcher.saved(origin.id, before.checkpoint_id)
+    parent = Parent(
+        run_id=origin.id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop
     )
 
+    async def place(graph: BoundedGraph, run: HostedRun) -> None:
+        await copied(_saver(graph), saved, run_id)
 
-async def leave_out(
-    graph: BoundedGraph, saved: CheckpointTuple, run_id: str, decided: LoopDecided
-) -> LoopDecided:  # fmt: skip
-    """Let a new run's gate refuse, as if its loop's limit were 0, where it granted the first pass.
-
-    Args:
-        graph: The graph.
-        saved: The checkpoint before the gate, of which the run has a copy.
-        run_id: The new run.
-        decided: What the gate decided.
-
-    Returns:
-        What it decides instead.
-    """
-    loop = next(loop for loop in graph.loops if loop.name == decided.loop)
-    never = dataclasses.replace(loop, limit=0, reason=_constant(decided.reason))
-    channels = saved.checkpoint["channel_values"]
-    state = {**channels, REQUESTS: {**channels.get(REQUESTS, {}), loop.name: [*decided.sources]}}
-    answer = Gate(never, lambda plain: plain).invoke(
-        cast("Any", state), {"metadata": {"langgraph_step": decided.step}}
-    )  # fmt: skip
-    goto = [str(node) for node in cast("list[Any]", answer.goto)]
-    others = [node for node in (await graph.aget_state(thread(run_id))).next if node != loop.gate]
-    jump: Command[Any] = Command(update=answer.update, goto=[*goto, *others])
-    await graph.aupdate_state(thread(run_id), jump, as_node=loop.gate)
-    return LoopDecided(
-        loop=loop.name, decision="exhausted", spent=0, limit=0, reason=decided.reason, goto=goto, step=decided.step,
-        why="the run leaves this loop's passes out", sources=decided.sources,
-    )  # fmt: skip
+    return await launcher.branch(origin, parent, RunChanges(), place, run_id)
 
 
-def _constant(text: str) -> Callable[[Any], str]:
-    return lambda state: text
+def _saver(graph: BoundedGraph) -> BaseCheckpointSaver[str]:
+    return cast("BaseCheckpointSaver[str]", graph.checkpointer)

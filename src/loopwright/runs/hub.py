@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.engine.usage import PriceTable
 from loopwright.errors import BackendError, InputError, LoopwrightError
-from loopwright.runs import branching, opening
+from loopwright.runs import forking, opening
 from loopwright.runs.driving import Drive
 from loopwright.runs.launching import Launcher
 from loopwright.runs.limits import RunLimits
@@ -73,7 +73,9 @@ class RunHub(RunReader):
         super().__init__(store)
         self.limits = limits or RunLimits()
         self._writer = Writer(store)
-        self._launcher = Launcher(store, workflows, saver, self.limits, prices, uploads or {}, self._writer)
+        self._launcher = Launcher(
+            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer
+        )
         self.workflows = self._launcher.workflows
         self._saver = saver
         self._closed = False
@@ -84,8 +86,9 @@ class RunHub(RunReader):
         """Mark the runs of a process that is gone, apply what people chose, and go on with what a shutdown interrupted.
 
         Raises:
-            StoreError: If the store cannot be read.
+            StoreError: If the store cannot be read, or another server has it.
         """
+        await asyncio.to_thread(self.store.claim)
         lost = await asyncio.to_thread(self.store.interrupt_running)
         if lost:
             logger.warning("%d run(s) of a process that is gone are marked as interrupted", len(lost))
@@ -192,9 +195,7 @@ class RunHub(RunReader):
             BackendError: If no further run can start now; see `refusal`.
         """
         record = await self._known(run_id)
-        return await self._branch(
-            partial(branching.forked, self._launcher, record, checkpoint_id, state or {}, changes)
-        )
+        return await self._branch(partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes))
 
     async def counterfactual(self, run_id: str, loop: str) -> LiveRun:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.
@@ -208,7 +209,7 @@ class RunHub(RunReader):
             BackendError: If no further run can start now; see `refusal`.
         """
         record = await self._known(run_id)
-        return await self._branch(partial(branching.without_loop, self._launcher, record, loop))
+        return await self._branch(partial(forking.without_loop, self._launcher, record, loop))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.

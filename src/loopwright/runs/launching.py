@@ -16,13 +16,13 @@ from langgraph.types import Command
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.diagram.shown import ShownGraph
-from loopwright.engine.events import RunEvent
 from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.engine.usage import PriceTable
 from loopwright.errors import CheckpointError, ConfigError, InputError, UnknownNameError
 from loopwright.runs import states
+from loopwright.runs.checkpoints import thread
+from loopwright.runs.counterfactual import without_passes
 from loopwright.runs.driving import Drive
-from loopwright.runs.forking import thread
 from loopwright.runs.limits import RunLimits
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
@@ -37,8 +37,8 @@ from loopwright.workflows.hosting import Hosted, HostedRun, RunChanges, Setting
 
 T = TypeVar("T")
 
-Place = Callable[[BoundedGraph, str], Awaitable[Sequence[RunEvent]]]
-"""Puts a checkpoint where a new run finds it, and gives what its log says of that."""
+Place = Callable[[BoundedGraph, HostedRun], Awaitable[None]]
+"""Puts a checkpoint where a new run finds it."""
 
 _TITLE = 200
 """Characters of a run's title."""
@@ -109,7 +109,7 @@ class Launcher:
         hosted = self.hosted(record.workflow)
         settings = await self._settings(hosted, record.changes)
         run = _within(settings, partial(hosted.recovered, record.input, self._uploads, record.id))
-        graph = _within(settings, partial(hosted.graph, self.saver))
+        graph = self._as_forked(_within(settings, partial(hosted.graph, self.saver)), record.parent)
         recorder, tally = Recorder(run), Tally()
         counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
         # A run that was cut off before its first checkpoint begins with its input again.
@@ -151,12 +151,10 @@ class Launcher:
         settings = await self._settings(hosted, all_changes)
         run = _within(settings, partial(hosted.recovered, origin.input, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, all_changes)
-        told = await place(graph, run_id)
+        await place(graph, run)
         record = record.model_copy(update={"parent": parent, "input": origin.input, "title": origin.title})
         await self._create(record, hosted)
-        drive = self._drive(record, graph, run, settings, None)
-        drive.before = told
-        return drive
+        return self._drive(record, self._as_forked(graph, parent), run, settings, None)
 
     async def saved(self, run_id: str, checkpoint_id: str | None) -> CheckpointTuple:
         """A checkpoint of a run.
@@ -175,6 +173,10 @@ class Launcher:
             what = f"checkpoint {checkpoint_id!r} of run {run_id!r}" if checkpoint_id else f"a checkpoint of {run_id!r}"
             raise InputError(f"{what} is not kept here: it is unknown, was deleted, or the run came from a file")
         return saved
+
+    def _as_forked(self, graph: BoundedGraph, parent: Parent | None) -> BoundedGraph:
+        leaves_out = parent.loop if parent and parent.kind == "counterfactual" else None
+        return without_passes(graph, leaves_out) if leaves_out else graph
 
     async def _create(self, record: RunRecord, hosted: Hosted) -> None:
         if hosted.name not in self._shown:

@@ -6,7 +6,6 @@ engine's own meter is, and so reaches calls in parallel tasks, in threads, and i
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -36,9 +35,6 @@ ALL_TEXT = 200_000
 
 SHORT = 1_000
 """Characters shown of one message of a call with very much text."""
-
-_KEYS = re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf)[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|(?<=Bearer )\S{16,}")
-"""What looks like a key of the usual providers."""
 
 
 @dataclass
@@ -104,7 +100,7 @@ class ModelCalls(BaseCallbackHandler):
         """Tell of a call that failed, or whose stream was broken off."""
         if asked := self._asked.pop(run_id, None):
             begun = kwargs.get("response")
-            message = shortened(hidden_keys(f"{type(error).__name__}: {error}"), SHORT)
+            message = shortened(f"{type(error).__name__}: {error}", SHORT)
             self._tell(self._event(asked, begun if isinstance(begun, LLMResult) else None, message))
 
     def _begin(
@@ -125,7 +121,7 @@ class ModelCalls(BaseCallbackHandler):
             node=asked.node,
             model=asked.model,
             messages=asked.messages,
-            reply="" if message is None else shortened(hidden_keys(message_text(message)), TEXT),
+            reply="" if message is None else shortened(message_text(message), TEXT),
             tool_calls=_tool_calls(message),
             seconds=time.monotonic() - asked.began,
             input_tokens=usage.input_tokens if metered else None,
@@ -159,16 +155,7 @@ def shown_messages(texts: list[tuple[str, str]]) -> list[ModelMessage]:
     if left_out > 0:
         head, tail = texts[: MESSAGES // 2], texts[-MESSAGES // 2 :]
         texts = [*head, ("system", f"… {left_out:,} more messages"), *tail]
-    return [ModelMessage(role=role, content=shortened(hidden_keys(text), most)) for role, text in texts]
-
-
-def hidden_keys(text: str) -> str:
-    """A text with what looks like a provider's key replaced by ``***``.
-
-    Args:
-        text: Any text.
-    """
-    return _KEYS.sub("***", text)
+    return [ModelMessage(role=role, content=shortened(text, most)) for role, text in texts]
 
 
 def _reply(response: LLMResult | None) -> BaseMessage | None:

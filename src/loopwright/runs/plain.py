@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
@@ -49,8 +50,18 @@ VECTOR = 32
 FIRST = 8
 """Numbers that are shown of a vector or an array."""
 
+REST = "…"
+"""The key that stands for what is left out of a mapping."""
+
 _SHORT = 500
 """Characters shown of an object that is shown as Python has it."""
+
+_SHORTENED = re.compile(
+    r".*… \([\d,]+ more characters\)|… [\d,]+ more|<[\d,]+ bytes>|<\w+ that cannot be shown: \w+>|\*\*\*", re.DOTALL
+)
+"""Texts that this module writes in the place of what it leaves out."""
+_KEYS = re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf)[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|(?<=Bearer )\S{16,}")
+"""What looks like a key of the usual providers."""
 
 
 def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
@@ -83,12 +94,13 @@ def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text that UTF-8 can hold and databases take, cut where it is too long.
+    """A text that UTF-8 can hold and databases take, cut where it is too long, without what looks like a key.
 
     Args:
         text: Any text, with half surrogates too.
         most: Characters that stay.
     """
+    text = _KEYS.sub("***", text)
     left_out = len(text) - most
     if left_out > 0:
         text = text[:most]
@@ -97,6 +109,17 @@ def shortened(text: str, most: int) -> str:
     if "\0" in text:
         text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return f"{text}… ({left_out:,} more characters)" if left_out > 0 else text
+
+
+def is_shortened(value: Any) -> bool:
+    """Whether a value in plain JSON stands in the place of one that is not shown, or not as a whole.
+
+    Args:
+        value: A value that `plain` gave; what is inside of it is not looked into.
+    """
+    if isinstance(value, dict):
+        return REST in value or value.keys() == {"array", "shape", "first"}
+    return isinstance(value, str) and _SHORTENED.fullmatch(value) is not None
 
 
 def message_text(message: BaseMessage) -> str:
@@ -156,7 +179,7 @@ def _mapping(items: Iterable[tuple[Any, Any]], count: int, bounds: Bounds, depth
         name = shortened(str(key), _SHORT)
         shown[name] = HIDDEN_VALUE if _is_secret(name, value) else plain(value, bounds, depth)
     if count > bounds.items:
-        shown["…"] = f"{count - bounds.items:,} more"
+        shown[REST] = f"{count - bounds.items:,} more"
     return shown
 
 

@@ -14,14 +14,27 @@ from typing import Any
 from pydantic_core import to_json
 
 from loopwright.engine.books import HIDDEN
-from loopwright.engine.events import NodeFinished, NodeStarted, RunEvent, StateSaved, Told
-from loopwright.runs.plain import TIGHTER, plain
+from loopwright.engine.events import (
+    ModelFellBack,
+    NodeFinished,
+    NodeGaveUp,
+    NodeRetried,
+    NodeStarted,
+    RunEvent,
+    RunFailed,
+    StateSaved,
+    Told,
+)
+from loopwright.runs.plain import TIGHTER, plain, shortened
 from loopwright.workflows.hosting import HostedRun
 
 logger = logging.getLogger(__name__)
 
 EVENT = 512 * 1024
 """Characters of JSON of one event above which its values are shortened further."""
+
+MESSAGE = 2_000
+"""Characters kept of an error's message."""
 
 _FREE = ("changed", "update", "data")
 """Fields of events whose values can be anything."""
@@ -39,6 +52,8 @@ class Recorder:
             run: Knows how developers read a value of the state.
         """
         self._run = run
+        self.failed_node: str | None = None
+        """The last node that failed, if one did."""
         self._visits: Counter[str] = Counter()
         self._visit_of: dict[str, int] = {}
         self._state: dict[str, Any] = {}
@@ -114,12 +129,34 @@ class Recorder:
             return event.model_copy(update={"visit": self._visit(event)})
         if isinstance(event, NodeFinished):
             self._finished.add(event.task_id)
-            return event.model_copy(update={"visit": self._visit(event), "update": self._plain(event.update)})
+            if event.error:
+                self.failed_node = event.node
+                event = event.model_copy(update={"error": self.words(event.error)})
+            return event.model_copy(update={"visit": self._visit(event), "update": self.plain(event.update)})
+        if isinstance(event, NodeRetried | NodeGaveUp | ModelFellBack | RunFailed):
+            return event.model_copy(update={"message": self.words(event.message)})
         if isinstance(event, StateSaved):
             return self._difference(event)
         if isinstance(event, Told):
             return event.model_copy(update={"data": plain(event.data)})
         return event
+
+    def words(self, text: str) -> str:
+        """An error's message as it is kept: without keys, and without what the workflow leaves out of its errors.
+
+        Args:
+            text: The message.
+        """
+        return shortened(str(self._of_key("error", text)), MESSAGE)
+
+    def plain(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of the state in plain JSON, as developers see them; the engine's books are left out.
+
+        Args:
+            values: Key -> value as the state has it.
+        """
+        shown = {key: self._of_key(key, value) for key, value in values.items() if key not in HIDDEN}
+        return plain(shown)
 
     def _visit(self, event: NodeStarted | NodeFinished) -> int:
         # A task that was cut off, or waited for a person, is the same visit when it runs again.
@@ -133,14 +170,10 @@ class Recorder:
         if event.checkpoint_id in self._saved:
             return None
         self._saved.add(event.checkpoint_id)
-        before, now = self._state, self._plain(event.values)
+        before, now = self._state, self.plain(event.values)
         self._state = now
         changed = {key: value for key, value in now.items() if before.get(key, _ABSENT) != value}
         return event.model_copy(update={"changed": changed, "removed": [key for key in before if key not in now]})
-
-    def _plain(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        shown = {key: self._of_key(key, value) for key, value in values.items() if key not in HIDDEN}
-        return plain(shown)
 
     def _of_key(self, key: str, value: Any) -> Any:
         try:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import PregelTask, StateSnapshot
 
@@ -20,10 +19,8 @@ from loopwright.engine.books import LEDGER, STOP_REASON
 from loopwright.engine.events import LoopDecided, NodeFinished, NodeStarted, RunEvent, StateSaved
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.loops import Spend
+from loopwright.runs.checkpoints import START, thread
 from loopwright.runs.recording import Recorder
-
-START = "__start__"
-"""The node in whose name LangGraph writes the input."""
 
 UNFINISHED = ("__error__", "__error_source_node__", "__interrupt__", "__resume__")
 """What LangGraph writes of a task that did not end well: such a task runs again when the run goes on."""
@@ -47,10 +44,9 @@ async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Rec
         run_id: The run, and its thread.
         recorder: Knows what is in the log.
     """
-    thread: RunnableConfig = {"configurable": {"thread_id": run_id}}
     missing: list[StateSnapshot] = []
     before: StateSnapshot | None = None
-    async for snapshot in graph.aget_state_history(thread):
+    async for snapshot in graph.aget_state_history(thread(run_id)):
         if recorder.knows(_id(snapshot)):
             before = snapshot
             break

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from loopwright.engine.events import LoopDecided, RunEvent, StateSaved, run_event
+from loopwright.engine.events import RunEvent, StateSaved, run_event
 from loopwright.errors import UnknownNameError
 from loopwright.runs.schemas import Frozen
 from loopwright.runs.store.protocol import RunStore
@@ -76,24 +76,3 @@ def state_at(store: RunStore, run_id: str, checkpoint_id: str) -> dict[str, Any]
             if event.checkpoint_id == checkpoint_id:
                 return values
     raise UnknownNameError("checkpoint", checkpoint_id, known[-5:])
-
-
-def before_first_pass(store: RunStore, run_id: str, loop: str) -> tuple[StateSaved, LoopDecided] | None:
-    """The last checkpoint before a loop's first granted pass, and the decision; blocks.
-
-    Args:
-        store: Where the run is kept.
-        run_id: The run.
-        loop: The loop.
-
-    Returns:
-        None if the loop never was granted a pass.
-    """
-    saved: StateSaved | None = None
-    for event in logged(store, run_id, "state", "loop"):
-        if isinstance(event, StateSaved):
-            # Of parallel branches one may be told of its end before the gate has decided.
-            saved = event if f"loop.{loop}" in event.next else saved
-        elif isinstance(event, LoopDecided) and event.loop == loop and event.decision == "granted":
-            return (saved, event) if saved else None
-    return None

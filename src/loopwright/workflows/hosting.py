@@ -208,6 +208,8 @@ class Hosted(ABC):
     """The nodes that can have a chat model."""
     state_schema: type[Any] | None = None
     """The class of the graph's state, by which edited values are read back; None leaves them plain."""
+    places: frozenset[str] = frozenset()
+    """The keys of the state that name files of this machine; clients cannot set them."""
     allow: tuple[Any, ...] | None = None
     """What a checkpointer may bring back, as for ``open_checkpointer``; None leaves it to LangGraph."""
 

@@ -35,7 +35,7 @@ class InputForm:
             builder: The graph's builder.
         """
         fields = {key: field for key, field in _fields(builder).items() if key in builder.channels}
-        self._messages = next((key for key, (kind, _) in fields.items() if _holds_messages(kind)), None)
+        self._messages = next((key for key, (kind, _) in fields.items() if holds_messages(kind)), None)
         if self._messages:
             del fields[self._messages]
             text = Field(
@@ -102,7 +102,12 @@ def _has_schema(field: tuple[Any, Any | FieldInfo]) -> bool:
     return True
 
 
-def _holds_messages(kind: Any) -> bool:
+def holds_messages(kind: Any) -> bool:
+    """Whether a type is, or holds, chat messages.
+
+    Args:
+        kind: A type, as an annotation has it.
+    """
     if isinstance(kind, type) and issubclass(kind, BaseMessage):
         return True
-    return any(_holds_messages(part) for part in get_args(kind))
+    return any(holds_messages(part) for part in get_args(kind))

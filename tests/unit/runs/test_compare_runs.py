@@ -201,3 +201,17 @@ def test_a_summary_is_the_record_without_its_details():
     assert summary_of(run).model_dump() == {
         name: value for name, value in run.model_dump().items() if name in type(summary_of(run)).model_fields
     }
+
+
+@pytest.mark.parametrize(
+    ("answer", "better", "helped"), [("Blue.", "same", False), ("Green.", "unknown", None)], ids=["same", "other"]
+)
+def test_a_run_that_was_refused_its_pass_is_not_worse_for_saying_so(answer, better, helped):
+    a = run_record("a", loops=(loop_passes(2),))
+    b = run_record(
+        "b", answer=answer, outcome_status="best_effort", parent=counterfactual("a"), loops=(loop_passes(0),)
+    )
+    comparison = compare(a, path_events(["x"]), {}, b, path_events(["x"]), {})
+    assert comparison.verdict.better == better
+    assert comparison.loop_effect.helped is helped
+    assert judged(a, b.model_copy(update={"parent": None})).by == "status"

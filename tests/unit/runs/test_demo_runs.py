@@ -97,7 +97,7 @@ def test_what_the_demonstrations_show():
     [
         ("demo-assistant-thought-over-twice", True),
         ("demo-rag-not-in-the-documents", False),
-        ("demo-iqa-planned-anew", True),
+        ("demo-iqa-planned-anew", None),
     ],
 )
 def test_each_counterfactual_tells_whether_its_loop_helped(store, run_id, helped):

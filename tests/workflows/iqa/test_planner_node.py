@@ -178,7 +178,10 @@ def test_the_model_knows_the_tools_that_can_run_and_the_distortions():
     assert '"enum": ["NIQE"]' in schema
     services, model = chat(PLAN)
     planner_node(state(reference_path="r.png", region=(1, 2, 30, 40)), services)
-    assert "Tools that can run here: MDSI, VSI, HaarPSI, FSIMc, GMSD, MS-SSIM, VIFp, SSIM, PSNR, NIQE." in model.calls[0].messages[0].text
+    assert (
+        "Tools that can run here: MDSI, VSI, HaarPSI, FSIMc, GMSD, MS-SSIM, VIFp, SSIM, PSNR, NIQE."
+        in model.calls[0].messages[0].text
+    )
     assert told(model) == {"query": "Is the car noisy?", "has_reference": True, "region": [1, 2, 30, 40]}
 
 

@@ -19,8 +19,8 @@ def judged(a: RunRecord, b: RunRecord, kept: KeptComparison | None = None) -> Ve
     """Say which of two runs came out better.
 
     A person's word goes before everything else, then the workflow's own measure of quality, then how honest the ends
-    are, then that the answers are the same. Runs that did not end, and runs that were asked different things, are not
-    judged but by a person.
+    are (but that a run was refused a pass makes its answer no worse), then that the answers are the same. Runs that did
+    not end, and runs that were asked different things, are not judged but by a person.
 
     Args:
         a: A run.
@@ -91,7 +91,6 @@ def _by_person(a: RunRecord, kept: KeptComparison | None) -> Verdict | None:
 
 
 def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
-    rank_a, rank_b = _rank(a), _rank(b)
     failed = "failed" in (a.status, b.status)
     qualities = None if failed or a.quality is None or b.quality is None else (a.quality, b.quality)
     if qualities and abs(qualities[0] - qualities[1]) >= SAME_QUALITY:
@@ -99,20 +98,26 @@ def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
         return Verdict(
             better=better, by="quality", why=f"Quality {qualities[0]:.2f} in run a, {qualities[1]:.2f} in run b."
         )
-    if rank_a is not None and rank_b is not None and rank_a != rank_b:
+    owed = _owed_to_the_refusal(a, b)
+    rank_a, rank_b = _rank(a), _rank(b)
+    if rank_a is not None and rank_b is not None and rank_a != rank_b and not owed:
         better = "a" if rank_a > rank_b else "b"
         return Verdict(better=better, by="status", why=f"Run a ended as {_end(a)}, run b as {_end(b)}.")
     answers = [" ".join(run.outcome.answer.split()) if run.outcome else "" for run in (a, b)]
-    if answers[0] == answers[1] and _end(a) == _end(b):
+    if answers[0] == answers[1] and (_end(a) == _end(b) or (owed and answers[0])):
         why = "Both give the same answer." if answers[0] else f"Both ended as {_end(a)}, without an answer."
         return Verdict(better="same", by="answer", why=why)
     if qualities and _end(a) == _end(b):
         return Verdict(better="same", by="quality", why=f"Quality {qualities[0]:.2f} in both, within {SAME_QUALITY:g}.")
-    return Verdict(
-        better="unknown",
-        by=None,
-        why="The answers differ, and neither quality nor the way they ended tells them apart.",
-    )
+    tells = "neither quality nor the way they ended tells" if qualities else "nothing that is measured tells"
+    return Verdict(better="unknown", by=None, why=f"The answers differ, and {tells} which is better.")
+
+
+def _owed_to_the_refusal(a: RunRecord, b: RunRecord) -> bool:
+    """Whether an answer is only called ``best_effort`` since its run was to be refused the passes."""
+    side = counterfactual_side(a, b)
+    without, with_passes = (b, a) if side == "b" else (a, b)
+    return side is not None and (_end(without), _end(with_passes)) == ("best_effort", "answered")
 
 
 def _end(run: RunRecord) -> str:

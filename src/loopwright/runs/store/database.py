@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
+from typing import Protocol
 
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.dialects import postgresql, sqlite
@@ -14,18 +15,30 @@ from loopwright.errors import StoreError
 from loopwright.runs.store.failures import explained, is_lost
 
 
+class Claim(Protocol):
+    """Lasts until it is closed."""
+
+    def close(self) -> None:
+        """Let others have it."""
+        ...
+
+
 class Database:
     """Connections to one database, for any number of threads."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    def __init__(self, engine: Engine, name: str, claiming: Callable[[], Claim | None] | None = None) -> None:
         """Connect to nothing yet.
 
         Args:
             engine: Makes the connections.
             name: What messages call the database; without a password.
+            claiming: Claims the database for this object, and gives None where another one has it; None for a
+                database that nobody else can reach.
         """
         self.name = name
         self._engine = engine
+        self._claiming = claiming
+        self._claim: Claim | None = None
         self._closed = False
         # SQLite's own waiting lets one writer starve where many threads write at once; a queue here is fair.
         self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
@@ -64,9 +77,30 @@ class Database:
         """
         return postgresql.insert(table) if self.dialect == "postgresql" else sqlite.insert(table)
 
+    def claim(self) -> None:
+        """Have the database alone, among those that ask for that; it ends with `close`, and with the process.
+
+        Raises:
+            StoreError: If another one has it, or the database fails.
+        """
+        if self._claim or self._claiming is None:
+            return
+        try:
+            self._claim = self._claiming()
+        except (SQLAlchemyError, OSError) as error:
+            raise explained(error, self.name) from error
+        if self._claim is None:
+            raise StoreError(
+                f"{self.name} is in use by another server, which would take this one's runs for lost: stop that one "
+                "first, or give each server a history of its own"
+            )
+
     def close(self) -> None:
         """Close all connections; again does nothing."""
         self._closed = True
+        if self._claim:
+            self._claim.close()
+            self._claim = None
         self._engine.dispose()
 
     @contextmanager

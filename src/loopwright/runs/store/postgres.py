@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import ssl
 from collections.abc import Callable
 from typing import Any
 
 import pg8000.dbapi as pg
-from sqlalchemy import URL, create_engine, make_url
+from sqlalchemy import URL, create_engine, func, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from loopwright.errors import ConfigError, unknown_name_message
-from loopwright.runs.store.database import Database
+from loopwright.runs.store.database import Claim, Database
 
 _FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME"
 _OPTIONS = ("host", "schema", "sslmode")
@@ -69,8 +70,19 @@ def open_database(url: str) -> Database:
         pool_pre_ping=True,
         hide_parameters=True,
     )
+    key = int.from_bytes(hashlib.sha256(f"loopwright {schema}".encode()).digest()[:8], signed=True)
+
+    def claimed() -> Claim | None:
+        connection = engine.connect()
+        connection.detach()  # the lock lasts as long as this connection, which must not go back to the pool
+        had = connection.scalar(select(func.pg_try_advisory_lock(key)))
+        connection.commit()
+        if not had:
+            connection.close()
+        return connection if had else None
+
     name = f"the run history in schema {schema} of {address.database} at {host}:{address.port or 5432}"
-    return Database(engine, name)
+    return Database(engine, name, claimed)
 
 
 def _connect(address: URL, host: str, schema: str, encryption: Any) -> pg.Connection:

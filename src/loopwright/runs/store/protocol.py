@@ -134,8 +134,16 @@ class RunStore(Protocol):
         """
         ...
 
+    def claim(self) -> None:
+        """Be the one server of this history until it is closed, or its process ends, however that is.
+
+        Raises:
+            StoreError: If another one has it. Who only reads, or forgets old runs, needs no claim.
+        """
+        ...
+
     def interrupt_running(self) -> Sequence[str]:
-        """Mark every run that is kept as running as interrupted: its process is gone.
+        """Mark every run that is kept as running as interrupted: its process is gone. Only after `claim`.
 
         Returns:
             Their ids.

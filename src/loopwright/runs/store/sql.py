@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, text, update
 
 from loopwright.engine.diagram.shown import ShownGraph
 from loopwright.errors import InputError
@@ -18,10 +18,13 @@ from loopwright.runs.store.forgetting import forget, outdated
 from loopwright.runs.store.listing import page
 from loopwright.runs.store.protocol import KeptEvent, NewEvents
 from loopwright.runs.store.rows import read, record_of, row_of
-from loopwright.runs.store.sizes import bytes_on_disk
-from loopwright.runs.store.tables import EVENTS, GRAPHS, RUNS
+from loopwright.runs.store.tables import EVENTS, GRAPHS, METADATA, RUNS
 
 _PORTION = 500
+_SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+_POSTGRES_SIZE = (
+    "SELECT sum(pg_total_relation_size(CAST(name AS regclass))) FROM unnest(CAST(:tables AS text[])) AS name"
+)
 _LOST = "the process in which it ran ended before it did; resume it to go on from its last checkpoint"
 
 
@@ -109,6 +112,10 @@ class SqlRunStore(Choices):
             forget(connection, gone)
         return tuple(gone)
 
+    def claim(self) -> None:
+        """Be the one server of this history; again does nothing."""
+        self._database.claim()
+
     def interrupt_running(self) -> Sequence[str]:
         """Mark every run that is kept as running as interrupted; its ``error`` says why."""
         wanted = select(RUNS.c.key, RUNS.c.id, RUNS.c.summary, RUNS.c.document).where(RUNS.c.status == "running")
@@ -130,7 +137,7 @@ class SqlRunStore(Choices):
             return {
                 "runs": {row.status: row.runs for row in connection.execute(by_status)},
                 "events": connection.execute(select(func.count()).select_from(EVENTS)).scalar_one(),
-                "bytes": bytes_on_disk(connection),
+                "bytes": _bytes(connection),
             }
 
     def close(self) -> None:
@@ -147,3 +154,11 @@ def _keys(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
         portion = listed[start : start + _PORTION]
         found.update({row.id: row.key for row in connection.execute(wanted.where(RUNS.c.id.in_(portion)))})
     return found
+
+
+def _bytes(connection: Connection) -> int:
+    """All tables and their indexes, room for new rows included; without SQLite's write-ahead log."""
+    if connection.dialect.name == "postgresql":
+        names = [table.name for table in METADATA.sorted_tables]
+        return int(connection.execute(text(_POSTGRES_SIZE), {"tables": names}).scalar_one())
+    return int(connection.exec_driver_sql(_SQLITE_SIZE).scalar_one())

@@ -50,13 +50,26 @@ def open_file(path: str, create: bool) -> Database:
                 connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.Error as error:
         raise explained(error, name) from error
-    return Database(_engine(str(file), _CONNECTIONS), name)
+    return Database(_engine(str(file), _CONNECTIONS), name, lambda: _claimed(file))
 
 
 def open_memory() -> Database:
     """Make a database that is gone when it is closed."""
     # Each connection to a database in memory has one of its own, so all threads take turns on one.
     return Database(_engine(MEMORY, 1), "the run history in memory")
+
+
+def _claimed(file: Path) -> sqlite3.Connection | None:
+    # A lock that the system gives back when its process ends, on every platform: that of a file beside the history.
+    connection = sqlite3.connect(f"{file}.server", timeout=0, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise explained(error, f"the lock file {file}.server") from error
+        return None
+    return connection
 
 
 def _connect(path: str) -> sqlite3.Connection:

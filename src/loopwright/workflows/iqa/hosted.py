@@ -41,6 +41,7 @@ class IqaHosted(Hosted):
     nodes = NODE_INFO
     model_nodes = MODEL_NODES["iqa"]
     state_schema = AgenticIQAState
+    places = frozenset({"image_path", "reference_path"})
     allow = (AgenticIQAState,)
     examples = EXAMPLES
 
@@ -160,9 +161,8 @@ class _IqaRun(HostedRun):
         outcome = Outcome(
             answer=f"**{answered.final_answer}**\n\n{answered.quality_reasoning}" if answered else "",
             status=_status(state, answered),
-            # The scale from 1 (bad) to 5 (excellent) as 0 to 1.
-            quality=None if score is None else (score - 1) / 4,
-            scores=dict(evidence.quality_scores),
+            # How good the picture is says nothing of how good the answer is, which nobody measures here.
+            scores={**({} if score is None else {"quality_score": score}), **evidence.quality_scores},
             details=to_jsonable_python(details, fallback=str),
             error=state.get("error"),
         )

@@ -1,0 +1,197 @@
+"""Forks with edited values: what comes next, and what people see only in part."""
+
+from __future__ import annotations
+
+import operator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from hosted_graphs import Finding, Walk, opened
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, Send
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from loopwright.engine import Loop, bounded
+from loopwright.errors import InputError
+from loopwright.runs.restoring import restored
+from loopwright.runs.schemas import RunFilter
+from loopwright.workflows.own_graph import OwnGraph
+
+
+class State(TypedDict, total=False):
+    topic: str
+    rounds: int
+    trace: Annotated[list[str], operator.add]
+    messages: Annotated[list[AnyMessage], add_messages]
+    hits: list[Finding]
+    password: str
+    note: str
+
+
+def steps(*names: str):
+    return [lambda state, name=name: {"trace": [name]} for name in names]
+
+
+def mixed() -> OwnGraph:
+    """``Send`` to two works, a join, two nodes at once, and a node that says itself where to go, twice round."""
+    graph = StateGraph(State)
+    join, left, right, last = steps("join", "left", "right", "last")
+
+    def plan(state: State) -> dict[str, Any]:
+        long = [Finding(text=f"hit {number}", score=number) for number in range(600)]
+        asked = HumanMessage("why?", additional_kwargs={"kept": True})
+        return {
+            "trace": ["plan"], "rounds": state.get("rounds", 0) + 1, "hits": long, "note": "n" * 30_000,
+            "messages": [asked, AIMessage("because", response_metadata={"model": "m"})],
+        }  # fmt: skip
+
+    def decide(state: State) -> Command[Any]:
+        return Command(goto="plan" if state["rounds"] < 2 else "last", update={"trace": ["decide"]})
+
+    for name, node in (("plan", plan), ("join", join), ("left", left), ("right", right), ("last", last)):
+        graph.add_node(name, node)
+    graph.add_node("work", lambda one: {"trace": [f"work {one['item']}"]})
+    graph.add_node("decide", decide, destinations=("plan", "last"))
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges("plan", lambda _: [Send("work", {"item": item}) for item in "xy"], ["work"])
+    graph.add_edge("work", "join")
+    graph.add_edge("join", "left")
+    graph.add_edge("join", "right")
+    graph.add_edge("left", "decide")
+    graph.add_edge("right", "decide")
+    graph.add_edge("last", END)
+    return OwnGraph("mixed", graph)
+
+
+ROUND = ["plan", "work x", "work y", "join", "left", "right", "decide"]
+
+
+@pytest.mark.parametrize("saver", ["sqlite", "memory"])
+async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_path: Path, saver: str) -> None:
+    async with opened(tmp_path, mixed(), saver=saver) as hub:
+        parent = await (await hub.start("mixed", {"message": "why?", "topic": "old"})).wait()
+        places = await hub.checkpoints(parent.id)
+        whole = (await hub.state(parent.id, places[-1].checkpoint_id))["trace"]
+        assert whole == [*ROUND, *ROUND, "last"]
+        for place in places:
+            before = (await hub.state(parent.id, place.checkpoint_id)).get("trace", [])
+            for state in ({"topic": "new"}, {"trace": ["edited"]}, {"password": "first set here"}):
+                fork = await (await hub.fork(parent.id, place.checkpoint_id, state=state)).wait()
+                assert fork.status == "finished", (place, fork.error)
+                ended = await hub.state(fork.id, (await hub.checkpoints(fork.id))[-1].checkpoint_id)
+                rest = whole[len(before) :]
+                expected = ["edited", *rest] if "trace" in state else whole
+                assert ended["trace"] == expected, (place.step, place.next, state)
+                assert ended["topic"] == state.get("topic", "old")
+                assert ("password" in ended) == ("password" in state)
+
+
+async def test_what_was_not_edited_stays_as_the_state_has_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, mixed()) as hub:
+        parent = await (await hub.start("mixed", {"message": "why?"})).wait()
+        place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
+        shown = await hub.state(parent.id, place)
+        assert shown["hits"][-1] == "… 100 more"
+        hits = [{"text": "mine", "score": 9}, *shown["hits"][1:], {"text": "last", "score": 1}]
+        said = [*shown["messages"][:-1], {**shown["messages"][-1], "content": "because of that"}]
+        live = await hub.fork(parent.id, place, state={"hits": hits, "messages": said, "note": shown["note"]})
+        assert (await live.wait()).status == "finished"
+        snapshots = [each async for each in hub.workflows["mixed"].graph(hub._saver).aget_state_history(
+            {"configurable": {"thread_id": live.id}})]  # fmt: skip
+        state = snapshots[-1].values
+        assert [hit.text for hit in state["hits"]] == ["mine", *(f"hit {number}" for number in range(1, 600)), "last"]
+        assert state["note"] == "n" * 30_000
+        assert [message.content for message in state["messages"][-2:]] == ["why?", "because of that"]
+        assert state["messages"][-2].additional_kwargs == {"kept": True}
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda shown: {"note": shown["note"].replace("nnn", "m", 1)}, "the state's note cannot be .*shortened view"),
+        (lambda shown: {"hits": [*shown["hits"][:-1], "… 99 more"]}, r"the state's hits\.500 cannot be '… 99 more'"),
+        (lambda shown: {"topic": "***"}, "the state's topic cannot be"),
+    ],
+)
+async def test_a_shortened_view_cannot_become_a_value(tmp_path: Path, edit, message: str) -> None:
+    async with opened(tmp_path, mixed()) as hub:
+        parent = await (await hub.start("mixed", {"message": "why?"})).wait()
+        place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
+        with pytest.raises(InputError, match=message):
+            await hub.fork(parent.id, place, state=edit(await hub.state(parent.id, place)))
+
+
+def test_records_shown_in_short_come_back_whole() -> None:
+    class Found(BaseModel):
+        record: Finding
+        score: float
+
+    value = [Found(record=Finding(text=name, score=1), score=0.5) for name in "ab"]
+    shown = [{"id": name, "score": 0.5} for name in "ab"]
+    assert restored([shown[1]], shown, value, "found") == [value[1]]
+    assert restored(list(reversed(shown)), shown, value, "found") == [value[1], value[0]]
+    (first, second) = restored([{"id": "a", "score": 1}, shown[1]], shown, value, "found")
+    assert (first, second) == ({"record": value[0].record, "score": 1}, value[1])
+    with pytest.raises(InputError, match=r"the state's found\.0\.id cannot be edited: it is shown in short"):
+        restored([{"id": "c", "score": 0.5}, shown[1]], shown, value, "found")
+
+
+async def test_routes_that_fail_on_edited_values_are_told(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        parent = await (await hub.start("walk", {"question": "where?"})).wait()
+        place = next(each for each in await hub.checkpoints(parent.id) if each.next == ("answer",)).checkpoint_id
+        with pytest.raises(InputError, match="the graph cannot say what comes next: TypeError"):
+            await hub.fork(parent.id, place, state={"given": {"rounds": "many"}})
+        assert hub.store.list(RunFilter()).total == 1
+
+
+class Nested(TypedDict, total=False):
+    outer: int
+    inner: int
+    trace: Annotated[list[str], operator.add]
+
+
+def nested() -> OwnGraph:
+    """An outer loop of two passes, with an inner loop of two passes in each of them."""
+    graph = StateGraph(Nested)
+    graph.add_node("begin", lambda state: {"trace": ["begin"], "outer": state.get("outer", 0) + 1, "inner": 0})
+    graph.add_node("work", lambda state: {"trace": ["work"], "inner": state["inner"] + 1})
+    graph.add_node("end", lambda _: {"trace": ["end"]})
+    graph.add_node("rest", lambda _: {"trace": ["rest"]})
+    graph.add_edge(START, "begin")
+    graph.add_edge("begin", "work")
+    graph.add_conditional_edges("work", lambda state: "work" if state["inner"] < 3 else "end", ["work", "end"])
+    graph.add_conditional_edges("end", lambda state: "begin" if state["outer"] < 3 else "rest", ["begin", "rest"])
+    graph.add_edge("rest", END)
+    loops = [
+        Loop(name="inner", target="work", sources=("work",), limit=2, exhausted="end", scope="outer"),
+        Loop(name="outer", target="begin", sources=("end",), limit=2, exhausted="rest"),
+    ]
+    return OwnGraph("nested", bounded(graph, loops))
+
+
+async def test_a_counterfactual_of_a_scoped_loop_grants_no_pass_in_any_scope(tmp_path: Path) -> None:
+    async with opened(tmp_path, nested()) as hub:
+        parent = await (await hub.start("nested", {"outer": 0})).wait()
+        assert parent.passes == {"inner": 6, "outer": 2}
+        for _ in range(2):
+            other = await (await hub.counterfactual(parent.id, "inner")).wait()
+            assert (other.status, other.passes) == ("finished", {"inner": 0, "outer": 2})
+            assert other.path == ("end", "begin", "work", "end", "begin", "work", "end", "rest")
+        without_outer = await (await hub.counterfactual(parent.id, "outer")).wait()
+        assert (without_outer.path, without_outer.passes) == (("rest",), {"outer": 0})
+
+
+async def test_a_counterfactual_that_was_cut_off_goes_on_without_the_passes(tmp_path: Path) -> None:
+    async with opened(tmp_path, nested()) as hub:
+        parent = await (await hub.start("nested", {"outer": 0})).wait()
+        live = await hub.counterfactual(parent.id, "inner")
+        await hub.cancel(live.id)
+        if live.record.status == "cancelled":
+            live = await hub.resume(live.id)
+        record = await live.wait()
+    assert (record.status, record.passes["inner"]) == ("finished", 0)
