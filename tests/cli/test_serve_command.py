@@ -48,7 +48,7 @@ def serving(folder: Path, *words: object) -> Iterator[tuple[subprocess.Popen[str
         else:
             raise AssertionError("".join(said))
         address = said[-1].removeprefix("listening on ").partition(";")[0]
-        with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=address, timeout=120, trust_env=False) as client:
             yield process, client
     finally:
         process.kill()
@@ -71,7 +71,7 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwrigh
         assert workflow["name"] == "mine-graph"
         run = run_of(client, "mine-graph", {"question": "why"})
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=40) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+        assert process.wait(timeout=120) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
     listed = loopwright("runs", "list", "--json", cwd=tmp_path)
     assert [each["id"] for each in json.loads(listed.stdout)["runs"]] == [run["id"]]
     assert run["id"] in loopwright("runs", "list", "--text", "why", cwd=tmp_path).stdout
@@ -87,6 +87,56 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwrigh
     imported = loopwright("runs", "import", file, cwd=tmp_path)
     assert imported.returncode == 0
     assert run["id"] in loopwright("runs", "list", cwd=tmp_path).stdout
+
+
+SEVERAL = """
+from typing_extensions import TypedDict
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+
+class State(TypedDict, total=False):
+    question: str
+    answer: str
+    rounds: int
+
+def of(node, after=END):
+    builder = StateGraph(State)
+    builder.add_node("work", node)
+    builder.add_edge(START, "work")
+    builder.add_conditional_edges("work", lambda state: after, ["work", END])
+    return builder.compile()
+
+def fail(state):
+    raise ValueError("no luck with " + state["question"])
+
+asks = of(lambda state: {"answer": "You said " + interrupt({"ask": state["question"]})})
+endless = of(lambda state: {"rounds": state.get("rounds", 0) + 1}, after="work")
+fails = of(fail)
+"""
+
+
+def test_graphs_that_ask_never_stop_or_fail_are_served_too(tmp_path):
+    (tmp_path / "several.py").write_text(SEVERAL)
+    with serving(tmp_path, "several.py", "--no-demo") as (_process, client):
+        served = [each["name"] for each in client.get("/workflows").json()]
+        assert served == ["several-asks", "several-endless", "several-fails"]
+        ended = {}
+        for name in served:
+            begun = client.post("/runs", json={"workflow": name, "input": {"question": "Why?"}}).json()
+            with client.stream("GET", f"/runs/{begun['id']}/events") as events:
+                list(events.iter_lines())
+            ended[name] = client.get(f"/runs/{begun['id']}").json()
+        assert ended["several-endless"]["status"] == "finished"
+        assert ended["several-endless"]["stop_reason"]
+        assert (ended["several-fails"]["status"], ended["several-fails"]["error"]) == ("failed", "no luck with Why?")
+        assert ended["several-asks"]["status"] == "waiting"
+        place = f"/runs/{ended['several-asks']['id']}"
+        assert client.post(f"{place}/resume").status_code == 400
+        assert client.post(f"{place}/resume", json={"answer": "because"}).status_code == 200
+        with client.stream("GET", f"{place}/events") as events:
+            list(events.iter_lines())
+        assert client.get(place).json()["outcome"]["answer"] == "You said because"
+        assert client.post(f"{place}/resume", json={"answer": "again"}).status_code == 400
 
 
 @pytest.mark.slow
@@ -120,6 +170,26 @@ def test_an_open_address_needs_a_token(loopwright, tmp_path, monkeypatch):
     done = loopwright("serve", "mine.py", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
     assert done.returncode == 2
     assert "has no token" in done.stderr
+
+
+@pytest.mark.parametrize("file", ["runs.db", "checkpoints.db"])
+def test_what_is_kept_and_cannot_be_read_is_said_in_one_line(loopwright, tmp_path, file):
+    (tmp_path / "mine.py").write_text(GRAPH)
+    (tmp_path / ".loopwright").mkdir()
+    (tmp_path / ".loopwright" / file).write_text("this is no database, whatever its name says " * 10)
+    done = loopwright("serve", "mine.py", "--port", "0", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert file in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("token", ["two words", "line\n"])
+def test_a_token_that_nobody_could_send_is_refused(loopwright, tmp_path, monkeypatch, token):
+    monkeypatch.setenv("LOOPWRIGHT_TOKEN", token)
+    (tmp_path / "mine.py").write_text(GRAPH)
+    done = loopwright("serve", "mine.py", "--port", "0", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "the token holds" in done.stderr
 
 
 def test_an_unknown_run_is_named(loopwright, tmp_path):

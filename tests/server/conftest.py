@@ -17,6 +17,7 @@ from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
 from loopwright.server.counting import counting
 from loopwright.server.metrics import Metrics
+from loopwright.server.uploads import Uploads
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def starter(exits: ExitStack, folder: Callable[[], Any]) -> Callable[..., Served
         script, counted, data = Script(), Metrics(), folder()
         settings = ServerSettings(data=data, **(settings or {}))
         store = exits.enter_context(closing(open_runs(f"sqlite:{data / 'runs.db'}")))
-        hub = RunHub(counting(store, counted), [script, *workflows], InMemorySaver(), limits)
+        hub = RunHub(counting(store, counted), [script, *workflows], InMemorySaver(), limits, uploads=Uploads(settings))
         services = services or Services(exits.enter_context(open_store("memory")))
         app = create_app(hub, assistant=services, settings=settings, counted=counted, **options)
         return Served(exits.enter_context(running(app)), app, script)

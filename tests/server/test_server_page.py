@@ -58,7 +58,7 @@ def test_the_page_needs_no_token_and_says_how_to_be_built(serve_script):
     assert page.status_code == 200
     assert page.headers["content-type"].startswith("text/html")
     if not BUILT.is_dir():
-        assert "npm run build" in page.text
+        assert "scripts/build_devtools" in page.text
     assert httpx.get(served.url + "/workflows").status_code == 401
     assert "secret" not in page.text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -12,10 +13,14 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from scripted_server import DONE, script
+from langgraph.checkpoint.memory import InMemorySaver
+from scripted_server import DONE, Script, script
 
-from loopwright.errors import ConfigError
-from loopwright.server import Serving, serve
+from loopwright.errors import ConfigError, StoreError
+from loopwright.runs.hub import RunHub
+from loopwright.runs.store import open_runs
+from loopwright.server import ServerSettings, Serving, create_app, serve
+from loopwright.server.serving import Server
 
 SERVED = """
 import sys
@@ -61,7 +66,7 @@ def process(code: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_what_goes_on_when_it_stops_goes_on_when_it_is_back(how, tmp_path):
-    with process(SCRIPTED, tmp_path) as (serving, url), httpx.Client(base_url=url, timeout=30) as client:
+    with process(SCRIPTED, tmp_path) as (serving, url), httpx.Client(base_url=url, timeout=120) as client:
         steps = script({"chunks": 2}, {"wait": "go"}, DONE)
         with client.stream("POST", "/api/chat/stream", json=steps) as response:
             run_id = response.headers["x-run-id"]
@@ -70,9 +75,9 @@ def test_what_goes_on_when_it_stops_goes_on_when_it_is_back(how, tmp_path):
             serving.send_signal(how)
             text = "\n".join(lines)
         assert "event: done" not in text
-        assert serving.wait(timeout=40) in (0, -how, 128 + how)
+        assert serving.wait(timeout=120) in (0, -how, 128 + how)
         assert "Traceback" not in serving.stderr.read()
-    with process(SCRIPTED, tmp_path, "go") as (_serving, url), httpx.Client(base_url=url, timeout=30) as client:
+    with process(SCRIPTED, tmp_path, "go") as (_serving, url), httpx.Client(base_url=url, timeout=120) as client:
         with client.stream(
             "GET", f"/api/chat/runs/{run_id}/events", headers={"Last-Event-ID": f"{run_id}:2"}
         ) as response:
@@ -83,7 +88,7 @@ def test_what_goes_on_when_it_stops_goes_on_when_it_is_back(how, tmp_path):
 
 
 def test_what_a_killed_server_had_shown_is_there_and_can_be_resumed(tmp_path):
-    with process(SCRIPTED, tmp_path) as (serving, url), httpx.Client(base_url=url, timeout=30) as client:
+    with process(SCRIPTED, tmp_path) as (serving, url), httpx.Client(base_url=url, timeout=120) as client:
         with client.stream("POST", "/api/chat/stream", json=script({"chunks": 3}, {"wait": "go"}, DONE)) as response:
             run_id = response.headers["x-run-id"]
             lines = response.iter_lines()
@@ -91,7 +96,7 @@ def test_what_a_killed_server_had_shown_is_there_and_can_be_resumed(tmp_path):
             serving.kill()
     seen = [line for line in shown if line.startswith("id: ")]
     assert seen[-1] == f"id: {run_id}:3"
-    with process(SCRIPTED, tmp_path, "go") as (_serving, url), httpx.Client(base_url=url, timeout=30) as client:
+    with process(SCRIPTED, tmp_path, "go") as (_serving, url), httpx.Client(base_url=url, timeout=120) as client:
         assert client.get(f"/runs/{run_id}").json()["status"] == "interrupted"
         with client.stream("GET", f"/api/chat/runs/{run_id}/events") as response:
             kept = [line for line in response.iter_lines() if line.startswith("id: ")]
@@ -108,7 +113,7 @@ def test_serve_answers_on_this_machine_alone_until_it_is_stopped(tmp_path):
         assert httpx.get(url + "/health/ready").json()["error_type"] == "NothingIngested"
         assert "/api/chat/stream" in httpx.get(url + "/openapi.json").json()["paths"]
         serving.send_signal(signal.SIGTERM)
-        serving.wait(timeout=30)
+        serving.wait(timeout=120)
         with pytest.raises(httpx.ConnectError):
             httpx.get(url + "/health/live")
 
@@ -121,3 +126,15 @@ def test_an_address_that_is_taken_or_not_ours_is_named():
             serve(nothing, port=port)
     with pytest.raises(ConfigError, match=r"192\.0\.2\.1 port 1"):
         serve(nothing, "192.0.2.1", 1, "token")
+
+
+def test_runs_that_cannot_be_opened_are_told_by_whoever_starts_the_server(tmp_path):
+    file = tmp_path / "runs.db"
+    store = open_runs(f"sqlite:{file}")
+    store.close()
+    for each in tmp_path.glob("runs.db*"):
+        each.unlink()
+    file.write_text("this is no database any more " * 100)
+    app = create_app(RunHub(store, [Script()], InMemorySaver()), settings=ServerSettings(data=tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(StoreError):
+        asyncio.run(Server(app, log_level="error").serve([listener]))

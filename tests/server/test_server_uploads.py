@@ -6,10 +6,13 @@ import io
 import struct
 import zipfile
 import zlib
+from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 from PIL import Image
+from scripted_server import read_all
 
 from loopwright.errors import ImageError
 from loopwright.server.decoding import Decoder
@@ -166,9 +169,13 @@ def test_documents_are_read_in_and_asked(documents):
     assert (reply.json()["stored"], reply.json()["problems"]) == (1, [])
     with open_store(place) as store:
         (document,) = store.documents()
-    assert "my-report-" in document.id
+    assert document.id.endswith("/my-report.md")
     assert ".." not in document.id
     assert ingest(served, ("../../My Report!.md", text)).json()["skipped"] == 1
+    changed = text.replace(b"1612", b"1613")
+    assert ingest(served, ("My Report!.md", changed)).json()["stored"] == 1
+    with open_store(place) as store:
+        assert [each.id for each in store.documents()] == [document.id], "the same name, so the same document"
     answer = httpx.post(served.url + "/rag/ask", json={"question": "Who built the mill of Aarle?"}, timeout=60)
     assert answer.status_code == 200, answer.text
     assert "Griet Maas" in answer.json()["outcome"]["answer"]
@@ -198,3 +205,72 @@ def test_too_many_too_large_and_unknown_documents_are_refused(documents):
     reply = ingest(served, ("run.exe", b"MZ"))
     assert (reply.status_code, reply.json()["error_type"]) == (400, "DocumentError")
     assert "run.exe" in reply.json()["error"]
+    reply = ingest(served, ("a.txt", b"x"), ("folder/a.txt", b"y"))
+    assert (reply.status_code, reply.json()["error_type"]) == (400, "InputError")
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 300 + ".md", "日本" * 90 + ".md", "a\0b.md", "CON.md", "-.md", "_.MD", "e\u0301.md"]
+)
+def test_a_document_may_be_called_anything(documents, name):
+    served, _place, _open = documents
+    reply = ingest(served, (name, f"It is called {name!r}.".encode()))
+    assert (reply.status_code, reply.json().get("stored")) == (200, 1), reply.text
+    folder = served.app.state.context.settings.data / "documents"
+    assert all(path.resolve().is_relative_to(folder.resolve()) for path in folder.rglob("*"))
+    assert not list(folder.rglob("arriving"))
+
+
+@pytest.fixture(scope="module")
+def pictures(serve_in_module):
+    from loopwright.workflows.iqa import IQAConfig, Services
+    from loopwright.workflows.iqa.hosted import IqaHosted
+
+    return serve_in_module(workflows=[IqaHosted(Services.of(IQAConfig()))])
+
+
+async def ended(client: httpx.AsyncClient, run_id: str) -> dict[str, Any]:
+    await read_all(client, "GET", f"/runs/{run_id}/events")
+    return (await client.get(f"/runs/{run_id}")).json()
+
+
+async def test_every_example_can_be_run_and_its_pictures_can_be_seen(pictures):
+    async with httpx.AsyncClient(base_url=pictures.url, timeout=120) as client:
+        (workflow,) = [each for each in (await client.get("/workflows")).json() if each["name"] == "iqa"]
+        assert workflow["examples"]
+        for example in workflow["examples"]:
+            for key in {"image", "reference"} & example["input"].keys():
+                shown = await client.get("/uploads/" + quote(example["input"][key], safe=""))
+                assert (shown.status_code, shown.headers["content-type"].partition("/")[0]) == (200, "image")
+                assert shown.headers["content-disposition"].startswith("inline")
+            begun = await client.post("/runs", json={"workflow": "iqa", "input": example["input"]})
+            assert begun.status_code == 201, begun.text
+            assert (await ended(client, begun.json()["id"]))["status"] == "finished"
+        assert (await client.get("/uploads/sample%3Amoon")).status_code == 404
+        assert (await client.get("/uploads/sample%3A..%2fharbour")).status_code == 404
+
+
+@pytest.mark.parametrize("image", ["/etc/passwd", "sample:../../harbour.png", "0" * 32, "", "http://10.0.0.1/a.png"])
+def test_a_picture_is_an_upload_or_a_sample_and_nothing_else(pictures, image):
+    asked = {"workflow": "iqa", "input": {"query": "Is it sharp?", "image": image}}
+    reply = httpx.post(pictures.url + "/runs", json=asked, timeout=60)
+    assert (reply.status_code, reply.json()["can_retry"]) == (400, False)
+    assert "harbour" in reply.json()["error"]
+
+
+async def test_a_run_on_an_uploaded_picture_can_be_forked_but_not_onto_another_file(pictures):
+    async with httpx.AsyncClient(base_url=pictures.url, timeout=120) as client:
+        about = (await client.post("/uploads", files={"file": ("a.png", picture(96, 96))})).json()
+        asked = {"workflow": "iqa", "input": {"query": "Is it sharp?", "image": about["id"]}}
+        run = (await client.post("/runs", json=asked)).json()
+        assert (await ended(client, run["id"]))["status"] == "finished"
+        first = (await client.get(f"/runs/{run['id']}/checkpoints")).json()[0]["checkpoint_id"]
+        fork = {"checkpoint_id": first, "state": {"query": "Is it noisy?"}}
+        forked = await client.post(f"/runs/{run['id']}/fork", json=fork)
+        assert forked.status_code == 201, forked.text
+        assert (await ended(client, forked.json()["id"]))["status"] == "finished"
+        for key in ("image_path", "reference_path"):
+            fork = {"checkpoint_id": first, "state": {key: "/etc/passwd"}}
+            refused = await client.post(f"/runs/{run['id']}/fork", json=fork)
+            assert (refused.status_code, refused.json()["error_type"]) == (400, "InputError")
+            assert key in refused.json()["error"]

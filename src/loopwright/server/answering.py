@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -34,22 +33,19 @@ class WorkflowAnswer(BaseModel):
     """Their price in US dollars; null if it is not known."""
 
 
-async def answer_with(
-    context: Context, workflow: str, given: Mapping[str, Any], uploads: Mapping[str, Path] | None = None
-) -> WorkflowAnswer:
+async def answer_with(context: Context, workflow: str, given: Mapping[str, Any]) -> WorkflowAnswer:
     """Run a workflow, and answer with what came out; the run goes on when the client leaves.
 
     Args:
         context: Knows the runs.
         workflow: The workflow.
         given: Its input.
-        uploads: Id of an uploaded file -> where it lies.
 
     Raises:
         InputError: If the input is unusable.
         HTTPException: With status 404 if the workflow is not served; else if the run ended without an outcome.
     """
-    run = await begin(context, workflow, given, uploads=uploads)
+    run = await begin(context, workflow, given)
     record = await run.wait()
     if record.status != "finished" or record.outcome is None:
         raise failure_of(record).exception

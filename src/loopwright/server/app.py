@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -13,12 +14,12 @@ import loopwright
 from loopwright.engine.events import RunEvent
 from loopwright.errors import ConfigError
 from loopwright.runs.hub import RunHub
-from loopwright.server.auth import Guard
+from loopwright.server.auth import Guard, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
 from loopwright.server.headers import SafeHeaders
 from loopwright.server.metrics import CountRequests, Metrics
-from loopwright.server.problems import PROBLEM, ProblemBody, handle_problems
+from loopwright.server.problems import PROBLEM, AnswerUnforeseen, ProblemBody, handle_problems
 from loopwright.server.rates import RateLimit
 from loopwright.server.routes import comparing, health, iqa, metrics, models, prompts, runs, uploads, workflows
 from loopwright.server.routes.health import StoreProbe
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from loopwright.workflows.rag.services import Services as RagServices
 
 ANYWHERE: dict[int | str, dict[str, Any]] = {
-    status: PROBLEM for status in (400, 401, 403, 413, 421, 422, 429, 500, 503)
+    status: PROBLEM for status in (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
 }
 """What every endpoint may answer."""
 EVERYWHERE = (workflows, runs, comparing, prompts, models, uploads, metrics, health)
@@ -64,8 +65,9 @@ def create_app(
         An ASGI application for one process and one event loop.
 
     Raises:
-        ConfigError: If every origin is allowed and there is no token.
+        ConfigError: If every origin is allowed and there is no token, or no request could carry the token.
     """
+    token = usable_token(token)
     if "*" in cors and not token:
         raise ConfigError("cors is '*' and there is no token: any web page could use the server; name the origins")
     settings, counted = settings or ServerSettings(), counted or Metrics()
@@ -74,13 +76,14 @@ def create_app(
         title="Loopwright", version=loopwright.__version__, docs_url=None, redoc_url=None, openapi_url=None,
         lifespan=_lifespan, responses=ANYWHERE,
     )  # fmt: skip
-    app.state.context = Context(hub, settings, Uploads(settings), counted, assistant, rag)
+    app.state.context = Context(hub, settings, Uploads(settings), counted, assistant, rag, _samples(hub))
     app.state.probe = StoreProbe()
     for module in EVERYWHERE:
         app.include_router(module.router)
     describe(app, {"ProblemBody": ProblemBody, "RunEvent": RunEvent} | _include_own(app, hub))
     app.include_router(page_router())
     handle_problems(app)
+    app.add_middleware(AnswerUnforeseen)
     app.add_middleware(Guard, token=token, origins=cors, settings=settings)
     app.add_middleware(RateLimit, token=token, settings=settings)
     app.add_middleware(SafeHeaders)
@@ -94,6 +97,14 @@ def create_app(
         )
     app.add_middleware(CountRequests, metrics=counted)
     return app
+
+
+def _samples(hub: RunHub) -> dict[str, Path]:
+    if "iqa" not in hub.workflows:
+        return {}
+    from loopwright.workflows.iqa.sample import FILES, PREFIX, sample_path
+
+    return {f"{PREFIX}{name}": sample_path(name) for name in FILES}
 
 
 def _include_own(app: FastAPI, hub: RunHub) -> dict[str, Any]:

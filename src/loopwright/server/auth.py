@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import re
 import secrets
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +21,11 @@ OPEN_FOLDER = "/assets/"
 """Where the page's own files lie, which are the same everywhere."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """What changes nothing."""
+SLOWEST = 10_000
+"""Bytes in a second at which a request's body must come, in the mean, once `ServerSettings.body_seconds` are over."""
+
+_HOST = re.compile(r"(?P<name>[a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\s\x00-\x20\x7f\ud800-\udfff]+")
 
 
 def is_loopback(host: str) -> bool:
@@ -53,6 +59,20 @@ def require_token(host: str, token: str | None) -> None:
         )
 
 
+def usable_token(token: str | None) -> str | None:
+    """A token that a client can send; an empty one is none.
+
+    Args:
+        token: What was configured.
+
+    Raises:
+        ConfigError: If no request could carry it.
+    """
+    if token and not _TOKEN.fullmatch(token):
+        raise ConfigError("the token holds a space, a line end or another sign that a header cannot carry")
+    return token or None
+
+
 def carries(headers: Headers, token: str) -> bool:
     """Whether a request carries a bearer token; takes as long whatever it carries.
 
@@ -71,8 +91,8 @@ class Guard:
 
     With a token every request must carry it (``Authorization: Bearer TOKEN``). Without one only this machine reaches
     the server, and a request must also be addressed to this machine by name: a page from elsewhere whose own name was
-    made to point here (DNS rebinding) is refused. A request that changes something and that a browser sends for a page
-    of another origin is refused in both cases, unless that origin was named.
+    made to point here (DNS rebinding) is refused. What a browser sends for a page of another origin is refused in both
+    cases, unless that origin was named; only the page itself and the server's health may be looked at from there.
     """
 
     def __init__(self, app: ASGIApp, token: str | None, origins: Sequence[str], settings: ServerSettings) -> None:
@@ -105,7 +125,7 @@ class Guard:
         if problem := self._refusal(scope, headers) or _length_refusal(headers, most):
             await problem.response(scope, receive, send)
             return
-        await self._app(scope, _limited(receive, most), send)
+        await self._app(scope, _limited(receive, most, self._settings.body_seconds), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Problem | None:
         if self._token is None:
@@ -115,12 +135,13 @@ class Guard:
         elif not _is_open(scope["path"]) and not carries(headers, self._token):
             told = "a bearer token is required: send the header Authorization: Bearer TOKEN"
             return Problem(told, "Unauthorized", status=401, headers={"WWW-Authenticate": "Bearer"})
-        if scope["method"] not in SAFE_METHODS and not self._may_change(headers):
-            told = "pages of other origins may change nothing here: start the server with --cors and the page's origin"
+        looks = scope["method"] in SAFE_METHODS and _is_open(scope["path"])
+        if not looks and not self._may_ask(headers):
+            told = "pages of other origins may not ask here: start the server with --cors and the page's origin"
             return Problem(told, "ForeignOrigin", status=403)
         return None
 
-    def _may_change(self, headers: Headers) -> bool:
+    def _may_ask(self, headers: Headers) -> bool:
         origin = headers.get("origin")
         if origin is None:
             # Only browsers send these headers, and newer ones both of them.
@@ -140,13 +161,25 @@ def _length_refusal(headers: Headers, most: int) -> Problem | None:
     return _too_large(most) if length.isascii() and length.isdigit() and int(length[:20]) > most else None
 
 
-def _limited(receive: Receive, most: int) -> Receive:
-    taken = 0
+def _limited(receive: Receive, most: int, seconds: float) -> Receive:
+    loop = asyncio.get_running_loop()
+    began, taken, more = loop.time(), 0, True
 
     async def limited() -> Message:
-        nonlocal taken
-        message = await receive()
+        nonlocal taken, more
+        if not more:
+            # Behind the body comes nothing but the end of the connection, however long that takes.
+            return await receive()
+        try:
+            async with asyncio.timeout_at(began + seconds + taken / SLOWEST):
+                message = await receive()
+        except TimeoutError:
+            told = "the request's body comes too slowly: send it again over a better connection, or in smaller parts"
+            raise Problem(
+                told, "RequestTimeout", can_retry=True, status=408, headers={"Connection": "close"}
+            ).exception from None
         taken += len(message.get("body", b""))
+        more = message.get("more_body", False)
         if taken > most:
             raise _too_large(most).exception
         return message
@@ -160,7 +193,5 @@ def _too_large(most: int) -> Problem:
 
 
 def _addressed_to_loopback(host: str) -> bool:
-    try:
-        return is_loopback(urlsplit(f"//{host}").hostname or "")
-    except ValueError:
-        return False
+    found = _HOST.fullmatch(host)
+    return found is not None and is_loopback(found["name"].strip("[]"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from loopwright.models.registry import DEFAULT
@@ -19,7 +18,6 @@ async def begin(
     given: Mapping[str, Any],
     *,
     changes: RunChanges | None = None,
-    uploads: Mapping[str, Path] | None = None,
 ) -> LiveRun:
     """Begin a run, with the models that people chose unless it asks for others.
 
@@ -28,7 +26,6 @@ async def begin(
         workflow: The workflow.
         given: Its input.
         changes: What it does otherwise.
-        uploads: Id of an uploaded file -> where it lies.
 
     Raises:
         InputError: If the input or a change is unusable.
@@ -39,7 +36,7 @@ async def begin(
     changes = changes or RunChanges()
     models = await asyncio.to_thread(chosen_models, context, hosted) | changes.models
     return await context.hub.start(
-        workflow, given, changes=changes.model_copy(update={"models": models}), uploads=uploads or {}
+        workflow, given, changes=changes.model_copy(update={"models": models}), uploads=context.uploads
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,7 +14,9 @@ from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.models.registry import DEFAULT
 from loopwright.workflows.hosting import Hosted, RunChanges
 
-_MODEL = re.compile(r"[a-z_]{1,40}:[\w.:/@+-]{1,200}", re.ASCII)
+# The name becomes a part of an address at some providers: it must not lead to another one.
+_MODEL = re.compile(r"[a-z_]{1,40}:(?!.*(//|\.\.))\w[\w.:/@+-]{0,199}", re.ASCII)
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
 LONGEST_PROMPT = 100_000
 """Characters of a prompt."""
 
@@ -37,11 +40,28 @@ def changes_of(asked: Changes, hosted: Hosted) -> RunChanges:
         hosted: The workflow.
 
     Raises:
-        InputError: If clients may not choose a model.
+        InputError: If clients may not choose a model, or a draft cannot take the place of its prompt.
     """
     for model in asked.models.values():
         check_model(hosted, model)
+    for prompt, wanted in asked.prompts.items():
+        if isinstance(wanted, str):
+            check_text(library_of(hosted, prompt), prompt, wanted)
     return RunChanges(models=asked.models, prompts=asked.prompts)
+
+
+def check_state(hosted: Hosted, state: Iterable[str]) -> None:
+    """Make sure that a client may set these keys of the state: none of them may name a file of this machine.
+
+    Args:
+        hosted: The workflow.
+        state: The keys.
+
+    Raises:
+        InputError: If one of them does.
+    """
+    if places := sorted(hosted.places.intersection(state)):
+        raise InputError(f"the state's {places[0]} names a file of the server: begin a new run instead")
 
 
 def registry_of(hosted: Hosted) -> ModelRegistry:
@@ -133,7 +153,7 @@ def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
     Raises:
         InputError: If it misses or adds a ``{{name}}``, is empty, or is too long.
     """
-    if not text.strip() or len(text) > LONGEST_PROMPT or any("\ud800" <= each <= "\udfff" for each in text):
+    if not text.strip() or len(text) > LONGEST_PROMPT or _UNKEPT.search(text):
         raise InputError(f"prompt {prompt!r}: give a text of 1 to {LONGEST_PROMPT} characters of Unicode")
     names = names_of(library, prompt)
     given = Prompt(prompt, 0, text).names

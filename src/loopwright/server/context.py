@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
@@ -40,6 +42,8 @@ class Context:
     """The conference, the memory and the models, if the assistant is served."""
     rag: RagServices | None = None
     """The documents and the models, if questions about documents are served."""
+    samples: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    """The pictures that ship with workflows to try them on: what an input calls one -> where it lies."""
     ingesting: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while documents are read in: one request at a time."""
 

@@ -11,8 +11,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from loopwright.engine.events import LoopDecided, ModelCalled
 from loopwright.runs.schemas import ENDED, RunRecord, RunStatus
 
+OTHER = "OTHER"
+"""What is counted together, since there could be any number of it."""
 RUN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900)
 """Upper bounds of the buckets for a run's wall time, in seconds."""
+MOST_MODELS = 100
+"""Models that are counted by name; clients can choose any name, and each would stay here for ever."""
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Upper bounds of the buckets for the time to a reply's first byte, in seconds."""
 
@@ -51,6 +55,7 @@ class Metrics:
         self.streams = Gauge("loopwright_sse_clients", "Clients that follow events", registry=registry)
         """Clients that follow events now."""
         self._status: dict[str, RunStatus] = {}
+        self._models: set[str] = set()
         self._lock = threading.Lock()
 
     def text(self) -> bytes:
@@ -99,10 +104,11 @@ class Metrics:
         if isinstance(event, LoopDecided):
             self._loops.labels(workflow, event.loop, event.decision).inc()
             return
-        self._tokens.labels(workflow, event.model, "input").inc(event.input_tokens or 0)
-        self._tokens.labels(workflow, event.model, "output").inc(event.output_tokens or 0)
+        model = self._counted_model(event.model)
+        self._tokens.labels(workflow, model, "input").inc(event.input_tokens or 0)
+        self._tokens.labels(workflow, model, "output").inc(event.output_tokens or 0)
         if event.cost is not None:
-            self._cost.labels(workflow, event.model).inc(event.cost)
+            self._cost.labels(workflow, model).inc(event.cost)
 
     def requested(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -115,6 +121,12 @@ class Metrics:
         """
         self._requests.labels(method, route, str(status)).inc()
         self._latency.labels(method, route).observe(seconds)
+
+    def _counted_model(self, model: str) -> str:
+        with self._lock:
+            if len(self._models) < MOST_MODELS:
+                self._models.add(model)
+            return model if model in self._models else OTHER
 
 
 class CountRequests:
@@ -147,7 +159,7 @@ class CountRequests:
             if message["type"] == "http.response.start":
                 # Requests that no route took are one line, whatever their path was.
                 route = getattr(scope.get("route"), "path", "unrouted")
-                method = scope["method"] if scope["method"] in METHODS else "OTHER"
+                method = scope["method"] if scope["method"] in METHODS else OTHER
                 self._metrics.requested(method, route, message["status"], time.perf_counter() - began)
             await send(message)
 

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loopwright import errors
 from loopwright.engine.policies import cause_of, is_transient
@@ -22,6 +23,9 @@ logger = logging.getLogger(__name__)
 
 INTERNAL = "InternalError"
 """The error type of what nobody foresaw; what it was stands in the server's log."""
+
+LONGEST = 2000
+"""Characters of what is told of an error."""
 
 
 class ProblemBody(BaseModel):
@@ -116,12 +120,16 @@ def handle_problems(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(LoopwrightError, _foreseen)
-    app.add_exception_handler(Exception, _unforeseen)
 
 
 def _message(error: LoopwrightError) -> str:
     # A node's input is for the log: it is state that no client was ever sent.
-    return error.told if isinstance(error, NodeFailed) else str(error)
+    return _shortened(error.told if isinstance(error, NodeFailed) else str(error))
+
+
+def _shortened(told: str) -> str:
+    # A message may repeat what the client gave, which may be long.
+    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
@@ -136,14 +144,48 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     found: Sequence[Any] = cast("RequestValidationError", error).errors()
     # The offending value itself is not repeated: it may be long, or half of a character.
     told = "; ".join(f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in found)
-    return Problem(told, "InvalidRequest", status=422).response
+    return Problem(_shortened(told), "InvalidRequest", status=422).response
 
 
 async def _foreseen(request: Request, error: Exception) -> JSONResponse:
-    logger.warning("%s %s: %s", request.method, request.url.path, error)
+    logger.warning("%s %s: %s", request.method, request.url.path[:LONGEST], _shortened(str(error)))
     return problem_of(error).response
 
 
-async def _unforeseen(_request: Request, error: Exception) -> JSONResponse:
-    # Starlette raises it anew for the log, and uvicorn then closes the connection.
-    return replace(problem_of(error), headers={"Connection": "close"}).response
+class AnswerUnforeseen:
+    """Answers what nobody foresaw in JSON too.
+
+    Starlette does that before everything else: its reply would be without the headers that every reply has, and the
+    figures would not have it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand before an application.
+
+        Args:
+            app: The application.
+        """
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on.
+
+        Args:
+            scope: The request.
+            receive: Reads its body.
+            send: Writes the reply.
+        """
+        begun = scope["type"] != "http"
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:
+            if not begun:
+                await replace(problem_of(error), headers={"Connection": "close"}).response(scope, receive, send)
+            # For the log; uvicorn then closes the connection.
+            raise

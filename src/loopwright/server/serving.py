@@ -20,6 +20,7 @@ from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server.app import create_app
 from loopwright.server.auth import require_token
+from loopwright.server.connections import Connection
 from loopwright.server.counting import counting
 from loopwright.server.metrics import Metrics
 from loopwright.server.retention import Retention, retaining
@@ -52,6 +53,9 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             access_log=False,
+            http=Connection,
+            # What goes wrong at the start is told by whoever starts it, in one line.
+            lifespan="off",
             log_level=log_level,
             proxy_headers=False,
             server_header=False,
@@ -76,7 +80,11 @@ class Server(uvicorn.Server):
 
         Args:
             sockets: The sockets to listen on.
+
+        Raises:
+            LoopwrightError: If the runs cannot be opened.
         """
+        await self._application.state.context.hub.open()
         await super().startup(sockets)
         if self._started is not None:
             self._started()
@@ -159,6 +167,8 @@ async def _served(
     known = all(hosted.allow is not None for hosted in serving.workflows)
     metrics = Metrics()
     with closing(open_runs(serving.runs or f"sqlite:{data / 'runs.db'}")) as store:
+        # Before anything of a server that runs already is touched.
+        store.claim()
         if serving.demos:
             ensure_demos(store)
         async with aopen_checkpointer(f"sqlite:{data / 'checkpoints.db'}", allow=allow if known else None) as saver:

@@ -17,6 +17,8 @@ class ServerSettings:
     """The folder for uploaded files and documents."""
     request_bytes: int = MEGABYTE
     """The largest request body that holds no file."""
+    body_seconds: float = 30.0
+    """The time that a request's body may take to come, besides what its size needs on a slow connection."""
     upload_bytes: int = 50 * MEGABYTE
     """The largest uploaded file."""
     import_bytes: int = 50 * MEGABYTE

@@ -19,8 +19,8 @@ from loopwright.runs.store.protocol import KeptEvent
 from loopwright.server.context import Context, unknown_run
 from loopwright.server.problems import Problem
 
-BATCH = 64
-"""Events that are written at once at most."""
+BATCH = 16
+"""Events that are written at once at most; a client that reads nothing holds so many of them in memory."""
 ESCAPED = {"\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u2029"}
 """Line ends of Unicode that JSON leaves as they are: the standard does not end a line there, but many clients do."""
 

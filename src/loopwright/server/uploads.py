@@ -7,16 +7,13 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
 
 from fastapi import UploadFile
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.errors import InputError
 from loopwright.server.decoding import Decoder
 from loopwright.server.problems import Problem
 from loopwright.server.settings import MEGABYTE, ServerSettings
-from loopwright.workflows.hosting import UPLOAD
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _PIECE = MEGABYTE
@@ -63,8 +60,7 @@ class Uploads(Mapping[str, Path]):
             given: The file.
 
         Raises:
-            ImageError: If it is a picture that cannot be decoded within the limits.
-            InputError: If it is of no kind that is taken.
+            ImageError: If it is of no kind that is taken, or a picture that cannot be decoded within the limits.
             HTTPException: If it is too large, or no room is left.
         """
         await check_room(self._settings)
@@ -94,29 +90,6 @@ class Uploads(Mapping[str, Path]):
             told = f"there is no uploaded file {id[:80]!r}: upload it again"
             raise Problem(told, "UnknownUpload", status=404).exception
         return Upload.model_validate_json(self._note(id).read_text("utf-8")), path
-
-    def paths(self, given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Path]:
-        """Where the uploaded files lie that an input names.
-
-        Args:
-            given: The input.
-            schema: Its JSON schema; texts of the format `UPLOAD` are ids.
-
-        Returns:
-            Id -> path.
-
-        Raises:
-            InputError: If an id names nothing.
-        """
-        found: dict[str, Path] = {}
-        for key, about in schema.get("properties", {}).items():
-            value = given.get(key)
-            if isinstance(value, str) and value and takes_upload(about):
-                path = self.get(value)
-                if path is None:
-                    raise InputError(f"{key} is {value[:80]!r}, which names no uploaded file: upload it first")
-                found[value] = path
-        return found
 
     def __getitem__(self, id: str) -> Path:
         path = self.folder / id
@@ -152,16 +125,6 @@ class Uploads(Mapping[str, Path]):
 
     def _note(self, id: str) -> Path:
         return self.folder / f"{id}.json"
-
-
-def takes_upload(about: Mapping[str, Any]) -> bool:
-    """Whether a property of an input schema takes an uploaded file.
-
-    Args:
-        about: The property's schema.
-    """
-    choices = cast("list[Mapping[str, Any]]", about.get("anyOf") or [])
-    return about.get("format") == UPLOAD or any(takes_upload(choice) for choice in choices)
 
 
 def shown_name(name: str | None) -> str:
@@ -215,8 +178,7 @@ async def check_room(settings: ServerSettings) -> None:
 
 
 def _kept_bytes(data: Path) -> int:
-    folders = (data / "uploads", data / "documents")
-    files = (path for folder in folders if folder.is_dir() for path in folder.iterdir())
+    files = (path for folder in ("uploads", "documents") for path in (data / folder).rglob("*"))
     return sum(path.stat().st_size for path in files if path.is_file())
 
 

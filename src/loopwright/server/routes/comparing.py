@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from loopwright.engine.events import RunEvent, run_event
 from loopwright.runs.compare import compare
@@ -16,6 +16,7 @@ from loopwright.runs.comparing.schemas import Comparison
 from loopwright.runs.schemas import KeptComparison, RunRecord
 from loopwright.runs.store.protocol import RunStore
 from loopwright.server.context import RUN_ID, Context, Here, unknown_run
+from loopwright.server.given import Note
 from loopwright.server.problems import PROBLEM
 
 router = APIRouter(prefix="/compare", tags=["runs"])
@@ -37,7 +38,7 @@ class JudgeRuns(BaseModel):
     """Another run."""
     verdict: Literal["a", "b", "same"] | None = None
     """Which is better; null to take a verdict back."""
-    note: str = Field(default="", max_length=2000)
+    note: Note = ""
     """Why."""
 
 

@@ -33,6 +33,4 @@ async def assess(
     given["query"] = query
     if max_replan_iterations is not None:
         given["max_replan_iterations"] = max_replan_iterations
-    return await answer_with(
-        context, "iqa", given, {each.id: context.uploads.folder / each.id for each in kept.values()}
-    )
+    return await answer_with(context, "iqa", given)

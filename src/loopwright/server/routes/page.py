@@ -25,8 +25,8 @@ UNBUILT = """<!doctype html>
 <head><meta charset="utf-8"><title>Loopwright</title></head>
 <body>
 <h1>Loopwright</h1>
-<p>The server works; its page was not built. In the repository: <code>cd devtools</code>, <code>npm ci</code>,
-<code>npm run build</code>, and start the server again.</p>
+<p>The server works; its page was not built. In the repository: run <code>scripts/build_devtools</code>, and start the
+server again.</p>
 <p>What it can do stands in <a href="/openapi.json">/openapi.json</a>.</p>
 </body>
 </html>

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from loopwright.errors import InputError
 from loopwright.models.prompts import Prompt
 from loopwright.runs.schemas import PromptVersion
 from loopwright.server.changes import check_text, library_of, names_of
 from loopwright.server.context import Context, Here
+from loopwright.server.given import Author, Note
 from loopwright.server.problems import PROBLEM, Problem
 from loopwright.workflows.hosting import Hosted
 
@@ -59,9 +60,9 @@ class EditPrompt(BaseModel):
 
     text: str
     """The text."""
-    author: str = Field(default="", max_length=200)
+    author: Author = ""
     """Who wrote it."""
-    note: str = Field(default="", max_length=2000)
+    note: Note = ""
     """Why."""
     base_version: int
     """The version that was edited; if it is not the newest any more, nothing is kept."""
@@ -74,7 +75,7 @@ class RestorePrompt(BaseModel):
 
     version: int
     """The version; its text is kept as the newest."""
-    author: str = Field(default="", max_length=200)
+    author: Author = ""
     """Who wants it."""
 
 

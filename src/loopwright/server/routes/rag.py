@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import unicodedata
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -13,10 +15,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 
-from loopwright.errors import DocumentError, StoreError
+from loopwright.errors import DocumentError, InputError, StoreError
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.server.answering import WorkflowAnswer, answer_with
 from loopwright.server.context import Context, Here
+from loopwright.server.given import WITHOUT_NUL
 from loopwright.server.problems import PROBLEM, Problem
 from loopwright.server.uploads import check_room, shown_name, write_file
 from loopwright.workflows.rag.services import Services
@@ -25,7 +28,7 @@ router = APIRouter(prefix="/rag", tags=["rag"])
 
 ASKED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 500, 503)}
 INGESTED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 409, 503, 507)}
-Tag = Annotated[str, Field(min_length=1, max_length=100)]
+Tag = Annotated[str, Field(min_length=1, max_length=100, pattern=WITHOUT_NUL)]
 
 
 class AskQuestion(BaseModel):
@@ -83,7 +86,7 @@ async def ingest(
     files: Annotated[list[UploadFile], File(description="Documents: md, txt, html, pdf, docx, csv, json, jsonl.")],
     tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
 ) -> Ingested:
-    """Read documents into the knowledge store; what it has already is skipped."""
+    """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""
     if context.rag is None:
         raise Problem("questions about documents are not served here", "UnknownWorkflow", status=404).exception
     most = context.settings.ingest_files
@@ -95,34 +98,42 @@ async def ingest(
         raise Problem(told, "Busy", can_retry=True, status=409).exception
     async with context.ingesting:
         await check_room(context.settings)
-        kept = {await _kept(context, file): shown_name(file.filename) for file in files}
+        kept = _named_places(context, files)
+        for (path, _name), file in zip(kept.items(), files, strict=True):
+            await _keep(context, path, file)
         return await asyncio.to_thread(_ingested, context, kept, tuple(tags or ()))
 
 
-async def _kept(context: Context, given: UploadFile) -> Path:
-    """Write a document under a name that the server chose: its words stay readable, since they become its title."""
+def _named_places(context: Context, files: Sequence[UploadFile]) -> dict[Path, str]:
+    """Where each document is written -> what the client called it.
+
+    The place depends on the name alone, so that a document that is sent again, changed, takes the place of the old one.
+    """
     from loopwright.workflows.rag.reading.formats import FORMATS
 
-    name = shown_name(given.filename)
-    extension = Path(name).suffix.lower()
-    if extension not in FORMATS:
-        raise DocumentError(name, f"its kind is unknown: documents end in {', '.join(sorted(FORMATS))}")
-    folder = context.settings.data / "documents"
-    arriving = folder / "arriving"
+    places: dict[Path, str] = {}
+    for file in files:
+        name = unicodedata.normalize("NFC", shown_name(file.filename))
+        stem, extension = Path(name).stem, Path(name).suffix.lower()
+        if extension not in FORMATS:
+            raise DocumentError(name, f"its kind is unknown: documents end in {', '.join(sorted(FORMATS))}")
+        # The words stay readable, since they become the title where the document has none.
+        words = re.sub(r"[\W_]+", "-", stem.lower()).strip("-")[:50] or "document"
+        folder = context.settings.data / "documents" / hashlib.sha256(name.encode()).hexdigest()[:16]
+        path = folder / (words + extension)
+        if path in places:
+            raise InputError(f"two documents are called {name!r}: give each a name of its own")
+        places[path] = name
+    return places
+
+
+async def _keep(context: Context, path: Path, given: UploadFile) -> None:
+    arriving = path.with_name("arriving")
     try:
         await write_file(given, arriving, context.settings.upload_bytes)
-        digest = await asyncio.to_thread(_digest, arriving)
-        words = re.sub(r"[^a-z0-9]+", "-", Path(name).stem.lower()).strip("-")[:60]
-        path = folder / f"{words or 'document'}-{digest[:12]}{extension}"
         arriving.replace(path)
     finally:
         arriving.unlink(missing_ok=True)
-    return path
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _ingested(context: Context, kept: dict[Path, str], tags: tuple[str, ...]) -> Ingested:

@@ -14,9 +14,10 @@ from loopwright.runs.schemas import LoggedEvent, RunFilter, RunPage, RunRecord, 
 from loopwright.runs.states import CheckpointView
 from loopwright.runs.transfer import export_run, import_run
 from loopwright.server.beginning import begin
-from loopwright.server.changes import Changes, changes_of
+from loopwright.server.changes import Changes, changes_of, check_state
 from loopwright.server.context import RUN_ID, Context, Here, refuse_when_busy, unknown_run
 from loopwright.server.described import streamed
+from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import PROBLEM
 from loopwright.server.sse import event_stream
 
@@ -48,7 +49,7 @@ class StartRun(Changes):
 
     workflow: str
     """The workflow."""
-    input: dict[str, Any]
+    input: Given
     """Its input, as the workflow's input schema has it."""
 
 
@@ -57,7 +58,7 @@ class ResumeRun(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    answer: Any = None
+    answer: AnyGiven = None
     """What a person answers, of a run that waits for that."""
 
 
@@ -66,7 +67,7 @@ class ForkRun(Changes):
 
     checkpoint_id: str
     """The checkpoint."""
-    state: dict[str, Any] | None = None
+    state: Given | None = None
     """Key of the state -> its value; what is not named stays."""
 
 
@@ -101,9 +102,8 @@ class CheckpointState(BaseModel):
 async def start_run(asked: StartRun, context: Here) -> RunRecord:
     """Begin a run; it goes on whether or not anybody follows it."""
     hosted = context.workflow(asked.workflow)
-    uploads = await asyncio.to_thread(context.uploads.paths, asked.input, hosted.input_schema)
     changes = changes_of(asked, hosted)
-    return (await begin(context, asked.workflow, asked.input, changes=changes, uploads=uploads)).record
+    return (await begin(context, asked.workflow, asked.input, changes=changes)).record
 
 
 @router.get("", operation_id="list_runs")
@@ -192,7 +192,9 @@ async def resume_run(run_id: RunId, context: Here, asked: ResumeRun | None = Non
 async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
     """Begin a run at a checkpoint of another one, with something changed."""
     record = await _startable(context, run_id)
-    changes = changes_of(asked, context.workflow(record.workflow))
+    hosted = context.workflow(record.workflow)
+    check_state(hosted, asked.state or {})
+    changes = changes_of(asked, hosted)
     return (await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)).record
 
 

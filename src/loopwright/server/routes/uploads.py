@@ -20,6 +20,11 @@ CONTENT: dict[int | str, dict[str, Any]] = {
     },
     404: PROBLEM,
 }
+HARMLESS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": "private, max-age=3600",
+}
+"""What keeps a browser from running anything that a file holds."""
 
 
 @router.post("/uploads", status_code=201, operation_id="upload", responses={507: PROBLEM})
@@ -30,11 +35,12 @@ async def upload(file: UploadFile, context: Here) -> Upload:
 
 @router.get("/uploads/{upload_id}", operation_id="get_upload", response_class=FileResponse, responses=CONTENT)
 async def get_upload(upload_id: str, context: Here) -> FileResponse:
-    """Give a file back."""
+    """Give a file back, or one of the pictures that ship with a workflow."""
+    if sample := context.samples.get(upload_id):
+        return FileResponse(sample, filename=sample.name, content_disposition_type="inline", headers=HARMLESS)
     about, path = context.uploads.find(upload_id)
     # Only a picture that was decoded here is for showing.
     disposition = "inline" if about.width else "attachment"
     return FileResponse(
-        path, media_type=about.content_type, filename=about.name, content_disposition_type=disposition,
-        headers={"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=3600"},
-    )  # fmt: skip
+        path, media_type=about.content_type, filename=about.name, content_disposition_type=disposition, headers=HARMLESS
+    )

@@ -1,0 +1,78 @@
+"""Connections that end where a request's head is too long or too slow: before it is there, nobody can be refused."""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_BYTES = 65_536
+"""The longest head of a request, beyond what comes in one piece."""
+
+
+class Connection(HttpToolsProtocol):
+    """A connection of uvicorn's, which itself bounds neither the length of a head nor the time that it takes."""
+
+    head_seconds = 20.0
+    """The time that a head may take; also what is left of a body that nobody wants any more."""
+
+    _in_head = False
+    _head_bytes = 0
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Begin to wait for a request.
+
+        Args:
+            transport: The connection.
+        """
+        super().connection_made(transport)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection.
+
+        Args:
+            exc: Why it ended, unless it was closed.
+        """
+        super().connection_lost(exc)
+        self._unwatch()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on.
+
+        Args:
+            data: What came.
+        """
+        super().data_received(data)
+        self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
+        if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response(f"The head of the request is longer than {HEAD_BYTES} bytes.")
+        self._watch()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        super().on_message_begin()
+        self._in_head = True
+
+    def on_headers_complete(self) -> None:
+        """A head has come."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """A reply was sent."""
+        super().on_response_complete()
+        self._watch()
+
+    def _watch(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison]
+            self._unwatch()
+        elif self._deadline is None and not self.transport.is_closing():
+            # Data that comes in the meantime does not put it off.
+            self._deadline = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def _unwatch(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
