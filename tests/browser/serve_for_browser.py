@@ -1,4 +1,4 @@
-"""Serves the sample assistant and a small graph for the tests of the page, until its standard input ends.
+"""Serves the sample assistant and small graphs for the tests of the page, until its standard input ends.
 
 Usage: serve_for_browser.py DATA [--port PORT] [--token TOKEN]; it prints the address once clients can connect.
 """
@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 from conferences import sample_services
+from run_page_graphs import Mechanical, laps, parcel
 
 from loopwright.engine import Loop, bounded
 from loopwright.server.serving import Serving, serve
@@ -33,7 +34,7 @@ REFLECTION = {
     "reasoning": "No session has all of these words.",
     "strategy": "rewrite",
     "message": "I look for related topics.",
-    "queries": [{"search_text": "repair"}],
+    "queries": [{"table": "sessions", "query_text": "repair"}],
 }
 
 
@@ -105,9 +106,12 @@ def main() -> None:
     # The tests end with this pipe, however they end.
     threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
     model = ScriptedChatModel(REFLECTION, repeat_last=True)
-    with sample_services({"reflect_and_replan": model}) as services:
+    with (
+        sample_services({"reflect_and_replan": model}) as services,
+        sample_services(reflection_enabled=False) as without,
+    ):
         serving = Serving(
-            workflows=[AssistantHosted(services), essay()],
+            workflows=[AssistantHosted(services), essay(), Mechanical(without), parcel(), laps()],
             settings=ServerSettings(data=given.data),
             assistant=services,
         )

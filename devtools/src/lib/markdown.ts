@@ -20,6 +20,8 @@ const CLEAN = {
   ],
   ALLOWED_ATTR: ['href', 'title', 'start', 'rel', 'target'],
   ALLOWED_URI_REGEXP: WEB,
+  // DOMPurify holds the values of all other attributes to that pattern too, and drops them.
+  ADD_URI_SAFE_ATTR: ['title', 'start', 'rel', 'target'],
 };
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

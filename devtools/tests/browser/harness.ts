@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const PYTHON = process.env.LOOPWRIGHT_PYTHON ?? join(REPOSITORY, '.venv/bin/python');
-const SCRIPT = join(REPOSITORY, 'tests/browser/serve_for_browser.py');
+const SCRIPTS = join(REPOSITORY, 'tests/browser');
 const CHROMIUM = process.env.LOOPWRIGHT_CHROMIUM ?? '/usr/bin/chromium';
 const ARGUMENTS = [
   '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
@@ -31,13 +31,19 @@ export interface Server {
 const ended = (child: ChildProcess): Promise<void> =>
   child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : new Promise((resolve) => child.once('exit', () => resolve()));
 
+export interface ServerOptions {
+  token?: string;
+  /** The script of tests/browser that serves. */
+  script?: 'serve_for_browser.py' | 'serve_all_workflows.py';
+}
+
 /** Start a server of its own. */
-export async function startServer(options: { token?: string } = {}): Promise<Server> {
+export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const data = mkdtempSync(join(tmpdir(), 'devtools-'));
   let child: ChildProcess;
 
   async function start(port: number): Promise<string> {
-    const given = [SCRIPT, data, '--port', String(port), ...(options.token ? ['--token', options.token] : [])];
+    const given = [join(SCRIPTS, options.script ?? 'serve_for_browser.py'), data, '--port', String(port), ...(options.token ? ['--token', options.token] : [])];
     const started = spawn(PYTHON, given, { stdio: ['pipe', 'pipe', 'pipe'] });
     child = started;
     let said = '';
@@ -81,6 +87,12 @@ interface Run {
   status: string;
 }
 
+/** Keep a picture of the page where LOOPWRIGHT_SCREENSHOTS names a folder for people to look at. */
+export async function shot(page: Page, name: string): Promise<void> {
+  const folder = process.env.LOOPWRIGHT_SCREENSHOTS;
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
 /** Start a run and wait for its end. */
 export async function ranOnce(url: string, workflow: string, input: Record<string, unknown>): Promise<Run> {
   let run = await api<Run>(url, '/runs', { workflow, input });
@@ -95,7 +107,7 @@ export async function ranOnce(url: string, workflow: string, input: Record<strin
  * One server and one browser for a file's tests, and a page for each test. A test fails where the page logs an error
  * that it does not expect.
  */
-export function useBrowser(options: { token?: string } = {}): {
+export function useBrowser(options: ServerOptions = {}): {
   url: () => string;
   server: () => Server;
   open: (hash?: string, more?: BrowserContextOptions) => Promise<Page>;

@@ -37,8 +37,7 @@ describe('the list of runs', () => {
     await page.getByRole('searchbox').fill('');
     await page.getByLabel('Workflow').selectOption('essay');
     await page.getByLabel('Status').selectOption('failed');
-    await page.getByText('1 run', { exact: true }).waitFor();
-    expect(await page.locator('[data-open]').allTextContents()).toEqual(['third broken rivers']);
+    await expect.poll(() => page.locator('[data-open]').allTextContents()).toEqual(['third broken rivers']);
 
     await page.getByLabel('Status').selectOption('');
     await page.getByLabel('Stop reason').selectOption('improve');
@@ -77,6 +76,7 @@ describe('the list of runs', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('r');
     await page.waitForURL(/#\/runs$/);
+    await page.getByText('first lamps').waitFor();
     await page.keyboard.press('/');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
   });

@@ -17,7 +17,7 @@ describe('the report of a loop', () => {
     const { container } = render(LoopCard, { row, workflow: report.workflow });
     const words = container.textContent;
     expect(words).toContain('45 passes in 28 of 60 runs; limit 3');
-    expect(words).toMatch(/51 ended by itself.*6 exhausted.*3 stalled/s);
+    expect(words).toMatch(/51 ended by themselves.*6 exhausted.*3 stalled/s);
     expect(words).not.toContain('over budget');
     expect(screen.getByRole('row', { name: /^Time 1 min 03 s 26 % of all/ })).toBeTruthy();
   });

@@ -230,3 +230,20 @@ describe('the run at an event', () => {
     expect(kept).toEqual(early);
   });
 });
+
+describe('a run that did not end by itself', () => {
+  it('was stopped by a person or with its server, and did not fail', () => {
+    for (const [kind, status] of [['Cancelled', 'cancelled'], ['Shutdown', 'interrupted'], ['ValueError', 'failed']] as const) {
+      const builder = new RunViewBuilder();
+      builder.add(
+        logOf(
+          { type: 'run_started', graph: 'g', thread_id: 't', resumed: false },
+          { type: 'node_started', node: 'write', task_id: 'a', visit: 1 },
+          { type: 'run_failed', kind, message: 'it ended' },
+        ),
+      );
+      expect(builder.view.status).toBe(status);
+      expect(builder.view.nodes.write?.status).toBe(status === 'interrupted' ? 'interrupted' : 'cancelled');
+    }
+  });
+});

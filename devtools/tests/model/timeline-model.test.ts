@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { RunViewBuilder } from '../../src/lib/model/run-view';
-import { bandsOf, drawn, endOf, marksOf, rowsOf, ticks } from '../../src/lib/model/timeline';
+import { bandsOf, drawn, drawnBands, endOf, marksOf, rowsOf, ticks } from '../../src/lib/model/timeline';
 import { logOf, longRun, recorded, type LogName } from './logs';
 
 function viewOf(name: LogName) {
@@ -84,6 +84,21 @@ describe('what is drawn', () => {
     const shown = drawn(row, view.started + span / 2, 1, 1000, null);
     expect(shown.length).toBeGreaterThan(0);
     for (const each of shown) expect(each.left + each.width >= 0 && each.left <= 1000).toBe(true);
+  });
+});
+
+describe('bands that are drawn', () => {
+  const band = (spent: number, from: number, to: number, decision: 'granted' | 'exhausted' = 'granted') =>
+    ({ loop: 'mend', decision, spent, limit: 5, reason: '', from, to });
+
+  it('are one where passes are too narrow, and say how many passes they stand for', () => {
+    const shown = drawnBands([band(1, 0, 3), band(2, 3, 6), band(3, 6, 40), band(3, 40, 50, 'exhausted')], 0, 1, 100);
+    expect(shown.map(({ left, width, count, spent }) => [left, width, count, spent])).toEqual([[0, 6, 2, 2], [6, 34, 1, 3], [40, 10, 1, 3]]);
+  });
+
+  it('are those in sight', () => {
+    const shown = drawnBands([band(1, 0, 30), band(2, 30, 60), band(3, 60, 90)], 40, 1, 10);
+    expect(shown.map(({ spent, left }) => [spent, left])).toEqual([[2, -10]]);
   });
 });
 

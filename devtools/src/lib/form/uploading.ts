@@ -3,6 +3,18 @@ import { address, ApiError } from '../api/client';
 import type { Upload } from '../api/types';
 import { connection } from '../stores/connection.svelte';
 
+/** How the ids of pictures begin that come with a workflow. */
+const SAMPLE = 'sample:';
+
+/** The name of a picture that comes with a workflow; null for an uploaded one. */
+export const sampleName = (id: string): string | null => (id.startsWith(SAMPLE) ? id.slice(SAMPLE.length) : null);
+
+/** Whether a kind of content is among those that a field takes: `image/*`, or several, with commas between; empty for any. */
+export function fits(accept: string, kind: string): boolean {
+  const taken = accept.split(',').map((one) => one.trim()).filter(Boolean);
+  return !taken.length || taken.some((one) => one === kind || (one.endsWith('/*') && kind.startsWith(one.slice(0, -1))));
+}
+
 /** A file that is being sent. */
 export interface Sending {
   done: Promise<Upload>;

@@ -26,10 +26,21 @@ const TERMINAL = { width: 60, height: 22 };
 const LABEL = { height: 20, most: 120 };
 const SPACE = { nodesep: 26, ranksep: 24, edgesep: 14, marginx: 4, marginy: 4 };
 
+const known = new WeakMap<ShownGraph, Layout>();
+
+/** The layout of a graph; it is made once. An end that no arrow leads to is left out. */
 export function layoutOf(graph: ShownGraph): Layout {
+  const made = known.get(graph) ?? layout(graph);
+  known.set(graph, made);
+  return made;
+}
+
+function layout(graph: ShownGraph): Layout {
+  const joined = new Set(graph.edges.flatMap((edge) => [edge.source, edge.target]));
+  const shown = graph.nodes.filter((node) => node.kind === 'node' || joined.has(node.name));
   const drawn = new dagre.graphlib.Graph({ multigraph: true });
   drawn.setGraph({ rankdir: 'TB', ...SPACE });
-  for (const node of graph.nodes) drawn.setNode(node.name, { ...(node.kind === 'node' ? NODE : TERMINAL) });
+  for (const node of shown) drawn.setNode(node.name, { ...(node.kind === 'node' ? NODE : TERMINAL) });
   for (const edge of graph.edges) {
     // Weight keeps the path from start to end straight; loops go round it.
     const place = edge.loop ? { width: labelWidth(edge.loop), height: LABEL.height, labelpos: 'c', weight: 1 } : { weight: edge.dotted ? 1 : 4 };
@@ -37,7 +48,7 @@ export function layoutOf(graph: ShownGraph): Layout {
   }
   dagre.layout(drawn);
   const nodes = Object.fromEntries(
-    graph.nodes.map(({ name }) => {
+    shown.map(({ name }) => {
       const { x, y, width, height } = drawn.node(name) as Box;
       return [name, { x: x - width / 2, y: y - height / 2, width, height }];
     }),

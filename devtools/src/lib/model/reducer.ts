@@ -19,6 +19,8 @@ import { isOpen, nodesOf, plus, time, type LoopEntry, type LoopView, type RunVie
 
 /** How the names of the engine's own nodes begin: gates are loops, not visits. */
 const ENGINE = 'loop.';
+/** What the server calls the end of a run that somebody stopped, or that the server's own end stopped -> its status. */
+const STOPPED: Record<string, RunStatus> = { Cancelled: 'cancelled', Shutdown: 'interrupted' };
 /** How LangGraph names the task that stands in for a node that failed, before the node's name. */
 const IN_PLACE = '__error_handler__';
 
@@ -92,10 +94,9 @@ export class Reducer {
         return this.end(event.interrupted ? 'waiting' : 'finished', at);
       case 'run_failed':
         this.failure = { kind: event.kind, message: event.message };
-        return this.end('failed', at);
+        return this.end(STOPPED[event.kind] ?? 'failed', at);
     }
   }
-
 
   view(): RunView {
     return {
@@ -282,7 +283,7 @@ export class Reducer {
   private end(status: RunStatus, at: number): void {
     this.status = status;
     this.ended = at;
-    this.stopOpen(status === 'waiting' ? 'interrupted' : 'cancelled');
+    this.stopOpen(status === 'waiting' || status === 'interrupted' ? 'interrupted' : 'cancelled');
   }
 
   private stopOpen(status: 'cancelled' | 'interrupted'): void {

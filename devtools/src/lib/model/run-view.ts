@@ -26,6 +26,11 @@ export class RunViewBuilder {
     this.made = null;
   }
 
+  /** The number of the last event; 0 for none. */
+  get lastSeq(): number {
+    return this.reducer.lastSeq;
+  }
+
   /** The run as it is now. */
   get view(): RunView {
     return (this.made ??= this.reducer.view());

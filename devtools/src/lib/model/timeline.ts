@@ -135,6 +135,40 @@ export function drawn(row: Row, from: number, scale: number, width: number, apar
   return shown;
 }
 
+/** Bands of granted passes that are drawn as one, since each would be narrower than its border can be told from. */
+export interface DrawnBand extends Band {
+  left: number;
+  width: number;
+  /** How many bands it stands for. */
+  count: number;
+}
+
+/** Passes that are narrower than this stand beside each other without a border between, in pixels. */
+const CROWDED = 8;
+
+/**
+ * What of the bands is in sight.
+ *
+ * @param from The time at the left border.
+ * @param scale Pixels for a millisecond.
+ * @param width Pixels in sight.
+ */
+export function drawnBands(bands: readonly Band[], from: number, scale: number, width: number): DrawnBand[] {
+  const shown: DrawnBand[] = [];
+  for (const band of bands) {
+    const left = (band.from - from) * scale;
+    const right = (band.to - from) * scale;
+    if (right < 0 || left > width) continue;
+    const last = shown.at(-1);
+    const alike = last?.loop === band.loop && last.decision === 'granted' && band.decision === 'granted';
+    if (last && alike && right - left < CROWDED && (last.count > 1 || last.width < CROWDED)) {
+      const { spent, limit, reason, to } = band;
+      Object.assign(last, { spent, limit, reason, to, width: right - last.left, count: last.count + 1 });
+    } else shown.push({ ...band, left, width: right - left, count: 1 });
+  }
+  return shown;
+}
+
 const STEPS = [1, 2, 5];
 
 /** Round times between the borders, in milliseconds after the start, no closer than `apart` pixels. */

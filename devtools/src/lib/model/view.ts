@@ -152,7 +152,7 @@ export function nodesOf(
     const node = (nodes[visit.node] ??= unvisited(without));
     const status = visit.status === 'retrying' ? 'running' : visit.status;
     // Of visits at the same time one that goes on counts more than one that ended.
-    if (status === 'running' || !node.visits.some(isOpen)) node.status = status;
+    if (node.status !== 'running') node.status = status;
     node.visits.push(visit);
     node.durationMs += visit.durationMs ?? 0;
     node.tokens += visit.tokens;

@@ -5,7 +5,8 @@ import { ApiError, followRun, get } from '../api/client';
 import type { EventLog, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { RunViewBuilder, type RunView } from '../model/run-view';
 
-const PART = 2000;
+/** Events that are fetched and reduced at a time, so that the page answers in between. */
+const PART = 500;
 
 class OpenRun {
   id = $state<string | null>(null);
@@ -86,16 +87,18 @@ class OpenRun {
       ]);
       this.record = record;
       this.graph = graph;
-      let after: number | null = this.#builder.view.lastSeq;
+      let after: number | null = this.#builder.lastSeq;
+      // They are shown once all are there: to draw each part would take longer than to wait for the last one.
       while (after !== null) {
         const part: EventLog = await get<EventLog>(`${path}/log?after=${after}&limit=${PART}`, signal);
-        this.#add(part.events);
+        this.#builder.add(part.events);
         after = part.next;
       }
+      this.#added += 1;
       this.loading = false;
       if (record.status === 'running') {
         this.following = true;
-        await followRun(id, this.#builder.view.lastSeq, (events) => this.#add(events), signal);
+        await followRun(id, this.#builder.lastSeq, (events) => this.#add(events), signal);
         this.record = await get<RunRecord>(path, signal);
       }
     } catch (reason) {
@@ -107,11 +110,9 @@ class OpenRun {
   }
 
   #add(events: LoggedEvent[]): void {
-    const known = this.#builder.view.lastSeq;
-    const fresh = events.filter((event) => event.seq > known);
-    if (!fresh.length) return;
-    this.#builder.add(fresh);
-    this.#added += 1;
+    const known = this.#builder.lastSeq;
+    this.#builder.add(events);
+    if (this.#builder.lastSeq > known) this.#added += 1;
   }
 }
 

@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+
+import { api, ranOnce, shot, useBrowser } from './harness';
+
+const browser = useBrowser({ script: 'serve_all_workflows.py' });
+const QUESTION = 'Are there talks about gardening on Saturday morning?';
+
+interface Kept {
+  kept: { a: string; b: string; verdict: string; note: string } | null;
+}
+interface Counterfactual {
+  id: string;
+  status: string;
+}
+
+const section = (page: Page, heading: string) => page.locator('section', { has: page.getByRole('heading', { name: heading }) });
+
+/** A run that went round, and the same run without its loop. */
+async function pair(): Promise<{ without: string; whole: string }> {
+  const whole = (await ranOnce(browser.url(), 'assistant', { message: QUESTION })).id;
+  const without = await api<Counterfactual>(browser.url(), `/runs/${whole}/counterfactual`, { loop: 'reflect' });
+  await expect.poll(async () => (await api<Counterfactual>(browser.url(), `/runs/${without.id}`)).status, { timeout: 20_000 }).toBe('finished');
+  return { without: without.id, whole };
+}
+
+describe('two runs side by side', () => {
+  it('differ in path, plan, state, answer, citations and figures, and say whether the loop helped', async () => {
+    const { without, whole } = await pair();
+    const page = await browser.open(`#/compare?a=${without}&b=${whole}`, { colorScheme: 'dark' });
+    const verdict = page.getByRole('region', { name: 'Verdict' });
+    await verdict.getByRole('heading', { name: 'Did “reflect” help? yes' }).waitFor();
+    await verdict.getByText(/With the loop reflect: \+2 passes, .*quality .*It helped\./).waitFor();
+    await page.getByRole('region', { name: 'Run A' }).getByText('without “reflect”').waitFor();
+    await page.getByRole('region', { name: 'Run B' }).getByText('better', { exact: true }).waitFor();
+
+    for (const figure of ['quality', 'seconds', 'tokens', 'cost', 'model calls', '↻ reflect']) {
+      const cells = page.getByRole('row', { name: new RegExp(`^${figure} `) }).getByRole('cell');
+      for (const cell of [0, 1]) expect(await cells.nth(cell).textContent(), figure).toMatch(/\d/);
+    }
+    const path = section(page, 'Path');
+    await path.getByText('Forked here: what stands above ran once, for both').waitFor();
+    await path.getByRole('cell', { name: 'Reflect & Replan (visit 2)' }).waitFor();
+    await section(page, 'Plan and queries').getByText('planned_queries').waitFor();
+    const state = section(page, 'Final state');
+    const retries = state.getByRole('group').filter({ has: page.getByText('retry_count', { exact: true }) });
+    await retries.locator('summary').click();
+    await retries.getByText('2', { exact: true }).waitFor();
+    await section(page, 'Citations').getByText('B alone').waitFor();
+    await page.getByRole('region', { name: 'Answers' }).locator('ins').first().waitFor();
+    await shot(page, 'compare-dark');
+
+    await page.getByRole('button', { name: 'Side by side' }).click();
+    const answers = page.getByRole('region', { name: 'Answers' });
+    await answers.getByRole('group', { name: 'Answer of run B' }).getByText('A bell buoy in my garden').waitFor();
+    expect(await answers.getByRole('group', { name: 'Answer of run A' }).textContent()).not.toContain('bell buoy');
+  });
+
+  it('keep a person’s verdict, from either side', async () => {
+    const { without, whole } = await pair();
+    const page = await browser.open(`#/compare?a=${without}&b=${whole}`);
+    await page.getByRole('radio', { name: 'A is better' }).check();
+    await page.getByRole('textbox', { name: 'Why' }).fill('It is shorter.');
+    await page.getByRole('button', { name: 'Keep' }).click();
+    await page.getByText('Your verdict is kept.').waitFor();
+    await page.getByRole('region', { name: 'Run A' }).getByText('better', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Did “reflect” help? no' }).waitFor();
+    expect((await api<Kept>(browser.url(), `/compare?a=${without}&b=${whole}`)).kept).toMatchObject({ verdict: 'a', note: 'It is shorter.' });
+    await page.reload();
+    await page.getByRole('radio', { name: 'A is better', checked: true }).waitFor();
+    await page.getByRole('button', { name: 'Swap A and B' }).click();
+    await page.getByRole('radio', { name: 'B is better', checked: true }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Why' }).inputValue()).toBe('It is shorter.');
+    await shot(page, 'compare-light');
+  });
+
+  it('are chosen from the history with the keyboard alone', async () => {
+    await ranOnce(browser.url(), 'parrot', { message: 'one bird' });
+    await ranOnce(browser.url(), 'parrot', { message: 'two birds' });
+    const page = await browser.open('#/runs?workflow=parrot');
+    await page.getByText('two birds').waitFor();
+    for (const key of ['j', 'x', 'j', 'x', 'c']) await page.keyboard.press(key);
+    await page.getByRole('region', { name: 'Run A' }).getByText('one bird').waitFor();
+    await page.getByRole('region', { name: 'Run B' }).getByText('two birds').waitFor();
+    await page.getByRole('region', { name: 'Answers' }).locator('ins', { hasText: 'two birds' }).waitFor();
+  });
+
+  it('are chosen by their words where none is given', async () => {
+    await ranOnce(browser.url(), 'parrot', { message: 'a lone heron' });
+    const page = await browser.open('#/compare');
+    await page.getByRole('searchbox', { name: 'Run A' }).fill('heron');
+    await page.getByRole('button', { name: /a lone heron/ }).first().click();
+    await page.getByText('Compare a lone heron with another run:').waitFor();
+    await page.getByRole('searchbox', { name: 'Run B' }).fill('keynotes');
+    await page.getByRole('button', { name: /Which keynotes are there/ }).first().click();
+    await page.getByRole('region', { name: 'Verdict' }).waitFor();
+  });
+});
+
+describe('the loop report', () => {
+  it('tells of gain only where runs were compared, and gives its reasons', async () => {
+    const page = await browser.open('#/loops/rag', { colorScheme: 'dark' });
+    const hops = page.getByRole('region', { name: 'Loop hops' });
+    await hops.getByText(/^Not known: no run was run again without it/).waitFor();
+    await hops.getByText('none yet').waitFor();
+    await hops.getByText(/at least 5 are needed to suggest a limit/).waitFor();
+    await hops.getByText('1 exhausted').waitFor();
+    const transform = page.getByRole('region', { name: 'Loop transform' });
+    await transform.getByText(/Of 1 run that ran again without it/).waitFor();
+    await transform.getByRole('img', { name: /3 passes: 1 run/ }).waitFor();
+    await shot(page, 'loops-dark');
+  });
+
+  it('suggests a limit as soon as enough runs ended by themselves, with what the passes cost', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => ranOnce(browser.url(), 'assistant', { message: QUESTION })));
+    const page = await browser.open('#/loops/assistant');
+    const reflect = page.getByRole('region', { name: 'Loop reflect' });
+    await reflect.getByText(/^\d+ of \d+ runs that went round and ended by themselves did so within 2 passes\.$/).waitFor();
+    const suggested = reflect.locator('div', { has: page.getByRole('heading', { name: 'Suggested limit' }) }).last();
+    expect(await suggested.locator('p').first().textContent()).toBe('2');
+    expect(await reflect.getByRole('row', { name: /^Time / }).textContent()).toMatch(/\d+ % of all/);
+    await reflect.getByText(/came out better with it/).waitFor();
+    await shot(page, 'loops-light');
+    await reflect.getByRole('link', { name: 'Runs that were refused' }).click();
+    await page.waitForURL(/#\/runs\?workflow=assistant&stop_reason=reflect/);
+    await page.getByText('stopped: reflect').first().waitFor();
+  });
+});

@@ -1,0 +1,113 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+
+import { api, shot, useBrowser } from './harness';
+
+const browser = useBrowser();
+
+interface Logged {
+  seq: number;
+  event: { type: string; node?: string | null; loop?: string };
+}
+const logOf = async (run: string): Promise<Logged[]> => (await api<{ events: Logged[] }>(browser.url(), `/runs/${run}/log`)).events;
+
+const node = (page: Page, name: string): Locator => page.locator(`button[data-node="${name}"]`);
+const slider = (page: Page): Locator => page.getByRole('slider', { name: 'Event' });
+const banner = (page: Page): Locator => page.getByRole('alert').filter({ hasText: 'The server cannot be reached' });
+const status = (page: Page, word: string): Locator => page.locator('main header').getByText(word, { exact: true });
+
+const start = async (topic: string): Promise<string> =>
+  (await api<{ id: string }>(browser.url(), '/runs', { workflow: 'essay', input: { topic } })).id;
+
+/** Step through the page's events one by one: each is the one that the server's log has in its place. */
+async function hasEveryEvent(page: Page, run: string): Promise<void> {
+  const events = await logOf(run);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  await expect.poll(() => slider(page).getAttribute('max')).toBe(String(events.length));
+  await slider(page).focus();
+  await page.keyboard.press('Home');
+  for (const { seq, event } of events) {
+    const place = event.node ?? event.loop;
+    const words = `event ${seq} of ${events.length}: ${event.type.replaceAll('_', ' ')}${place ? ` ${place}` : ''}`;
+    await expect.poll(() => slider(page).getAttribute('aria-valuetext')).toBe(words);
+    await page.keyboard.press('ArrowRight');
+  }
+}
+
+/** A way to the server that can be cut. */
+async function cable(): Promise<{ url: string; cut: () => void; mend: () => void; close: () => void }> {
+  const sockets = new Set<Socket>();
+  let whole = true;
+  const proxy = createServer((near) => {
+    if (!whole) return void near.destroy();
+    const far = connect(Number(new URL(browser.url()).port), '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => (sockets.delete(socket), near.destroy(), far.destroy()));
+    }
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const address = proxy.address();
+  const cut = (): void => {
+    whole = false;
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    cut,
+    mend: () => (whole = true),
+    close: () => (cut(), void proxy.close()),
+  };
+}
+
+describe('a run whose connection breaks', () => {
+  it('goes on in the page without a lost event', async () => {
+    browser.expected.push(/ERR_|Failed to load|Failed to fetch|network error/);
+    const way = await cable();
+    try {
+      const page = await browser.open();
+      const run = await start('slow letters');
+      await page.goto(`${way.url}/#/runs/${run}`);
+      await page.locator('button[data-node][aria-label*="running"]').first().waitFor();
+      way.cut();
+      await banner(page).waitFor();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      way.mend();
+      await banner(page).waitFor({ state: 'detached', timeout: 30_000 });
+      await status(page, 'Finished').waitFor({ timeout: 30_000 });
+      await hasEveryEvent(page, run);
+    } finally {
+      way.close();
+    }
+  });
+});
+
+describe('a run whose server is killed', () => {
+  it('is shown as interrupted once the server is back, goes on from the page, and has each event once', async () => {
+    browser.expected.push(/ERR_|Failed to load|Failed to fetch|network error/);
+    const run = await start('slow ships');
+    const page = await browser.open(`#/runs/${run}`);
+    await expect.poll(() => node(page, 'write').getAttribute('aria-label'), { timeout: 20_000 }).toMatch(/running/);
+    await browser.server().kill();
+    await banner(page).waitFor();
+    await shot(page, 'run-server-gone');
+    await browser.server().again();
+    await banner(page).waitFor({ state: 'detached', timeout: 30_000 });
+    await status(page, 'Interrupted').waitFor();
+    await expect.poll(() => node(page, 'write').getAttribute('aria-label')).toMatch(/interrupted/);
+    await shot(page, 'run-interrupted');
+
+    const resume = page.getByRole('button', { name: 'Resume' });
+    await resume.focus();
+    await page.keyboard.press('Enter');
+    await status(page, 'Finished').waitFor({ timeout: 30_000 });
+    expect(await node(page, 'outline').getAttribute('aria-label'), 'what had ended does not run again').toMatch(/complete, 1 visit,/);
+    await hasEveryEvent(page, run);
+    await page.reload();
+    await hasEveryEvent(page, run);
+  });
+});

@@ -1,0 +1,85 @@
+"""Workflows on which the tests of the run's page look at the mechanical retry, at failures and at long runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from loopwright.engine import Loop, NodePolicy, add_node, bounded
+from loopwright.workflows.assistant.hosted import AssistantHosted
+from loopwright.workflows.own_graph import OwnGraph
+
+ROUNDS = 400
+
+
+class Mechanical(AssistantHosted):
+    """The assistant with the mechanical retry in the reflection's place, beside the other one."""
+
+    name = "mechanical"
+    title = "Assistant without reflection"
+
+
+class Parcel(TypedDict, total=False):
+    address: str
+    label: str
+    sent: bool
+
+
+def parcel() -> OwnGraph:
+    """A graph whose second node fails twice and then succeeds; an address with the word nowhere fails for good."""
+    failed: Counter[str] = Counter()
+
+    def weigh(state: Parcel) -> dict[str, Any]:
+        """Begin."""
+        return {"label": f"to {state['address']}"}
+
+    def send(state: Parcel) -> dict[str, Any]:
+        """Send it, at the third attempt."""
+        failed[state["address"]] += 1
+        if failed[state["address"]] % 3 or "nowhere" in state["address"]:
+            raise ConnectionError(f"nobody answers at {state['address']}")
+        return {"sent": True}
+
+    builder = StateGraph(Parcel)
+    builder.add_node(weigh)
+    add_node(builder, "send", send, NodePolicy(retries=2, initial_wait=0.05))
+    builder.add_edge(START, "weigh")
+    builder.add_edge("weigh", "send")
+    builder.add_edge("send", END)
+    return OwnGraph("parcel", bounded(builder, []), title="Parcel", description="Sends something, with retries.")
+
+
+class Laps(TypedDict, total=False):
+    rounds: int
+    done: int
+    note: str
+
+
+def laps() -> OwnGraph:
+    """A graph that goes round as often as it is told: about 14 events a round."""
+
+    def start(state: Laps) -> dict[str, Any]:
+        return {"done": 0}
+
+    def run(state: Laps) -> dict[str, Any]:
+        return {"note": f"round {state['done'] + 1}"}
+
+    def rest(state: Laps) -> dict[str, Any]:
+        return {"note": ""}
+
+    def count(state: Laps) -> dict[str, Any]:
+        return {"done": state["done"] + 1}
+
+    builder = StateGraph(Laps)
+    for node in (start, run, rest, count):
+        builder.add_node(node)
+    for source, target in ((START, "start"), ("start", "run"), ("run", "rest"), ("rest", "count")):
+        builder.add_edge(source, target)
+    builder.add_conditional_edges(
+        "count", lambda state: "run" if state["done"] < state["rounds"] else "__end__", ["run", "__end__"]
+    )
+    lap = Loop(name="lap", target="run", sources=("count",), limit=ROUNDS, exhausted="__end__", reason=lambda _: "more")
+    return OwnGraph("laps", bounded(builder, [lap]), title="Laps", description="Goes round and round.")

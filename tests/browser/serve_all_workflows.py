@@ -1,0 +1,93 @@
+"""Serves every workflow over its sample, and a graph that repeats what it is told, for the tests of the page.
+
+Usage: serve_all_workflows.py DATA [--port PORT]; it prints the address once clients can connect, and ends with its
+standard input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any, NotRequired
+
+from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from conferences import sample_services
+
+from loopwright.engine import bounded
+from loopwright.engine.listening import emit
+from loopwright.server.serving import Serving, serve
+from loopwright.server.settings import ServerSettings
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.assistant.hosted import AssistantHosted
+from loopwright.workflows.iqa import IQAConfig
+from loopwright.workflows.iqa import Services as IqaServices
+from loopwright.workflows.iqa.hosted import IqaHosted
+from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.rag import RAGConfig
+from loopwright.workflows.rag.hosted import RagHosted
+from loopwright.workflows.rag.sample import sample_store
+from loopwright.workflows.rag.services import Services as RagServices
+
+
+class Talk(TypedDict):
+    messages: Annotated[list[AnyMessage], add_messages]
+    repeat: NotRequired[int]
+
+
+def parrot() -> OwnGraph:
+    """A graph whose model repeats the question; with the word slowly a word at a time, with broken not at all."""
+    model = ScriptedChatModel(lambda messages: str(messages[-1].text), repeat_last=True)
+
+    async def answer(state: Talk) -> dict[str, Any]:
+        """Repeat."""
+        question = " ".join([str(state["messages"][-1].text)] * (state.get("repeat") or 1))
+        if "broken" in question:
+            raise ValueError("the beak is broken")
+        if "slowly" not in question:
+            return {"messages": [await model.ainvoke(question)]}
+        for word in question.split(" "):
+            emit({"type": "text", "node": "answer", "text": word + " "})
+            await asyncio.sleep(0.1)
+        return {"messages": [AIMessage(question)]}
+
+    builder = StateGraph(Talk)
+    builder.add_node(answer)
+    builder.add_edge(START, "answer")
+    return OwnGraph("parrot", bounded(builder), title="Parrot", description="Repeats what it is told.")
+
+
+def main() -> None:
+    """Serve."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--port", type=int, default=0)
+    given = parser.parse_args()
+    # The tests end with this pipe, however they end.
+    threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
+    with (
+        sample_services() as assistant,
+        sample_store() as documents,
+        RagServices.of(RAGConfig(), documents) as rag,
+    ):
+        serving = Serving(
+            workflows=[AssistantHosted(assistant), IqaHosted(IqaServices.of(IQAConfig())), RagHosted(rag), parrot()],
+            settings=ServerSettings(data=given.data),
+            assistant=assistant,
+            rag=rag,
+        )
+        serve(serving, port=given.port, started=lambda address: print(address, flush=True))
+
+
+if __name__ == "__main__":
+    main()
