@@ -8,16 +8,20 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "devtools/tests/browser"
 TITLE = re.compile(r"""^\s*(describe|it)\((['"`])(.+?)\2,""", re.MULTILINE)
+ON_DEMAND = {"history_page", "prompts_page", "run_page_long", "whole_page"}
+"""The files that only ``./test --all`` runs: the others go through every feature too, and CI has a quarter of an hour."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -96,8 +100,14 @@ def outcomes(file: str) -> dict[str, str | None] | str:
     return {name: f"{failure}\n{message}" if failure else None for name, failure in tests.items()} or message
 
 
+def parameters() -> Iterator[Any]:
+    for test in declared():
+        file = test.file.partition(".")[0]
+        yield pytest.param(test, id=f"{file}: {test.name}", marks=[pytest.mark.slow] if file in ON_DEMAND else [])
+
+
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("test", declared(), ids=lambda test: f"{test.file.partition('.')[0]}: {test.name}")
+@pytest.mark.parametrize("test", parameters())
 def test_page(test: BrowserTest) -> None:
     ready = prepared()
     if isinstance(ready, str):

@@ -65,9 +65,6 @@ def test_a_killed_question_goes_on_where_it_was(node: str, tmp_path: Path) -> No
     assert result["status"] == "answered"
     assert "Horace Jones" in result["text"]
     asked = (tmp_path / "asked").read_text().split()
-    nodes = [
-        "answer_generation",
-        *(pytest.param(node, marks=pytest.mark.slow) for node in ("route_question", "generation_grading")),
-    ]
+    nodes = ["route_question", "answer_generation", "generation_grading"]
     assert asked == [each for each in nodes for _ in range(1 + (each == node))]
     assert "knowledge_graph_retrieval" not in result["path"] or node == "route_question"

@@ -266,7 +266,7 @@ def test_a_failure_of_the_whole_is_told_to_the_summarizer(run, monkeypatch):
 def test_a_failed_primary_tool_is_replaced_and_a_note_says_so(run, monkeypatch):
     broken = get_tool("MDSI")
 
-    def fails(image, reference):
+    def fails(pair):
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(

@@ -130,24 +130,24 @@ def replan(
 
 def test_a_failed_tool_is_replaced_by_an_untried_one():
     evidence = found(log("MDSI"), log("GMSD", 3.0), log("SSIM", 3.1), primary_tool="GMSD")
-    first, plan = replan("How good is it?", evidence, "Tool MDSI failed (broken); PSNR is untried")
-    assert plan.required_tools == ["GMSD", "SSIM", "PSNR"]
+    first, plan = replan("How good is it?", evidence, "Tool MDSI failed (broken); VSI is untried")
+    assert plan.required_tools == ["GMSD", "SSIM", "VSI"]
     assert plan.plan.model_dump() == {**ALL_ON, "tool_selection": False}
     assert not plan.same_work(first)
-    assert "Tool MDSI failed, so PSNR is required in its place" in plan.rationale
+    assert "Tool MDSI failed, so VSI is required in its place" in plan.rationale
 
 
 def test_a_tool_that_failed_in_an_earlier_pass_is_not_tried_again():
     query = "How good is it?"
-    _, second = replan(query, found(log("MDSI")), "Tool MDSI failed (broken); GMSD is untried")
-    assert second.required_tools == ["GMSD"]
-    reasons = ["Tool MDSI failed (broken); GMSD is untried", "Tool GMSD failed (broken); SSIM is untried"]
-    _, third = replan(query, found(log("GMSD")), *reasons, previous=second)
-    assert third.required_tools == ["SSIM"]
+    _, second = replan(query, found(log("MDSI")), "Tool MDSI failed (broken); VSI is untried")
+    assert second.required_tools == ["VSI"]
+    reasons = ["Tool MDSI failed (broken); VSI is untried", "Tool VSI failed (broken); HaarPSI is untried"]
+    _, third = replan(query, found(log("VSI")), *reasons, previous=second)
+    assert third.required_tools == ["HaarPSI"]
     # The history keeps ten entries, and a chat summarizer words its reasons freely: the rationale remembers.
-    _, again = replan(query, found(log("GMSD")), "The tool broke", previous=second)
-    assert again.required_tools == ["SSIM"]
-    assert f"{TRIED}MDSI, GMSD." in again.rationale
+    _, again = replan(query, found(log("VSI")), "The tool broke", previous=second)
+    assert again.required_tools == ["HaarPSI"]
+    assert f"{TRIED}MDSI, VSI." in again.rationale
 
 
 def test_a_failed_tool_with_a_stand_in_is_no_lack():
@@ -219,8 +219,8 @@ def test_an_analysed_distortion_is_no_lack():
 def test_contradicting_tools_get_one_more():
     evidence = found(log("MDSI", 5.0), log("GMSD", 1.0), types=("noise",), primary_tool="MDSI")
     _, plan = replan("How good is it?", evidence, "No reason provided")
-    assert plan.required_tools == ["MDSI", "GMSD", "SSIM"]
-    assert "contradict each other (MDSI 5.0, GMSD 1.0), so SSIM is required to decide" in plan.rationale
+    assert plan.required_tools == ["MDSI", "GMSD", "VSI"]
+    assert "contradict each other (MDSI 5.0, GMSD 1.0), so VSI is required to decide" in plan.rationale
 
 
 def test_agreeing_tools_get_none_unless_the_feedback_says_so():
@@ -228,13 +228,13 @@ def test_agreeing_tools_get_none_unless_the_feedback_says_so():
     first, plan = replan("How good is it?", evidence, "No reason provided")
     assert plan.same_work(first)
     _, plan = replan("How good is it?", evidence, "The scores disagree")
-    assert plan.required_tools == ["MDSI", "GMSD", "SSIM"]
+    assert plan.required_tools == ["MDSI", "GMSD", "VSI"]
 
 
 def test_a_failed_and_a_contradicting_tool_get_two_more():
     evidence = found(log("MDSI", 5.0), log("GMSD", 1.0), log("SSIM"), primary_tool="MDSI")
     _, plan = replan("How good is it?", evidence, "No reason provided")
-    assert plan.required_tools == ["MDSI", "GMSD", "PSNR"]  # the last untried one serves for both
+    assert plan.required_tools == ["MDSI", "GMSD", "VSI", "HaarPSI"]
 
 
 def test_no_tool_ran():

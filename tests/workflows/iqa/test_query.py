@@ -235,8 +235,8 @@ def test_named_tools_keep_their_order():
     [
         ("use BRISQUE", "BRISQUE"),
         ("rate it with lpips", "lpips"),
-        ("Use the MS-SSIM metric", "MS-SSIM"),
-        ("MS SSIM please", "MS SSIM"),
+        ("Use the IW-SSIM metric", "IW-SSIM"),
+        ("IW SSIM please", "IW SSIM"),
         ("use pnsr", "pnsr"),
         ("compute FOOQ", "FOOQ"),
         ("Assess it with XYZQ", "XYZQ"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from itertools import pairwise
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import ALIASES, Distortion, known_distortions, parse_distortion
@@ -118,7 +119,10 @@ def named_tools(text: str) -> list[str]:
     position = 0
     while position < len(tokens):
         pair, single = "".join(tokens[position : position + 2]), tokens[position]
-        for candidate, length in ((pair, 2), (single, 1), *((part, 1) for part in re.split(r"[-_+]", single))):
+        parts = re.split(r"[-_+]", single)
+        # The longer name first: "MS-SSIM-based" is not about SSIM.
+        joined = [*map("".join, pairwise(parts)), *parts]
+        for candidate, length in ((pair, 2), (single, 1), *((part, 1) for part in joined)):
             plain = _plain(candidate)
             if plain in registered:
                 names.append(registered[plain])
