@@ -127,6 +127,7 @@ def test_another_question_or_configuration_is_another_row(tmp_path):
     assert [row["query"] for row in rows_of(out)] == ["Is it noisy?"]
 
 
+@pytest.mark.slow
 def test_shards_together_are_the_whole(photos, expected, tmp_path):
     outs = [tmp_path / f"{number}.jsonl" for number in (1, 2)]
     counts = [

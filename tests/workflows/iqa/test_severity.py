@@ -52,6 +52,7 @@ def test_severity_with_a_reference_never_falls_with_the_level(photograph, kind):
     assert ranks[4] > (Severity.MODERATE.rank + Severity.SEVERE.rank) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_reference", [True, False])
 def test_the_main_four_grow_and_are_severe_at_level_five(photographs, main_four, measured, with_reference):
     for kind in main_four:
