@@ -107,7 +107,7 @@ def parameters() -> Iterator[Any]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("test", parameters())
+@pytest.mark.parametrize("test", [*parameters()])
 def test_page(test: BrowserTest) -> None:
     ready = prepared()
     if isinstance(ready, str):
