@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { readable, wholeAnswer } from '../src/components/compare/answers';
-import type { TextPart } from '../src/lib/model/comparison';
+import type { TextPart } from '../src/lib/api/types';
 
 const both = (text: string): TextPart => ({ where: 'both', text });
 const a = (text: string): TextPart => ({ where: 'a', text });

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { keptVerdict, turnOf, type Comparison } from '../../src/lib/model/comparison';
+import { keptVerdict, turnOf } from '../../src/lib/model/comparison';
+import type { Comparison } from '../../src/lib/api/types';
 import { router } from '../../src/lib/stores/router.svelte';
 import ComparePage from '../../src/pages/ComparePage.svelte';
 import { recorded } from '../model/logs';

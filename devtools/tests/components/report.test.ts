@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import Histogram from '../../src/components/report/Histogram.svelte';
 import LoopCard from '../../src/components/report/LoopCard.svelte';
-import type { LoopReport, LoopRow } from '../../src/lib/model/loop-report';
+import type { LoopReport, LoopRow } from '../../src/lib/api/types';
 
 const report = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'fixtures', 'loop-report.json'), 'utf8')) as LoopReport;
 const row = report.loops[0] as LoopRow;

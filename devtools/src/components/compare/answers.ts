@@ -1,6 +1,6 @@
 /** The difference of two answers, so that people can read it. */
 import type { Piece } from '../../lib/diff';
-import type { TextPart } from '../../lib/model/comparison';
+import type { TextPart } from '../../lib/api/types';
 
 const KINDS = { both: 'same', a: 'gone', b: 'new' } as const;
 
