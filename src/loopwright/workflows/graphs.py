@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,6 +11,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.engine import BoundedGraph
 from loopwright.models import ModelRegistry
+from loopwright.models.prompts import PromptLibrary
+from loopwright.workflows.hosting import Hosted
 
 _MOST = 16
 """How many graphs are kept; beyond, the oldest is made anew when needed."""
@@ -56,3 +59,34 @@ class Graphs:
                 self._made = dict([*self._made.items()][1 - _MOST :])
                 self._made[key] = saver, graph
             return self._made[key][1]
+
+
+class HostedGraphs(Hosted):
+    """A workflow whose graph is made once for each saver and each assignment of models."""
+
+    def __init__(self, models: ModelRegistry | None = None, prompts: PromptLibrary | None = None) -> None:
+        """Prepare; no graph is made yet.
+
+        Args:
+            models: Which chat model serves which node, if a host can change that.
+            prompts: Its prompts, if a host can change them.
+        """
+        self.models = models
+        self.prompts = prompts
+        self._graphs = Graphs(self.build, models, self.model_nodes)
+
+    @abstractmethod
+    def build(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """Make the graph, with the models that its nodes have now.
+
+        Args:
+            saver: Where its runs are kept, by this saver alone.
+        """
+
+    def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """The graph; see `Hosted.graph`.
+
+        Args:
+            saver: Where its runs are kept.
+        """
+        return self._graphs.get(saver)

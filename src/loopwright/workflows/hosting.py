@@ -20,6 +20,8 @@ from loopwright.models.prompts import PromptLibrary
 
 UPLOAD = "loopwright-upload"
 """The ``format`` of a text in an input schema that takes the id of an uploaded file; the host gives its path in."""
+LONGEST_TITLE = 120
+"""Characters of a run's title."""
 MULTILINE = "multiline"
 """The ``format`` of a text in an input schema for which a form has room for several lines."""
 
@@ -129,11 +131,11 @@ class HostedRun:
         Args:
             given: The input as it was given, valid, in plain JSON.
             graph_input: What the graph is run with.
-            title: What a list of runs calls it, for example the question.
+            title: What a list of runs calls it, for example the question; put in one line and cut.
         """
         self.given = dict(given)
         self.graph_input = graph_input
-        self.title = title
+        self.title = " ".join(title.split())[:LONGEST_TITLE]
 
     def settings(self) -> Sequence[Setting]:
         """Context variables to set while the run goes on."""

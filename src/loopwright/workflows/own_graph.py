@@ -19,8 +19,8 @@ from loopwright.engine.books import STOP_REASON
 from loopwright.engine.diagram.flowchart import caption, shown_nodes
 from loopwright.errors import GraphError, InputError
 from loopwright.models.validation import problem_lines
-from loopwright.workflows.graphs import Graphs
-from loopwright.workflows.hosting import ClientEvent, Hosted, HostedRun, NodeInfo, Outcome
+from loopwright.workflows.graphs import HostedGraphs
+from loopwright.workflows.hosting import ClientEvent, HostedRun, NodeInfo, Outcome
 from loopwright.workflows.own_input import MESSAGE, InputForm
 
 logger = logging.getLogger("loopwright.loops")
@@ -28,11 +28,10 @@ logger = logging.getLogger("loopwright.loops")
 USUAL_LIMIT = 10
 """Passes of each loop that was chosen for a graph that declares none, where nothing else is said."""
 
-_LONGEST_TITLE = 120
 _BOOK_ENDS = ("__start__", "__end__")
 
 
-class OwnGraph(Hosted):
+class OwnGraph(HostedGraphs):
     """A graph that somebody wrote. Its own checkpointer is left alone: the host's takes its place."""
 
     def __init__(
@@ -62,7 +61,7 @@ class OwnGraph(Hosted):
         self.description = description or ""
         self._graph = graph
         self._limit = USUAL_LIMIT if limit is None else limit
-        self._graphs = Graphs(self._compiled)
+        super().__init__()
         compiled = self.graph(None)
         if compiled.loops and not isinstance(graph, BoundedGraph):
             chosen = ", ".join(
@@ -80,14 +79,6 @@ class OwnGraph(Hosted):
         }
         self.state_schema = compiled.builder.state_schema
         self.allow = (compiled.builder.state_schema, compiled.builder.input_schema)
-
-    def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
-        """The graph, its runs kept by the host's saver alone.
-
-        Args:
-            saver: Where its runs are kept.
-        """
-        return self._graphs.get(saver)
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
         """Prepare a run.
@@ -109,9 +100,14 @@ class OwnGraph(Hosted):
             raise InputError(f"the input of {self.name!r} is empty: give at least one of {known}")
         texts = [given.get(MESSAGE), *given.values()]
         title = next((text for text in texts if isinstance(text, str) and text.strip()), self.title)
-        return _OwnRun(given, values, " ".join(title.split())[:_LONGEST_TITLE], [*self._output_keys()])
+        return _OwnRun(given, values, title, [*self._output_keys()])
 
-    def _compiled(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+    def build(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """Bound the graph, unless it is bounded already; see `HostedGraphs.build`.
+
+        Args:
+            saver: Where its runs are kept.
+        """
         if isinstance(self._graph, BoundedGraph):
             return self._graph.copy({"checkpointer": saver})
         return bounded(self._graph, limit=self._limit, checkpointer=saver)

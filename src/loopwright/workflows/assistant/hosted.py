@@ -27,11 +27,10 @@ from loopwright.workflows.assistant.schemas import Record, UserContext
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
 from loopwright.workflows.assistant.streaming import Translator, brief
-from loopwright.workflows.graphs import Graphs
+from loopwright.workflows.graphs import HostedGraphs
 from loopwright.workflows.hosting import (
     Citation,
     ClientEvent,
-    Hosted,
     HostedRun,
     NodeInfo,
     Outcome,
@@ -40,7 +39,6 @@ from loopwright.workflows.hosting import (
 from loopwright.workflows.opened import prices, usage_of_the_run
 from loopwright.workflows.sections import MODEL_NODES
 
-_LONGEST_TITLE = 120
 _NODES = {
     node.name: NodeInfo(
         label=node.label,
@@ -53,7 +51,7 @@ _NODES = {
 }
 
 
-class AssistantHosted(Hosted):
+class AssistantHosted(HostedGraphs):
     """The conference assistant."""
 
     name = "assistant"
@@ -78,11 +76,7 @@ class AssistantHosted(Hosted):
         """
         self.services = services
         """The conference, the memory and the models."""
-        self.prompts = prompts()
-        self.models = services.models
-        self._graphs = Graphs(
-            lambda saver: build_graph(services=services, checkpointer=saver), services.models, self.model_nodes
-        )
+        super().__init__(services.models, prompts())
 
     @classmethod
     def sample(cls, config: AssistantConfig | None = None) -> Self:
@@ -95,13 +89,13 @@ class AssistantHosted(Hosted):
         services.opened.entered("store", sample_store)
         return cls(services)
 
-    def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
-        """The graph; see `Hosted.graph`.
+    def build(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """Make the graph; see `HostedGraphs.build`.
 
         Args:
             saver: Where its runs are kept.
         """
-        return self._graphs.get(saver)
+        return build_graph(services=self.services, checkpointer=saver)
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
         """Prepare a run.
@@ -144,7 +138,7 @@ class _AssistantRun(HostedRun):
         message: Any = given.get("message")
         self._context: UserContext = context
         graph_input = turn_input(message, self._context)
-        super().__init__(given, graph_input, " ".join(message.split())[:_LONGEST_TITLE])
+        super().__init__(given, graph_input, message)
         self._run_id = run_id
         self.services = services
         self._recovered = recovered

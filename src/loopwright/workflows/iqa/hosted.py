@@ -12,8 +12,8 @@ from pydantic_core import to_jsonable_python
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine.events import LoopDecided, NodeStarted, Told
 from loopwright.errors import InputError, unknown_name_message
-from loopwright.workflows.graphs import Graphs
-from loopwright.workflows.hosting import ClientEvent, Hosted, HostedRun, Outcome
+from loopwright.workflows.graphs import HostedGraphs
+from loopwright.workflows.hosting import ClientEvent, HostedRun, Outcome
 from loopwright.workflows.iqa.answering.choices import UNABLE
 from loopwright.workflows.iqa.form import EXAMPLES, LONGEST_QUERY, NODE_INFO, PROGRESS, SCHEMA
 from loopwright.workflows.iqa.graph import build_graph
@@ -25,10 +25,8 @@ from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.sections import MODEL_NODES
 
-_LONGEST_TITLE = 120
 
-
-class IqaHosted(Hosted):
+class IqaHosted(HostedGraphs):
     """Questions about the quality of a picture."""
 
     name = "iqa"
@@ -53,19 +51,15 @@ class IqaHosted(Hosted):
         """
         self.services = services
         """The configuration and the models."""
-        self.prompts = prompts()
-        self.models = services.models
-        self._graphs = Graphs(
-            lambda saver: build_graph(services=services, checkpointer=saver), services.models, self.model_nodes
-        )
+        super().__init__(services.models, prompts())
 
-    def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
-        """The graph; see `Hosted.graph`.
+    def build(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """Make the graph; see `HostedGraphs.build`.
 
         Args:
             saver: Where its runs are kept.
         """
-        return self._graphs.get(saver)
+        return build_graph(services=self.services, checkpointer=saver)
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
         """Prepare a run.
@@ -99,9 +93,7 @@ class IqaHosted(Hosted):
             },
         )
         graph_input["sample_id"] = run_id
-        return _IqaRun(
-            given, graph_input, " ".join(query.split())[:_LONGEST_TITLE], [image, *filter(None, [reference])]
-        )
+        return _IqaRun(given, graph_input, query, [image, *filter(None, [reference])])
 
 
 class _IqaRun(HostedRun):

@@ -16,8 +16,8 @@ from loopwright.engine.events import LoopDecided, NodeFinished, NodeStarted, Tol
 from loopwright.errors import InputError, unknown_name_message
 from loopwright.models import UsageRecorder
 from loopwright.retrieval.records import Filter
-from loopwright.workflows.graphs import Graphs
-from loopwright.workflows.hosting import Citation, ClientEvent, Hosted, HostedRun, Outcome, Setting
+from loopwright.workflows.graphs import HostedGraphs
+from loopwright.workflows.hosting import Citation, ClientEvent, HostedRun, Outcome, Setting
 from loopwright.workflows.opened import prices, usage_of_the_run
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.form import EXAMPLES, NODE_INFO, PROGRESS, SCHEMA
@@ -32,12 +32,11 @@ from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 from loopwright.workflows.sections import MODEL_NODES
 
-_LONGEST_TITLE = 120
 _IDS = ("id", "document_id", "evidence_id")
 """Keys whose values begin with the path of a file, where documents come from files."""
 
 
-class RagHosted(Hosted):
+class RagHosted(HostedGraphs):
     """Question answering over a knowledge graph."""
 
     name = "rag"
@@ -63,11 +62,7 @@ class RagHosted(Hosted):
         """
         self.services = services
         """The models, the knowledge store and the web search."""
-        self.prompts = prompts()
-        self.models = services.models
-        self._graphs = Graphs(
-            lambda saver: build_graph(services=services, checkpointer=saver), services.models, self.model_nodes
-        )
+        super().__init__(services.models, prompts())
 
     @classmethod
     def sample(cls, config: RAGConfig | None = None) -> Self:
@@ -80,13 +75,13 @@ class RagHosted(Hosted):
         services.opened.entered("store", sample_store)
         return cls(services)
 
-    def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
-        """The graph; see `Hosted.graph`.
+    def build(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """Make the graph; see `HostedGraphs.build`.
 
         Args:
             saver: Where its runs are kept.
         """
-        return self._graphs.get(saver)
+        return build_graph(services=self.services, checkpointer=saver)
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
         """Prepare a run.
@@ -120,7 +115,7 @@ class _RagRun(HostedRun):
                 "max_retry_count": given.get("max_retry_count"),
             },
         )
-        super().__init__(given, graph_input, " ".join(question.split())[:_LONGEST_TITLE])
+        super().__init__(given, graph_input, question)
         self._usage = UsageRecorder(prices())
 
     def settings(self) -> Sequence[Setting]:
