@@ -177,7 +177,8 @@ def test_a_killed_worker_costs_one_row(photos, expected, tmp_path):
             os.kill(victim.pid, signal.SIGKILL)
 
     out = tmp_path / "r.jsonl"
-    result = run_batch(photos, out, workers=2, on_progress=kill_one)
+    # The only worker: one of several might not have begun when the first row comes.
+    result = run_batch(photos, out, workers=1, on_progress=kill_one)
     assert killed and result.out == out
     assert (result.progress.done, result.progress.failed) == (GOOD, 1)
     assert "ended by SIGKILL" in result.failures[0][1]
@@ -186,6 +187,21 @@ def test_a_killed_worker_costs_one_row(photos, expected, tmp_path):
     again = run_batch(photos, out, workers=1, resume=True)
     assert (again.progress.assessed, again.progress.failed) == (1, 0)
     assert rows_of(out) == expected
+
+
+def test_a_worker_killed_while_it_starts_costs_no_row_of_its_own(photos, tmp_path):
+    killed: list[int] = []
+
+    def kill_the_first_and_its_successor(progress):
+        # The second call comes when the successor was just started and is importing.
+        if len(killed) < 2:
+            (victim,) = multiprocessing.active_children()
+            killed.append(victim.pid)
+            os.kill(victim.pid, signal.SIGKILL)
+
+    result = run_batch(photos, tmp_path / "r.jsonl", workers=1, on_progress=kill_the_first_and_its_successor)
+    assert len(set(killed)) == 2
+    assert (result.progress.done, result.progress.failed) == (GOOD, 1)
 
 
 def test_names_that_are_not_utf8(tmp_path):

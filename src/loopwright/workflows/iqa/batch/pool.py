@@ -11,10 +11,11 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import threading
+import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -28,6 +29,9 @@ from loopwright.workflows.iqa.config import IQAConfig
 
 _AHEAD = 2
 """Jobs that a worker holds: one that it works on and one that it need not wait for."""
+
+_FALSE_STARTS = 3
+"""Workers that may end before they are ready, once one was; it may be memory that is short for a moment."""
 
 _LOOK_S = 0.2
 """Seconds until it is looked again whether to stop."""
@@ -86,6 +90,8 @@ class Pool:
         """
         self._given = (root, config)
         self._stopping = False
+        self._begun = False
+        self._false_starts = 0
         self._count = count
         self._workers: list[_Worker] = []
 
@@ -119,7 +125,7 @@ class Pool:
             jobs: Taken as workers get free, so that no more than two for each worker wait.
 
         Raises:
-            BackendError: If a worker ends before it is ready.
+            BackendError: If a worker ends before it is ready and none ever was, or too many do.
         """
         waiting = iter(jobs)
         again: deque[Job] = deque()
@@ -148,20 +154,25 @@ class Pool:
         except (EOFError, OSError):
             return self._replace(worker, again)
         if not worker.ready:
-            worker.ready = True
+            worker.ready = self._begun = True
             return None
         return Reply(worker.jobs.popleft(), record)
 
-    def _replace(self, worker: _Worker, again: deque[Job]) -> Reply:
+    def _replace(self, worker: _Worker, again: deque[Job]) -> Reply | None:
         worker.process.join()
         how = _ending(worker.process.exitcode or 0)
-        if not worker.jobs:
-            raise BackendError(f"a worker process {how} before it began; run one image with `iqa assess` to see why")
-        culprit = worker.jobs.popleft()
+        culprit = worker.jobs.popleft() if worker.jobs else None
+        if culprit is None:
+            self._false_starts += 1
+            if self._false_starts > _FALSE_STARTS or not self._begun:
+                raise BackendError(
+                    f"a worker process {how} before it began; run one image with `iqa assess` to see why"
+                )
         again.extend(worker.jobs)
-        worker.jobs.clear()
         worker.connection.close()
         self._workers[self._workers.index(worker)] = self._start()
+        if culprit is None:
+            return None
         return Reply(culprit, None, died=f"the worker process {how} over this image")
 
     def _start(self) -> _Worker:
@@ -189,15 +200,27 @@ def _as_workers_inherit() -> Generator[None, None, None]:
     """Set what a new process takes over: one thread of arithmetic, and no Ctrl-C while it is still importing."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
     try:
-        yield
+        with _ctrl_c_held_back():
+            yield
     finally:
-        if main:
-            signal.signal(signal.SIGINT, handler)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _ctrl_c_held_back() -> Generator[None, None, None]:
+    """Hold SIGINT back, here and in processes that start meanwhile; one that comes reaches this process afterwards."""
+    if sys.platform == "win32":
+        yield
+        return
+    # The tracker starts with the first process, and would let the signal through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
