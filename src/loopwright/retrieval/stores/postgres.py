@@ -17,7 +17,8 @@ from loopwright.retrieval.stores.sessions import Condition, Session
 from loopwright.retrieval.stores.tables import SCHEMA_VERSION, counted, table_statements
 
 try:
-    from loopwright.retrieval.stores.postgres_server import PostgresAddress, PostgresServer
+    from loopwright.postgres import PostgresAddress
+    from loopwright.retrieval.stores.postgres_server import PostgresServer
 except ModuleNotFoundError as missing:
     raise ConfigError("a knowledge store in PostgreSQL needs pg8000: pip install 'loopwright[postgres]'") from missing
 
@@ -42,7 +43,7 @@ class PostgresStore(SqlStore):
             StoreError: If the server cannot be reached, has no pgvector, or the schema holds something else.
         """
         super().__init__()
-        self._server = PostgresServer(PostgresAddress.parse(url))
+        self._server = PostgresServer(PostgresAddress.parse(url, schema="loopwright", holds="a knowledge store"))
         try:
             self._prepare()
         except BaseException:

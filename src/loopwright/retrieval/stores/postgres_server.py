@@ -1,35 +1,23 @@
-"""A PostgreSQL database as knowledge stores use it: address, connections, transactions, and what can go wrong."""
+"""A PostgreSQL database as knowledge stores use it: connections, transactions, and what can go wrong."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import json
-import re
-import ssl
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pg8000.dbapi as pg
 from pg8000.exceptions import DatabaseError, InterfaceError
 
-from loopwright.errors import ConfigError, StoreError, unknown_name_message
+from loopwright.errors import StoreError
+from loopwright.postgres import PostgresAddress
 from loopwright.retrieval.stores.sessions import Broken, Condition, Pool, Row
 from loopwright.retrieval.stores.storable import storable_value
 
 _CONNECTIONS = 8
-_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_OPTIONS = ("host", "schema", "sslmode")
-# What pg8000 takes for each of the names that libpq gives to these; None encrypts where the server can.
-_ENCRYPTION: dict[str, Callable[[], Any]] = {
-    "disable": lambda: False,
-    "prefer": lambda: None,
-    "require": lambda: True,
-    "verify-full": ssl.create_default_context,
-}
 # SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _LOST = ("08", "57P")
 _TRANSIENT = ("40", "53", "55P03", "57")
@@ -41,72 +29,6 @@ _FIXES = {
     "53100": "the disk of the server is full; nothing was changed: make room and try again",
     "53300": "the server has no free connection: try again later",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostgresAddress:
-    """Where a database is, and who asks."""
-
-    user: str
-    """The user."""
-    password: str | None
-    """The password; never in a message."""
-    host: str
-    """The server's name, or the folder of its socket, which begins with a slash."""
-    port: int
-    """The port."""
-    database: str
-    """The database."""
-    schema: str
-    """The schema that holds the tables."""
-    sslmode: str
-    """How the connection is encrypted: "disable", "prefer", "require" or "verify-full"."""
-
-    @classmethod
-    def parse(cls, url: str) -> PostgresAddress:
-        """Read ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&sslmode=MODE``.
-
-        Args:
-            url: The address; only the database is needed. ``schema`` is "loopwright" unless it says otherwise;
-                ``sslmode`` is "disable", "prefer" (the default: encrypted where the server can), "require", or
-                "verify-full" (its certificate is checked too); ``host`` may name the folder of a socket.
-
-        Raises:
-            ConfigError: If a part is wrong; the message does not show the password.
-        """
-        form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME"
-        try:
-            parts = urlsplit(url)
-            port = parts.port or 5432
-        except ValueError as error:
-            raise ConfigError(f"the address of the PostgreSQL database is unreadable: write it as {form}") from error
-        options = dict(parse_qsl(parts.query))
-        for name in options:
-            if name not in _OPTIONS:
-                raise ConfigError(unknown_name_message("option of a PostgreSQL address", name, _OPTIONS))
-        database = unquote(parts.path.lstrip("/"))
-        if not database:
-            raise ConfigError(f"the address of the PostgreSQL server {parts.hostname} names no database: write {form}")
-        schema = options.get("schema", "loopwright")
-        if not _SCHEMA.fullmatch(schema):
-            raise ConfigError(
-                f"{schema!r} cannot be the schema of a knowledge store: take small letters, digits and underscores"
-            )
-        sslmode = options.get("sslmode", "prefer")
-        if sslmode not in _ENCRYPTION:
-            raise ConfigError(unknown_name_message("sslmode", sslmode, _ENCRYPTION))
-        return cls(
-            user=unquote(parts.username or "postgres"),
-            password=unquote(parts.password) if parts.password else None,
-            host=options.get("host") or parts.hostname or "localhost",
-            port=port,
-            database=database,
-            schema=schema,
-            sslmode=sslmode,
-        )
-
-    def __str__(self) -> str:
-        return f"the knowledge store in schema {self.schema} of {self.database} at {self.host}:{self.port}"
 
 
 class PostgresSession:
@@ -177,22 +99,10 @@ class PostgresServer:
         self._pool.close()
 
     def _connect(self) -> pg.Connection:
-        address = self.address
         with self._explained():
-            by_socket = address.host.startswith("/")
-            connection = pg.connect(
-                address.user,
-                host=address.host,
-                port=address.port,
-                unix_sock=f"{address.host}/.s.PGSQL.{address.port}" if by_socket else None,
-                database=address.database,
-                password=address.password,
-                ssl_context=False if by_socket else _ENCRYPTION[address.sslmode](),
-                application_name="loopwright",
-            )
-            connection.autocommit = True  # transactions are begun by statements
             # The extension may be in another schema.
-            connection.cursor().execute(f"SET search_path TO {address.schema}, public")
+            connection = self.address.connect(f"{self.address.schema}, public")
+            connection.autocommit = True  # transactions are begun by statements
             return connection
 
     @contextmanager

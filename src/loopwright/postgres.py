@@ -1,0 +1,119 @@
+"""Where a PostgreSQL database is, and how to connect to it."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pg8000.dbapi as pg
+
+from loopwright.errors import ConfigError, unknown_name_message
+
+_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_OPTIONS = ("host", "schema", "sslmode")
+# What pg8000 takes for each of the names that libpq gives to these; None encrypts where the server can.
+_ENCRYPTION: dict[str, Callable[[], Any]] = {
+    "disable": lambda: False,
+    "prefer": lambda: None,
+    "require": lambda: True,
+    "verify-full": ssl.create_default_context,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresAddress:
+    """Where a database is, and who asks."""
+
+    user: str
+    """The user."""
+    password: str | None
+    """The password; never in a message."""
+    host: str
+    """The server's name, or the folder of its socket, which begins with a slash."""
+    port: int
+    """The port."""
+    database: str
+    """The database."""
+    schema: str
+    """The schema that holds the tables."""
+    sslmode: str
+    """How the connection is encrypted: "disable", "prefer", "require" or "verify-full"."""
+
+    holds: str
+    """What the schema holds, for messages: "a knowledge store"."""
+
+    @classmethod
+    def parse(cls, url: str, *, schema: str, holds: str) -> PostgresAddress:
+        """Read ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&sslmode=MODE``.
+
+        Args:
+            url: The address; only the database is needed. ``sslmode`` is "disable", "prefer" (the default: encrypted
+                where the server can), "require", or "verify-full" (its certificate is checked too); ``host`` may name
+                the folder of a socket.
+            schema: The schema where the address names none.
+            holds: What the schema holds, for messages: "a knowledge store".
+
+        Raises:
+            ConfigError: If a part is wrong; the message does not show the password.
+        """
+        form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME"
+        try:
+            parts = urlsplit(url)
+            port = parts.port or 5432
+        except ValueError:
+            # The cause would show the address, and the password with it.
+            raise ConfigError(f"the address of the PostgreSQL database is unreadable: write it as {form}") from None
+        options = dict(parse_qsl(parts.query))
+        for name in options:
+            if name not in _OPTIONS:
+                raise ConfigError(unknown_name_message("option of a PostgreSQL address", name, _OPTIONS))
+        database = unquote(parts.path.lstrip("/"))
+        if not database:
+            raise ConfigError(f"the address of the PostgreSQL server {parts.hostname} names no database: write {form}")
+        schema = options.get("schema", schema)
+        if not _SCHEMA.fullmatch(schema):
+            raise ConfigError(f"{schema!r} cannot be the schema of {holds}: take small letters, digits and underscores")
+        sslmode = options.get("sslmode", "prefer")
+        if sslmode not in _ENCRYPTION:
+            raise ConfigError(unknown_name_message("sslmode", sslmode, _ENCRYPTION))
+        return cls(
+            user=unquote(parts.username or "postgres"),
+            password=unquote(parts.password) if parts.password else None,
+            host=options.get("host") or parts.hostname or "localhost",
+            port=port,
+            database=database,
+            schema=schema,
+            sslmode=sslmode,
+            holds=holds,
+        )
+
+    def connect(self, search_path: str) -> pg.Connection:
+        """Open a connection.
+
+        Args:
+            search_path: The schemas in which names are looked up, separated by commas.
+
+        Raises:
+            pg8000.exceptions.Error: If the server does not let it.
+            OSError: If there is no server.
+        """
+        by_socket = self.host.startswith("/")
+        return pg.connect(
+            self.user,
+            host=self.host,
+            port=self.port,
+            unix_sock=f"{self.host}/.s.PGSQL.{self.port}" if by_socket else None,
+            database=self.database,
+            password=self.password,
+            ssl_context=False if by_socket else _ENCRYPTION[self.sslmode](),
+            application_name="loopwright",
+            startup_params={"search_path": search_path},
+        )
+
+    def __str__(self) -> str:
+        place = f"in schema {self.schema} of {self.database} at {self.host}:{self.port}"
+        return f"{self.holds.replace('a ', 'the ', 1)} {place}"
