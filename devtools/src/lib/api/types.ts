@@ -1,4 +1,5 @@
 /** What the server sends, by names that are short to write: those of the generated `schema.d.ts`. */
+import type { JsonSchema } from '../form/fields';
 import type { components } from './schema';
 
 type Schemas = components['schemas'];
@@ -62,33 +63,5 @@ export type Models = Reply<'NodeModels'>;
 
 export type RunStatus = RunSummary['status'];
 export type Decision = LoopDecided['decision'];
-
-/** The part of JSON Schema that the forms read. */
-export interface JsonSchema {
-  type?: string | string[];
-  title?: string;
-  description?: string;
-  format?: string;
-  default?: unknown;
-  enum?: unknown[];
-  const?: unknown;
-  anyOf?: JsonSchema[];
-  allOf?: JsonSchema[];
-  $ref?: string;
-  $defs?: Record<string, JsonSchema>;
-  properties?: Record<string, JsonSchema>;
-  required?: string[];
-  items?: JsonSchema;
-  additionalProperties?: boolean | JsonSchema;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-  exclusiveMaximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  pattern?: string;
-}
 
 export type Workflow = Omit<Reply<'Workflow'>, 'input_schema'> & { input_schema: JsonSchema };
