@@ -8,40 +8,21 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import cv2
-import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.pixels import RGB, check_size, to_rgb
 from loopwright.workflows.iqa.schemas import Box
-
-RGB = NDArray[np.uint8]
-"""An image: uint8, H x W x 3, red first."""
+from loopwright.workflows.iqa.unreadable import HEAD_BYTES, no_picture, what_it_is
 
 MAX_PIXELS = 100_000_000
 """The most pixels that are decoded by default; the file's header is asked first."""
 
 MIN_SIDE = 16
 """The shortest side, in pixels, of an image or region whose quality can be told."""
-
-_ORIENTATION_TAG = 0x0112
-_TIFF_BITS = 258
-
-_UPRIGHT: dict[int, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    2: lambda a: a[:, ::-1],
-    3: lambda a: a[::-1, ::-1],
-    4: lambda a: a[::-1],
-    5: lambda a: a.swapaxes(0, 1),
-    6: lambda a: np.rot90(a, -1),
-    7: lambda a: a[::-1, ::-1].swapaxes(0, 1),
-    8: lambda a: np.rot90(a, 1),
-}
-"""EXIF orientation -> what turns the stored pixels upright; 1 and unknown values need nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,13 +87,19 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
         ImageError: If the file is missing, no file, empty, broken, no image, too large or too small, or has pixels of
             unknown range (32-bit integers, floats).
     """
-    file_path = Path(path)
+    file_path = Path(at_home(path))
     try:
         _check_file(file_path)
         with file_path.open("rb") as file:
-            rgb, notes = _decode(file, file_path, max_pixels)
+            before = os.fstat(file.fileno())
+            try:
+                rgb, notes = _decode(file, file_path, max_pixels)
+            except ImageError:
+                _check_unchanged(file, before, file_path)
+                raise
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256")
+            _check_unchanged(file, before, file_path)
     except OSError as error:
         shown = str(file_path)[:200]
         raise ImageError(f"cannot read {shown!r}: {error.strerror or _one_line(error)}") from error
@@ -122,7 +109,6 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
             f"{str(file_path)!r} is {width} x {height} pixels, too small to judge; "
             f"give an image of at least {MIN_SIDE} pixels a side"
         )
-    rgb = np.ascontiguousarray(rgb)
     rgb.setflags(write=False)
     digest.update(f"{width}x{height}".encode())
     digest.update(rgb.data)
@@ -146,127 +132,67 @@ def check_pair(image: LoadedImage, reference: LoadedImage) -> None:
         )
 
 
+def at_home(path: str | os.PathLike[str]) -> str:
+    """A path in which a leading ``~/`` is the home folder, unless there is a file of that very name.
+
+    Args:
+        path: As the user wrote it; shells leave ``--reference=~/a.png`` alone.
+    """
+    given = os.fspath(path)
+    return os.path.expanduser(given) if given.startswith("~/") and not os.path.lexists(given) else given
+
+
 def _check_file(path: Path) -> None:
     if path.is_dir():
-        raise ImageError(f"{str(path)!r} is a folder, not an image; give one file")
+        raise ImageError(f"{str(path)!r} is a folder, not an image; give one file, or use `loopwright iqa batch`")
     if not path.exists():
+        if path.is_symlink():
+            raise ImageError(f"{str(path)!r} is a link to nothing or to itself; give the file that it should lead to")
         raise ImageError(f"there is no file {str(path)!r}; check the spelling and the working folder")
     if not path.is_file():
-        raise ImageError(f"{str(path)!r} is not a regular file")
+        raise ImageError(f"{str(path)!r} is not a regular file but a pipe, a device or a socket; save it to a file")
     if path.stat().st_size == 0:
-        raise ImageError(f"{str(path)!r} is empty (0 bytes)")
+        raise ImageError(f"{str(path)!r} is empty (0 bytes); copy or download it again")
+
+
+def _check_unchanged(file: BinaryIO, before: os.stat_result, path: Path) -> None:
+    after = os.fstat(file.fileno())
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ImageError(f"{str(path)!r} was changed while it was read; wait until it is complete and run again")
 
 
 def _decode(file: BinaryIO, path: Path, max_pixels: int) -> tuple[RGB, list[str]]:
     """Open, check the size that the header states, decode, convert."""
+    head = file.read(HEAD_BYTES)
+    file.seek(0)
     # Our limit is checked below; beyond twice its own fixed limit Pillow refuses by itself.
     try:
         image = Image.open(file)
     except UnidentifiedImageError as error:
-        raise ImageError(f"{str(path)!r} is not an image in a format that Pillow reads") from error
+        raise ImageError(f"{str(path)!r} is {what_it_is(head)}") from error
     except Image.DecompressionBombError as error:
-        raise ImageError(f"{str(path)!r} has too many pixels: {_one_line(error)}") from error
+        raise ImageError(f"{str(path)!r} has too many pixels: {_one_line(error)} Give a smaller image") from error
     except Exception as error:
-        raise ImageError(f"{str(path)!r} has a broken header: {_one_line(error)}") from error
+        raise ImageError(f"{str(path)!r} has a broken header: {_one_line(error)}; get a whole copy of it") from error
     with image:
-        width, height = image.size
-        if width * height > max_pixels:
-            raise ImageError(
-                f"{str(path)!r} is {width} x {height} = {width * height:,} pixels, more than the limit of "
-                f"{max_pixels:,}; give a smaller image or raise max_pixels"
-            )
-        # Decoders of damaged files raise nearly anything, from SyntaxError to struct.error and MemoryError.
+        # Decoders of damaged files raise nearly anything, from SyntaxError to struct.error.
         try:
-            return _to_rgb(image, file)
+            refused = no_picture(image, head)
+            if refused:
+                raise ImageError(refused)
+            check_size(image.size, max_pixels)
+            return to_rgb(image, file, max_pixels)
         except ImageError as error:
             raise ImageError(f"{str(path)!r}: {error}") from error
+        except MemoryError as error:
+            width, height = image.size
+            raise ImageError(
+                f"{str(path)!r}, of {width} x {height} pixels, does not fit into memory; give a smaller image"
+            ) from error
         except Exception as error:
-            raise ImageError(f"{str(path)!r} is damaged or truncated: {_one_line(error)}") from error
-
-
-def _to_rgb(image: Image.Image, file: BinaryIO) -> tuple[RGB, list[str]]:
-    notes: list[str] = []
-    frames = getattr(image, "n_frames", 1)
-    if frames > 1:
-        image.seek(0)
-        notes.append(f"has {frames} frames or pages; only the first is judged")
-    # Pillow drops the low byte of 16-bit colour while decoding and keeps no trace but the name of its raw mode.
-    deep_colour = image.mode in ("RGB", "RGBA", "LA") and _is_deep(image)
-    image.load()
-    orientation = image.getexif().get(_ORIENTATION_TAG, 1)
-    if deep_colour:
-        pixels = _deep_colour(file, image.size)
-        notes.append("16 bits a channel, scaled to 8")
-    else:
-        pixels = _eight_bits(image, notes)
-    if pixels.shape[2] == 4:
-        pixels = _on_white(pixels, notes)
-    if orientation in _UPRIGHT:
-        pixels = _UPRIGHT[orientation](pixels)
-        notes.append(f"turned upright as its EXIF orientation {orientation} says")
-    return pixels, notes
-
-
-def _is_deep(image: Image.Image) -> bool:
-    for tile in getattr(image, "tile", ()):
-        args = tile[3] if isinstance(tile[3], tuple) else (tile[3],)
-        if any(isinstance(arg, str) and ";16" in arg for arg in args):
-            return True
-    return False
-
-
-def _deep_colour(file: BinaryIO, size: tuple[int, int]) -> RGB:
-    """16-bit colour through OpenCV, which keeps both bytes; H x W x 3 or 4."""
-    file.seek(0)
-    decoded = cv2.imdecode(np.frombuffer(file.read(), np.uint8), cv2.IMREAD_UNCHANGED)
-    if decoded is None or decoded.dtype != np.uint16 or decoded.ndim != 3 or decoded.shape[1::-1] != size:
-        raise ImageError("16-bit colour of a kind that OpenCV does not read; convert it to 8 bits or to a 16-bit PNG")
-    swap = cv2.COLOR_BGRA2RGBA if decoded.shape[2] == 4 else cv2.COLOR_BGR2RGB
-    return _scaled(cv2.cvtColor(decoded, swap))
-
-
-def _scaled(values: NDArray[Any]) -> RGB:
-    """0..65535 to 0..255, rounded, so that white stays white."""
-    return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
-
-
-def _eight_bits(image: Image.Image, notes: list[str]) -> RGB:
-    """Any mode of Pillow as uint8, H x W x 3, or x 4 with an alpha channel."""
-    mode = image.mode
-    if mode.startswith("I"):
-        values = np.asarray(image)
-        # A TIFF says how deep it is; elsewhere Pillow's 32-bit mode also stands for 16 bits.
-        deep = tuple(getattr(image, "tag_v2", {}).get(_TIFF_BITS, ())) == (32,)
-        if deep or int(values.min()) < 0 or int(values.max()) > 65535:
-            raise ImageError("32-bit integer pixels have no known range; convert it to 8 or 16 bits")
-        notes.append("grey with 16 bits, scaled to 8 and repeated in three channels")
-        return np.repeat(_scaled(values)[..., np.newaxis], 3, axis=2)
-    if mode == "F":
-        raise ImageError("floating-point pixels have no known range; convert it to 8 or 16 bits")
-    told = _MODE_NOTES.get(mode)
-    if told:
-        notes.append(told)
-    has_alpha = mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info
-    return np.array(image.convert("RGBA" if has_alpha else "RGB"))
-
-
-_MODE_NOTES = {
-    "1": "black and white (1 bit), repeated in three channels",
-    "L": "grey, repeated in three channels",
-    "LA": "grey, repeated in three channels",
-    "P": "palette image, converted to RGB",
-    "PA": "palette image, converted to RGB",
-    "CMYK": "CMYK, converted to RGB without its colour profile",
-}
-"""Pillow mode -> what is said about its conversion."""
-
-
-def _on_white(rgba: RGB, notes: list[str]) -> RGB:
-    alpha = rgba[..., 3:].astype(np.uint32)
-    if int(alpha.min()) == 255:
-        return rgba[..., :3]
-    notes.append("transparent in parts, laid on white")
-    return ((rgba[..., :3] * alpha + 255 * (255 - alpha) + 127) // 255).astype(np.uint8)
+            raise ImageError(
+                f"{str(path)!r} is damaged or truncated: {_one_line(error)}; get a whole copy of it"
+            ) from error
 
 
 def _one_line(error: BaseException) -> str:

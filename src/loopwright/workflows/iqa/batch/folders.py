@@ -11,9 +11,7 @@ from PIL import Image
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.batch.samples import Sample
-
-_NO_PICTURES = frozenset({"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"})
-"""Formats that Pillow identifies but does not decode without another program."""
+from loopwright.workflows.iqa.unreadable import NO_PICTURES
 
 
 @cache
@@ -21,7 +19,9 @@ def extensions() -> frozenset[str]:
     """The extensions of the files that are taken for images, in lower case, each with its dot."""
     Image.init()
     found = Image.registered_extensions().items()
-    return frozenset(suffix for suffix, kind in found if kind in Image.OPEN and kind not in _NO_PICTURES)
+    # MPO, several pictures in one JPEG, has no reader of its own.
+    kinds = (Image.OPEN.keys() | {"MPO"}) - NO_PICTURES
+    return frozenset(suffix for suffix, kind in found if kind in kinds)
 
 
 def read_folder(folder: Path, query: str) -> list[Sample]:

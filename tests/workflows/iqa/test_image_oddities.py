@@ -1,0 +1,166 @@
+"""Odd image files through the loader, `loopwright iqa assess` and `loopwright iqa batch`; see docs/bad-input.md."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.images import load_image
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from odd_images import ODD, Odd, picture, rgb, saved  # noqa: E402
+
+ELSEWHERE = {
+    "missing file", "folder", "a name that no file can have", "no permission", "relative path, path with ~",
+    "changed while it is read", "reference of another size", "region that leaves the image or is too small",
+    "shorter than a tool needs", "shorter than 32 pixels a side", "no edge anywhere: one colour, a sky, a wall",
+    "no edge anywhere, but content",
+}  # fmt: skip
+"""Rows of the table that are no single file in a folder: tests below, in test_images.py and test_undecided.py."""
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd.name[:40]))
+def test_what_the_loader_makes_of_it(tmp_path: Path, odd: Odd) -> None:
+    path = tmp_path / odd.name
+    odd.make(path)
+    if odd.error is not None:
+        with pytest.raises(ImageError, match=odd.error) as caught:
+            load_image(path)
+        assert "\n" not in str(caught.value)
+        assert repr(str(path)) in str(caught.value)
+        return
+    image = load_image(path)
+    assert image.rgb.shape == (72, 96, 3)
+    assert np.abs(image.rgb.astype(float) - odd.expected()).mean() <= odd.tolerance
+    assert any(odd.note in note for note in image.notes) if odd.note else image.notes == ()
+
+
+def test_the_table_names_these_cases() -> None:
+    table = (ROOT / "docs" / "bad-input.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[1:]
+    assert len(rows) == len(set(rows))
+    assert set(rows) == {odd.row for odd in ODD} | ELSEWHERE
+
+
+def _run(*args: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [Path(sys.executable).with_name("loopwright"), "iqa", *map(str, args)],
+        cwd=folder, capture_output=True, text=True, errors="backslashreplace", timeout=170, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def test_a_batch_of_all_of_them(tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    # One of the many orientations will do here.
+    odds = [odd for odd in ODD if odd.row != "EXIF orientation" or odd.name == "turned 6.jpg"]
+    for odd in odds:
+        odd.make(folder / odd.name)
+    ended = _run(
+        "batch", folder, "--out", tmp_path / "out.csv", "--report", tmp_path / "out.html", "--worst", "9", "--workers", "1",
+        folder=tmp_path,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["path"]: row for row in csv.DictReader(file)}
+    expected = {odd.name.encode("utf-8", "backslashreplace").decode(): odd for odd in odds}
+    assert rows.keys() == expected.keys() | {"linked to.png"}
+    for name, odd in expected.items():
+        row = rows[name]
+        if odd.error is None:
+            assert (row["error"], bool(row["quality_score"])) == ("", True), name
+            assert odd.note is None or odd.note in row["notes"], name
+        else:
+            assert re.search(odd.error, row["error"]), name
+            assert str(tmp_path) not in row["error"]
+            assert row["quality_score"] == ""
+    assert "Traceback" not in (tmp_path / "out.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cut.jpg",
+        os.fsdecode(b"not utf-8 \xff\xfe.png"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("bomb.png", "pipe.png", "page.jpg", "rgba16.png")),
+    ],
+    ids=ascii,
+)
+def test_assess_answers_or_says_why_in_one_line(tmp_path: Path, name: str) -> None:
+    odd = next(odd for odd in ODD if odd.name == name)
+    odd.make(tmp_path / name)
+    ended = _run("assess", "--json", "--", name, folder=tmp_path)
+    if odd.error is None:
+        assert (ended.returncode, ended.stderr) == (0, "")
+        state = json.loads(ended.stdout)
+        assert state["image_path"] == name
+        assert state["summarizer_result"]["final_answer"]
+        assert odd.note is None or any(odd.note in note for note in state["executor_evidence"]["notes"])
+    else:
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr.count("\n") == 1
+        assert ended.stderr.startswith("loopwright: ")
+        assert re.search(odd.error, ended.stderr)
+
+
+@pytest.mark.parametrize("given", [pytest.param([], marks=pytest.mark.slow), ["--reference", "small.png"]])
+def test_assess_of_what_does_not_fit(tmp_path: Path, given: list[str]) -> None:
+    saved(picture, "PNG")(tmp_path / "a.png")
+    Image.new("RGB", (95, 72)).save(tmp_path / "small.png")
+    ended = _run("assess", "--json", *given, "a.png" if given else "missing.png", folder=tmp_path)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.count("\n") == 1
+    assert re.search("95 x 72|there is no file", ended.stderr)
+
+
+def test_a_path_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    saved(picture, "PNG")(tmp_path / "a.png")
+    assert load_image("~/a.png").path == tmp_path / "a.png"
+    monkeypatch.chdir(tmp_path)
+    assert np.array_equal(load_image("a.png").rgb, rgb())
+    (tmp_path / "~").mkdir()
+    Image.new("RGB", (40, 40)).save(tmp_path / "~" / "a.png")
+    assert load_image("~/a.png").width == 40
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "growing.png"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (1500, 1500, 3)).astype(np.uint8)).save(path)
+    stop, begun = threading.Event(), threading.Event()
+
+    def grow() -> None:
+        with path.open("ab", buffering=0) as file:
+            while not stop.is_set():
+                file.write(b"more")
+                begun.set()
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    try:
+        begun.wait()
+        with pytest.raises(ImageError, match="changed while it was read"):
+            load_image(path)
+    finally:
+        stop.set()
+        writer.join()
+
+
+@pytest.mark.parametrize("name", ["a\0b.png", "x" * 5000, ""])
+def test_names_that_no_file_can_have(name: str) -> None:
+    with pytest.raises(ImageError) as caught:
+        load_image(name)
+    assert "\n" not in str(caught.value)
