@@ -7,15 +7,17 @@ measurements. LangChain's provider packages are imported only when a configured 
 from __future__ import annotations
 
 from loopwright.engine.usage import PriceTable, Usage
+from loopwright.models.conversation import Answer
 from loopwright.models.fallback import FallbackChatModel, with_fallback
 from loopwright.models.guard import allow_model_requests, model_requests_allowed
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.models.registry import Assignable, ModelRegistry
 from loopwright.models.spec import FallbackReason, ModelSpec, StructuredMethod
-from loopwright.models.structured import aask, ask
+from loopwright.models.structured import aask, ask, consult
 from loopwright.models.usage import UsageRecorder, model_name
 
 __all__ = [
+    "Answer",
     "Assignable",
     "FallbackChatModel",
     "FallbackReason",
@@ -30,6 +32,7 @@ __all__ = [
     "aask",
     "allow_model_requests",
     "ask",
+    "consult",
     "model_name",
     "model_requests_allowed",
     "with_fallback",

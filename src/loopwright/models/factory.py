@@ -11,8 +11,11 @@ from pydantic import AliasChoices, SecretStr, ValidationError
 
 from loopwright.errors import ModelError, unknown_name_message
 from loopwright.models.guard import RequestGuard, require_model_requests
+from loopwright.models.logprobs import LOGPROBS_KEY
+from loopwright.models.redacting import redact
 from loopwright.models.spec import ModelSpec
 from loopwright.models.validation import problem_lines
+from loopwright.models.vision import IMAGE_SIDE_KEY, VISION_KEY
 
 STRUCTURED_KEY = "loopwright_structured"
 """In a model's ``metadata``: the declared `StructuredMethod`."""
@@ -72,11 +75,18 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
         problem = _explain(spec, error)
     else:
         _refuse_ignored(model, arguments, where)
-        model.callbacks = [*_handlers(model), RequestGuard(spec.model)]
-        model.metadata = {**(model.metadata or {}), STRUCTURED_KEY: spec.structured}
+        model.callbacks = [*_handlers(model), RequestGuard(spec.model, secrets_of(spec))]
+        model.metadata = {**(model.metadata or {}), **_declared(spec)}
         return model
     # Raised outside of the handlers, so that the provider's exception, which can show its input, is not even a context.
     raise ModelError(f"{where}: {problem}")
+
+
+def _declared(spec: ModelSpec) -> dict[str, Any]:
+    """What the spec says of the model that its class has no setting for."""
+    known = {VISION_KEY: spec.vision, LOGPROBS_KEY: spec.log_probabilities}
+    said = {key: value for key, value in known.items() if value is not None}
+    return {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **said}
 
 
 def _handlers(model: BaseChatModel) -> list[Any]:
@@ -197,18 +207,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for item in cast("list[Any]", value):
             yield from _texts(item)
-
-
-def redact(text: str, secrets: list[str]) -> str:
-    """Replace each secret in a text by ``***``.
-
-    Args:
-        text: Any text.
-        secrets: What must not be seen; empty ones are skipped.
-
-    Returns:
-        The text without them.
-    """
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, "***")
-    return text

@@ -24,7 +24,7 @@ from loopwright.engine.failures import failure_kind
 from loopwright.engine.listening import emit
 from loopwright.engine.retrying import will_retry
 from loopwright.errors import ConfigError, StructuredReplyError, unknown_name_message
-from loopwright.models.factory import redact
+from loopwright.models.redacting import redact
 from loopwright.models.spec import FALLBACK_REASONS, FallbackReason
 from loopwright.models.usage import model_name
 

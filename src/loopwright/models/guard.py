@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 
 from loopwright.errors import ModelError
+from loopwright.models.redacting import redact_error
 
 
 class _Switch:
@@ -68,13 +69,21 @@ def require_model_requests(what: str) -> None:
 
 
 class RequestGuard(BaseCallbackHandler):
-    """Stops a request of a registry's model while requests are blocked, also if the model was made before."""
+    """Stops a request of a registry's model while requests are blocked, also if the model was made before.
+
+    What a request raises passes through it too: a server that repeats the key would get it into logs and reports.
+
+    Args:
+        model: The model's name, for messages.
+        secrets: What must not be seen in exceptions.
+    """
 
     raise_error = True
     run_inline = True
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, secrets: Sequence[str] = ()) -> None:
         self.model = model
+        self._secrets = [*secrets]
 
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
@@ -85,3 +94,7 @@ class RequestGuard(BaseCallbackHandler):
             ModelError: If requests are blocked.
         """
         require_model_requests(f"model {self.model!r} was about to be called")
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Called by LangChain just before it raises what a request ended with."""
+        redact_error(error, self._secrets)

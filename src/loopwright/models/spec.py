@@ -22,6 +22,7 @@ from pydantic import (
 
 from loopwright.errors import ConfigError
 from loopwright.models.validation import problem_lines
+from loopwright.models.vision import IMAGE_SIDE
 
 StructuredMethod = Literal["auto", "json_schema", "prompt"]
 """How a structured reply is asked for.
@@ -67,6 +68,14 @@ class ModelSpec(BaseModel):
     """The environment variable that holds the key, read when the model is made."""
     structured: StructuredMethod = "auto"
     """How structured replies are asked for."""
+    vision: bool | None = None
+    """Whether it sees images. None: as LangChain's profile of the model says; a model without a profile is sent them,
+    and no more once its provider has refused one."""
+    image_side: int = Field(default=IMAGE_SIDE, ge=64)
+    """The longest side of an image that it is sent, in pixels; larger ones are made smaller, and it is told so."""
+    log_probabilities: bool | None = None
+    """Whether it is asked for token log-probabilities where they are of use. None: where its class offers them, until
+    its provider refuses."""
     fallback: tuple[ModelSpec, ...] = ()
     """What is asked in its place when it failed for good: a model as text or mapping, or a list of them in order. A
     fallback can have fallbacks, which come right after it."""

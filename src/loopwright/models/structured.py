@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, Generic, TypeVar, cast
+from typing import TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    MessageLikeRepresentation,
-    SystemMessage,
-    convert_to_messages,
-)
-from langchain_core.runnables import Runnable, RunnableParallel, RunnableSequence
-from langgraph.errors import GraphBubbleUp
-from pydantic import BaseModel, ValidationError
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic import BaseModel
 
-from loopwright.errors import ConfigError, ModelError, StructuredReplyError
-from loopwright.models.factory import STRUCTURED_KEY
-from loopwright.models.fallback import chain_of
-from loopwright.models.replies import find_json_object, reply_text
+from loopwright.models.conversation import Answer, Conversation, Messages, Question
 from loopwright.models.spec import StructuredMethod
-from loopwright.models.usage import UsageRecorder, model_name
-from loopwright.models.validation import problem_lines
-
-logger = logging.getLogger(__name__)
+from loopwright.models.usage import UsageRecorder
 
 T = TypeVar("T", bound=BaseModel)
-
-Messages = str | Sequence[MessageLikeRepresentation]
-"""One text, or messages in any form that LangChain accepts."""
-
-_SHOWN_BACK = 4000
-"""So many characters of a bad reply are shown to the model again, to keep the prompt short."""
 
 
 def ask(
@@ -75,7 +48,51 @@ def ask(
         ModelError: If the method is ``"json_schema"`` and the model's class does not offer it.
         ConfigError: If `repairs` is negative.
     """
-    talk = _Conversation(model, messages, schema, repairs, node, usage, method)
+    return consult(model, messages, schema, repairs=repairs, node=node, usage=usage, method=method).reply
+
+
+def consult(
+    model: BaseChatModel,
+    messages: Messages,
+    schema: type[T],
+    *,
+    repairs: int = 2,
+    node: str | None = None,
+    usage: UsageRecorder | None = None,
+    method: StructuredMethod | None = None,
+    needs_images: bool = False,
+    log_probabilities: bool = False,
+) -> Answer[T]:
+    """Do what `ask` does, and say how the reply came about.
+
+    Images in the messages are LangChain's standard blocks (``{"type": "image", "base64": ..., "mime_type": ...}``). A
+    model that is known to see none is asked without them; one whose provider refuses them is asked again without them,
+    with a warning, and from then on at once. The model reads in their place that they are missing, and `Answer.notes`
+    says so too.
+
+    Args:
+        model: See `ask`.
+        messages: See `ask`.
+        schema: See `ask`.
+        repairs: See `ask`.
+        node: See `ask`.
+        usage: See `ask`.
+        method: See `ask`.
+        needs_images: Whether the question makes no sense without its images: then models that see none are passed over.
+        log_probabilities: Whether to ask for token log-probabilities, where the model's class and provider give them;
+            they are in the ``response_metadata`` of `Answer.message`.
+
+    Returns:
+        The validated reply, the message that it was in, and notes.
+
+    Raises:
+        StructuredReplyError: If the last reply that was allowed does not fit either.
+        ModelError: If the method is ``"json_schema"`` and the model's class does not offer it, or `needs_images` and no
+            model sees any.
+        ConfigError: If `repairs` is negative.
+    """
+    question = Question(messages, schema, repairs, node, usage, method, needs_images, log_probabilities)
+    talk = Conversation(model, question)
     while True:
         try:
             with talk.counting_failure():
@@ -118,7 +135,7 @@ async def aask(
         ModelError: If the method is ``"json_schema"`` and the model's class does not offer it.
         ConfigError: If `repairs` is negative.
     """
-    talk = _Conversation(model, messages, schema, repairs, node, usage, method)
+    talk = Conversation(model, Question(messages, schema, repairs, node, usage, method, False, False))
     while True:
         try:
             with talk.counting_failure():
@@ -129,154 +146,4 @@ async def aask(
                 raise
         else:
             if answer is not None:
-                return answer
-
-
-class _Conversation(Generic[T]):
-    """Everything of a structured question except the waiting, so that `ask` and `aask` share it."""
-
-    def __init__(
-        self,
-        model: BaseChatModel,
-        messages: Messages,
-        schema: type[T],
-        repairs: int,
-        node: str | None,
-        usage: UsageRecorder | None,
-        method: StructuredMethod | None,
-    ) -> None:
-        if repairs < 0:
-            raise ConfigError(f"repairs is {repairs}; it should be 0 or more")
-        self.schema = schema
-        self.repairs = repairs
-        self.node = node
-        self.usage = usage
-        self.method = method
-        self.json_schema = _json_schema(schema)
-        self.asked = convert_to_messages([messages] if isinstance(messages, str) else messages)
-        self.chain = chain_of(model)
-        self.position = 0
-        self._begin()
-
-    def _begin(self) -> None:
-        """Begin the conversation with the model at `position`."""
-        model = self.chain.links[self.position].model
-        self.model = model_name(model)
-        self.bad_replies = 0
-        wanted = self.method or _declared(model)
-        enforced = None if wanted == "prompt" else _enforce(model, self.json_schema)
-        if enforced is None and wanted == "json_schema":
-            raise ModelError(
-                f"model {self.model!r}: {type(model).__name__} cannot enforce a JSON schema. Use structured: prompt."
-            )
-        instruction = "Reply with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
-            self.json_schema, ensure_ascii=False, separators=(",", ":")
-        )
-        self.runnable: Runnable[Any, Any] = enforced or model
-        self.first = self.asked if enforced else _with_instruction(self.asked, instruction)
-        # A server may ignore the schema that it was sent; then the model has not seen it yet.
-        self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
-        self.prompt: list[BaseMessage] = self.first
-
-    def goes_on_after(self, error: Exception) -> bool:
-        """Whether a fallback is asked after an error; it gets the question afresh, with repairs of its own."""
-        if not self.chain.leaves(self.position, error, self.node):
-            return False
-        self.position += 1
-        self._begin()
-        return True
-
-    @contextmanager
-    def counting_failure(self) -> Generator[None]:
-        """Count a call that raises, also one that is cancelled, and let the exception pass."""
-        try:
-            yield
-        except GraphBubbleUp:  # a spent budget: the call was not sent
-            raise
-        except BaseException:
-            if self.usage is not None:
-                self.usage.record_failure(model=self.model, node=self.node)
-            raise
-
-    def read(self, reply: Any) -> T | None:
-        """Validate a reply; None means that `prompt` is to be sent next."""
-        message = cast("BaseMessage", reply["raw"] if isinstance(reply, dict) else reply)
-        if self.usage is not None:
-            self.usage.record(message, model=self.model, node=self.node)
-        text = reply_text(message)
-        try:
-            return self.schema.model_validate_json(find_json_object(text))
-        except ValidationError as error:
-            problems = problem_lines(error)
-        except ValueError as error:
-            refusal = message.additional_kwargs.get("refusal")
-            problems = [f"the model refused: {refusal}" if refusal else str(error)]
-        if self.bad_replies == self.repairs:
-            raise StructuredReplyError(self.schema.__name__, text, "; ".join(problems), self.repairs, node=self.node)
-        self.bad_replies += 1
-        logger.info(
-            "node %r: the reply of %s is not a valid %s, asking again (%d/%d): %s",
-            self.node,
-            self.model,
-            self.schema.__name__,
-            self.bad_replies,
-            self.repairs,
-            "; ".join(problems),
-        )
-        self.prompt = [
-            *self.first,
-            AIMessage(text[:_SHOWN_BACK] or "(empty reply)"),
-            HumanMessage("Your reply cannot be used:\n" + "\n".join(f"- {p}" for p in problems) + f"\n{self.reminder}"),
-        ]
-        return None
-
-
-def _json_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    made = schema.model_json_schema(schema_generator=_ShortJsonSchema)
-    if "$ref" in made:  # the class contains itself; clients want an object at the top
-        made = {**made["$defs"][made["$ref"].rpartition("/")[2]], "$defs": made["$defs"]}
-    return made
-
-
-def _declared(model: BaseChatModel) -> StructuredMethod:
-    declared = (model.metadata or {}).get(STRUCTURED_KEY)
-    if declared in ("json_schema", "prompt"):
-        return declared
-    return "prompt" if (model.profile or {}).get("structured_output") is False else "auto"
-
-
-def _enforce(model: BaseChatModel, json_schema: dict[str, Any]) -> Runnable[Any, Any] | None:
-    """The model bound to the schema in the best way that its class offers, or None if it offers none."""
-    # The schema goes in as a dict: given a pydantic class, some clients validate inside the call and lose the reply.
-    for options in ({"method": "json_schema"}, {}):
-        try:
-            return _without_parser(model.with_structured_output(json_schema, include_raw=True, **options))
-        except (NotImplementedError, ValueError):
-            continue
-    return None
-
-
-def _without_parser(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
-    """The part that calls the model; all of it where it is not built in the usual way.
-
-    LangChain's own parser mends truncated JSON, which we must not, and it takes quadratic time: 50 s of CPU were
-    measured for 100,000 characters of prose.
-    """
-    first = runnable.first if isinstance(runnable, RunnableSequence) else None
-    if isinstance(first, RunnableParallel) and set(first.steps__) == {"raw"}:
-        return first.steps__["raw"]
-    return runnable
-
-
-def _with_instruction(messages: list[BaseMessage], instruction: str) -> list[BaseMessage]:
-    """Put the instruction into the one system message that every model accepts: the first."""
-    if messages and isinstance(messages[0], SystemMessage):
-        return [SystemMessage(f"{messages[0].text}\n\n{instruction}"), *messages[1:]]
-    return [SystemMessage(instruction), *messages]
-
-
-class _ShortJsonSchema(GenerateJsonSchema):
-    """Leaves out the titles of the fields, which repeat their names and cost tokens."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
+                return answer.reply

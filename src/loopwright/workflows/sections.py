@@ -13,7 +13,7 @@ DEFAULT = "default"
 """The entry of ``models`` that serves every node without an entry of its own."""
 
 MODEL_NODES: dict[str, tuple[str, ...]] = {
-    "iqa": ("planner", "summarizer"),
+    "iqa": ("planner", "executor", "summarizer"),
     "rag": (
         "route_question", "nodes_and_edges_grading", "next_hop", "query_transformation", "web_grading",
         "answer_generation", "generation_grading", "extraction",

@@ -12,7 +12,8 @@ from langchain_core.language_models import BaseChatModel
 from loopwright import models
 from loopwright.errors import ConfigError, ModelError
 from loopwright.models import ModelRegistry, ModelSpec, allow_model_requests, model_requests_allowed
-from loopwright.models.factory import NO_KEY, redact
+from loopwright.models.factory import NO_KEY
+from loopwright.models.redacting import redact
 from loopwright.testing import always
 
 SECRET = "sk-very-secret-0123456789abcdef"

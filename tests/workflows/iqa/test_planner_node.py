@@ -14,7 +14,8 @@ from loopwright.errors import InputError, PlannerError, StructuredReplyError, Un
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.nodes.planner import planner_node
+from loopwright.workflows.iqa.nodes.planner import planner_node, reply_schema
+from loopwright.workflows.iqa.sample import sample_path
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,
     ExecutorOutput,
@@ -33,8 +34,11 @@ PLAN = {
 }  # fmt: skip
 
 
+IMAGE = str(sample_path("harbour"))
+
+
 def state(query: str = "Is the car noisy?", **more):
-    return {"query": query, "image_path": "a.png", **more}
+    return {"query": query, "image_path": IMAGE, **more}
 
 
 def evidence() -> ExecutorOutput:
@@ -67,7 +71,8 @@ def chat(*script, repairs: int = 2) -> tuple[Services, ScriptedChatModel]:
 
 
 def told(model: ScriptedChatModel, call: int = 0) -> dict:
-    return json.loads(model.calls[call].messages[1].text)
+    """What the model was told beside the images and their captions."""
+    return json.loads(model.calls[call].messages[1].content[-1]["text"])
 
 
 # Rules -----------------------------------------------------------------------------------------------------------------
@@ -171,16 +176,16 @@ def test_the_model_knows_the_tools_that_can_run_and_the_distortions():
     services, model = chat(PLAN)
     planner_node(state(), services)
     prompt = model.calls[0].messages[0].text
-    assert "Tools that can run here: NIQE." in prompt
+    assert "Tools that can run here: BlindScore, BRISQUE, NIQE, PIQE." in prompt
     assert "motion blur" in prompt
     assert "{{" not in prompt
     schema = json.dumps(model.calls[0].kwargs["response_format"])
-    assert '"enum": ["NIQE"]' in schema
+    assert '"enum": ["BlindScore", "BRISQUE", "NIQE", "PIQE"]' in schema
     services, model = chat(PLAN)
-    planner_node(state(reference_path="r.png", region=(1, 2, 30, 40)), services)
+    planner_node(state(reference_path=IMAGE, region=(1, 2, 30, 40)), services)
     assert (
-        "Tools that can run here: MDSI, VSI, HaarPSI, FSIMc, GMSD, MS-SSIM, VIFp, SSIM, PSNR, NIQE."
-        in model.calls[0].messages[0].text
+        "Tools that can run here: MDSI, VSI, HaarPSI, FSIMc, GMSD, MS-SSIM, VIFp, SSIM, PSNR, "
+        "BlindScore, BRISQUE, NIQE, PIQE." in model.calls[0].messages[0].text
     )
     assert told(model) == {"query": "Is the car noisy?", "has_reference": True, "region": [1, 2, 30, 40]}
 
@@ -212,7 +217,7 @@ def test_all_reasons_reach_the_model_once_and_in_order():
     ("fault", "problem"),
     [
         ({"distortions": {"car": ["fog"]}}, "unknown distortion 'fog'"),
-        ({"required_tools": ["BRISQUE"]}, "unknown tool 'BRISQUE'"),
+        ({"required_tools": ["MUSIQ"]}, "unknown tool 'MUSIQ'"),
         ({"required_tools": ["PSNR"]}, "PSNR needs a reference image"),
         ({"answer_mode": "essay"}, "answer_mode"),
         ({"iterations": 99}, "iterations"),
@@ -240,7 +245,7 @@ def test_a_hopeless_query_does_not_cost_a_call():
         planner_node(state("rate it with PSNR"), services)
     assert not is_transient(caught.value)
     with pytest.raises(UnknownNameError):
-        planner_node(state("use BRISQUE"), services)
+        planner_node(state("use MUSIQ"), services)
     assert model.calls == []
 
 
@@ -281,7 +286,7 @@ def test_a_query_cannot_switch_off_what_the_code_decides():
 
 def test_the_reference_decides_the_mode_and_the_options_the_form():
     services, _ = chat({**PLAN, "answer_mode": "explanation", "distortions": {"Global": ["noise"]}})
-    plan = planner_node(state("Which? A) blur B) noise", reference_path="r.png"), services)["plan"]
+    plan = planner_node(state("Which? A) blur B) noise", reference_path=IMAGE), services)["plan"]
     assert (plan.reference_mode, plan.answer_mode, plan.distortion_source) == ("Full-Reference", "mcq", "Inferred")
     assert plan.plan.distortion_detection
 
@@ -304,4 +309,17 @@ def test_the_few_shot_examples_are_valid_plans():
     for given_query, plan in zip(queries, plans, strict=True):
         reference = "r.png" if given_query["has_reference"] else None
         by_rules = planner_node(state(given_query["query"], reference_path=reference))["plan"]
-        assert PlannerOutput.model_validate(plan).same_work(by_rules)
+        read = reply_schema(("PSNR", "NIQE")).model_validate(plan)
+        assert PlannerOutput.model_validate(read.model_dump()).same_work(by_rules)
+
+
+def test_named_distortions_are_asked_for_as_a_list():
+    listed = [
+        {"object": "car", "types": ["grainy"]},
+        {"object": "sky", "types": ["banding"]},
+        {"object": "car", "types": ["blur"]},
+    ]
+    services, model = chat({**PLAN, "distortions": [{"car": ["noise"]}]}, {**PLAN, "distortions": listed})
+    plan = planner_node(state("Is the car noisy or blurred, has the sky banding?"), services)["plan"]
+    assert plan.distortions == {"car": ["noise", "blurs"], "sky": ["banding"]}
+    assert '{"object": "...", "types": ["..."]}' in model.calls[1].text

@@ -191,7 +191,9 @@ class TestWithAModel:
             "2.00",
             "one letter of A, B, C, D",
             "[Iteration 1] Missing x",
-            "do not see the image",
+            "No image is attached: there is no file 'x.png'",
+            "the numbers\n  are right",
+            "Nothing else is an answer",
         ):
             assert part in prompt
 

@@ -6,7 +6,17 @@ import logging
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StringConstraints,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from loopwright.workflows.iqa.distortions import Severity, parse_distortion
 
@@ -14,6 +24,22 @@ logger = logging.getLogger(__name__)
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Text of at least one character that is not white space; trimmed."""
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("Input should be a valid string")
+    return value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("String should have at least 1 character")
+    return value
+
+
+FileName = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string"})]
+"""Text that may hold lone surrogates, which is how Python writes file names that are not UTF-8."""
 
 Box = tuple[int, int, int, int]
 """A region: left, top, width, height, in pixels of the upright image."""
@@ -66,9 +92,9 @@ class PlannerInput(BaseModel):
 
     query: NonEmpty
     """The user's question."""
-    image_path: NonEmpty
+    image_path: Annotated[FileName, AfterValidator(_not_blank)]
     """The image in question."""
-    reference_path: str | None = None
+    reference_path: FileName | None = None
     """The pristine image, if there is one."""
     region: Box | None = None
     """The part of the image that the question is about."""
@@ -176,18 +202,21 @@ class ExecutorOutput(BaseModel):
     distortion_analysis: dict[str, list[DistortionFinding]] = Field(default_factory=dict)
     """Scope -> the analysis of each distortion."""
     selected_tools: list[str] = Field(default_factory=list)
-    """The tools that were chosen, primary first."""
+    """The tools that were chosen for any scope, primary first."""
     quality_scores: dict[str, float] = Field(default_factory=dict)
-    """Tool -> its score on the scale 1..5, for the tools that gave one."""
+    """Tool -> its score on the scale 1..5 for the first scope that was asked about, for the tools that gave one; the
+    scores of other scopes stand in `tool_logs`."""
     tool_logs: list[ToolLog] = Field(default_factory=list)
     """Every run, failed ones too."""
     notes: list[str] = Field(default_factory=list)
     """What the reader must know: an object that could not be located, a detector that abstained and why."""
     undecided: list[str] = Field(default_factory=list)
-    """The kinds of distortion that detection could neither state nor rule out; if it is empty beside a note of an
-    abstention, that is about all of them."""
+    """The kinds of distortion that detection could neither state nor rule out in some scope; if it is empty beside a
+    note of an abstention, that is about all of them."""
     primary_tool: str | None = None
-    """The tool whose score is the answer."""
+    """The tool whose score is the answer, for the first scope."""
+    regions: dict[str, Box] = Field(default_factory=dict)
+    """Scope -> the part of the image that was measured for it; the whole image has no entry."""
     error: str | None = None
     """Set when the executor as a whole failed; the rest is then empty or partial."""
 

@@ -14,14 +14,15 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema, create_model
 
 from loopwright.errors import InputError, PlannerError
-from loopwright.models import UsageRecorder, ask
+from loopwright.models import consult
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
-from loopwright.workflows.iqa.nodes.prompting import prompts
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
+from loopwright.workflows.iqa.prompting import prompts
 from loopwright.workflows.iqa.query.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
+    Box,
     ExecutorOutput,
     NonEmpty,
     PlannerInput,
@@ -32,6 +33,8 @@ from loopwright.workflows.iqa.schemas import (
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+from loopwright.workflows.iqa.vision.attaching import attachments
+from loopwright.workflows.iqa.vision.images import Blocks
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -53,6 +56,8 @@ def planner_node(state: AgenticIQAState, services: Services | None = None) -> di
     Raises:
         PlannerError: If the query or the image's path is missing, or no valid plan exists for it.
         UnknownNameError: If the query asks for a tool that nobody knows.
+        ImageError: If there is a chat model, and the image, its reference or the region cannot be used: what cannot be
+            measured later is no reason to ask a model.
         StructuredReplyError: If the chat model's reply still breaks the schema after the repairs. Rules do not step in:
             the caller asked for this model.
     """
@@ -60,15 +65,14 @@ def planner_node(state: AgenticIQAState, services: Services | None = None) -> di
     task = _task(state)
     previous = state.get("plan") if task.feedback else None
     evidence = state.get("executor_evidence") if task.feedback else None
+    region = task.region or read_query(task.query).region
     model = services.chat("planner")
     if model is None:
         plan = make_plan(task, previous=previous, evidence=evidence)
     else:
-        repairs, usage = services.config.iqa.repairs, services.usage
-        plan = ask_for_plan(model, task, previous=previous, evidence=evidence, repairs=repairs, usage=usage)
+        plan = ask_for_plan(model, task, services=services, region=region, previous=previous, evidence=evidence)
     logger.info("plan: %s", plan.rationale)
     update: dict[str, Any] = {"plan": plan, "error": None}
-    region = read_query(task.query).region
     if region and not state.get("region"):
         update["region"] = region
     return update
@@ -78,32 +82,34 @@ def ask_for_plan(
     model: BaseChatModel,
     task: PlannerInput,
     *,
+    services: Services,
+    region: Box | None = None,
     previous: PlannerOutput | None = None,
     evidence: ExecutorOutput | None = None,
-    repairs: int = 2,
-    usage: UsageRecorder | None = None,
 ) -> PlannerOutput:
     """Let a chat model plan; what it may not decide is decided by `loopwright.workflows.iqa.planning.plans.enforce`.
 
     Args:
         model: The chat model.
         task: The query, whether there is a reference, and why earlier plans were not enough.
+        services: The configuration, and where the calls are counted.
+        region: The part of the image that it is shown, in pixels; None for all of it.
         previous: The plan before this one.
         evidence: What it found.
-        usage: Where the calls are counted.
-        repairs: How often the model may correct a reply that breaks the schema.
 
     Returns:
-        The plan.
+        The plan. Where the model could not be shown the image, its rationale says so.
 
     Raises:
         PlannerError: If no valid plan exists; the model is then not asked.
         UnknownNameError: If the query asks for a tool that nobody knows; the model is then not asked.
+        ImageError: If an image or the region cannot be used; the model is then not asked.
         StructuredReplyError: If the reply still breaks the schema after the repairs.
     """
-    reading = read_query(task.query)
+    reading, settings = read_query(task.query), services.config.iqa
     require_reference(reading.tools, task.reference_path)
     usable = tuple(tool.name for tool in all_tools() if task.reference_path or tool.reference is ReferenceMode.NONE)
+    shown = attachments(model, task.model_dump(), region=region, max_pixels=settings.tools.max_pixels)
     prompt = prompts().get("planner").render(tools=", ".join(usable), distortions=", ".join(known_distortions()))
     facts: dict[str, Any] = {"query": task.query, "has_reference": bool(task.reference_path)}
     if task.region:
@@ -114,9 +120,13 @@ def ask_for_plan(
             "previous_plan": previous.model_dump(mode="json") if previous else None,
             "evidence": evidence_in_short(evidence) if evidence else None,
         }
-    messages = [SystemMessage(prompt), HumanMessage(json.dumps(facts, ensure_ascii=False))]
-    reply = ask(model, messages, reply_schema(usable), repairs=repairs, node="planner", usage=usage)
-    return enforce(PlannerOutput.model_validate(reply.model_dump()), reading, reference_path=task.reference_path)
+    asked: Blocks = [*shown, {"type": "text", "text": json.dumps(facts, ensure_ascii=False)}]
+    messages = [SystemMessage(prompt), HumanMessage(content=[*asked])]
+    schema, repairs = reply_schema(usable), settings.repairs
+    answer = consult(model, messages, schema, repairs=repairs, node="planner", usage=services.usage)
+    plan = PlannerOutput.model_validate(answer.reply.model_dump())
+    plan.rationale = " ".join(filter(None, (plan.rationale, *(f"{note}." for note in answer.notes))))
+    return enforce(plan, reading, reference_path=task.reference_path)
 
 
 def evidence_in_short(evidence: ExecutorOutput) -> dict[str, Any]:
@@ -152,19 +162,44 @@ def reply_schema(tools: tuple[str, ...]) -> type[PlannerOutput]:
     Returns:
         A subclass, still called ``PlannerOutput`` in messages.
     """
-    distortion = Annotated[
-        str, AfterValidator(_known_distortion), WithJsonSchema({"type": "string", "enum": list(known_distortions())})
-    ]
+    known = {"type": "string", "enum": list(known_distortions())}
+    distortion = Annotated[str, AfterValidator(_known_distortion), WithJsonSchema(known)]
+    named = Annotated[dict[str, list[distortion]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(known))]
     tool = Annotated[
         str, AfterValidator(lambda name: _known_tool(name, tools)), WithJsonSchema({"type": "string", "enum": [*tools]})
     ]
     scope = Annotated[list[NonEmpty] | Literal["Global"], BeforeValidator(_one_scope)]
     fields: dict[str, Any] = {
         "query_scope": (scope, GLOBAL),
-        "distortions": (dict[str, list[distortion]] | None, None),
+        "distortions": (named, None),
         "required_tools": (list[tool] | None, None),
     }
     return create_model("PlannerOutput", __base__=PlannerOutput, **fields)
+
+
+def _listed(distortion: dict[str, Any]) -> dict[str, Any]:
+    """The schema of the named distortions: a list, as Anthropic's API allows an object no names but those it lists."""
+    entry: dict[str, Any] = {
+        "type": "object",
+        "properties": {"object": {"type": "string"}, "types": {"type": "array", "items": distortion}},
+        "required": ["object", "types"],
+        "additionalProperties": False,
+    }
+    return {"anyOf": [{"type": "array", "items": entry}, {"type": "null"}]}
+
+
+def _by_scope(value: Any) -> Any:
+    """A list of objects with their distortions as a mapping, which is taken too; anything else as it is."""
+    if not isinstance(value, list):
+        return value
+    found: dict[Any, list[Any]] = {}
+    for entry in cast("list[Any]", value):
+        match entry:
+            case {"object": str(scope), "types": list(types)}:
+                found.setdefault(scope, []).extend(cast("list[Any]", types))
+            case _:
+                raise ValueError('each entry should be {"object": "...", "types": ["..."]}')
+    return found or None
 
 
 def _known_distortion(name: str) -> str:

@@ -6,19 +6,22 @@ import logging
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage
 from pydantic import AfterValidator, BaseModel, Field, create_model, model_validator
 
-from loopwright.errors import UnknownNameError
-from loopwright.models import ask
+from loopwright.errors import ImageError, UnknownNameError
+from loopwright.models import Answer, consult
+from loopwright.models.logprobs import word_probabilities
 from loopwright.workflows.iqa.answering.answers import UNABLE, answer, reasoning, used_evidence
 from loopwright.workflows.iqa.answering.choices import parse_choice
 from loopwright.workflows.iqa.answering.contradictions import contradictions
 from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answering.sufficiency import missing_evidence, without_iteration
 from loopwright.workflows.iqa.answering.verdicts import Facts
-from loopwright.workflows.iqa.nodes.prompting import prompts
+from loopwright.workflows.iqa.prompting import prompts
 from loopwright.workflows.iqa.query.options import parse_options
 from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
     AnswerMode,
     ExecutorOutput,
     NonEmpty,
@@ -28,6 +31,8 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
+from loopwright.workflows.iqa.vision.attaching import attachments
+from loopwright.workflows.iqa.vision.images import Blocks
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -35,12 +40,14 @@ logger = logging.getLogger("loopwright.iqa")
 def summarizer_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:
     """Answer the question, and say whether another plan is needed.
 
-    Without a chat model, by rules. With one, it gets the evidence in words; the image itself is not sent in this
-    version. The counter and the history of replans belong to the gate and are not touched.
+    Without a chat model, by rules. With one, it gets the evidence in words and, if it sees images, the image (or the
+    region), its reference, and located objects. The counter and the history of replans belong to the gate and are not
+    touched.
 
     Args:
-        state: Reads ``query``, ``plan``, ``executor_evidence`` and ``replan_history``; without a plan or evidence the
-            answer is "Unable to determine".
+        state: Reads ``query``, ``plan``, ``executor_evidence``, ``replan_history``, and for a chat model
+            ``image_path``, ``reference_path`` and ``region``; without a plan or evidence the answer is "Unable to
+            determine".
         services: The configuration and the chat model.
 
     Returns:
@@ -62,7 +69,7 @@ def summarizer_node(state: AgenticIQAState, services: Services | None = None) ->
     if chat is None or plan.query_type is QueryType.OTHER or evidence.error:
         result = _by_rules(state["query"], plan, evidence, state.get("replan_history") or [])
     else:
-        result = _by_model(chat, state["query"], plan, evidence, state.get("replan_history") or [], services)
+        result = _by_model(chat, state, plan, evidence, services)
     return {"summarizer_result": result, "error": evidence.error}
 
 
@@ -119,14 +126,9 @@ class ModelAnswer(BaseModel):
 
 
 def _by_model(
-    chat: BaseChatModel,
-    query: str,
-    plan: PlannerOutput,
-    evidence: ExecutorOutput,
-    history: list[str],
-    services: Services,
+    chat: BaseChatModel, state: AgenticIQAState, plan: PlannerOutput, evidence: ExecutorOutput, services: Services
 ) -> SummarizerOutput:
-    settings = services.config.iqa
+    settings, query = services.config.iqa, state["query"]
     options = parse_options(query) if plan.answer_mode is AnswerMode.MCQ else {}
     facts = Facts(plan, evidence, quality_score(evidence))
     prompt = prompts().get("summarizer")
@@ -134,18 +136,28 @@ def _by_model(
         answer_form=_answer_form(plan.answer_mode, options),
         question=query,
         plan=plan.model_dump_json(exclude={"rationale"}, exclude_none=True),
-        history="; ".join(history) or "none",
+        history="; ".join(state.get("replan_history") or []) or "none",
         evidence=reasoning(facts),
     )
-    schema = _schema(plan.answer_mode, options)
-    reply = ask(chat, text, schema, repairs=settings.repairs, node="summarizer", usage=services.usage)
-    opinion = reply.level_probabilities.by_level() if reply.level_probabilities else None
+    scoring = plan.answer_mode is AnswerMode.SCORING
+    shown = _shown(chat, state, plan, evidence, settings.tools.max_pixels)
+    answered = consult(
+        chat,
+        [HumanMessage(content=[*shown, {"type": "text", "text": text}])],
+        _schema(plan.answer_mode, options),
+        repairs=settings.repairs,
+        node="summarizer",
+        usage=services.usage,
+        log_probabilities=scoring,
+    )
+    reply = answered.reply
+    opinion, source = _opinion(answered) if scoring else (None, None)
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
-    final, said, value = reply.final_answer, reply.quality_reasoning, None
+    final, said, value = reply.final_answer, _sentence(reply.quality_reasoning), None
     against = contradictions(final, query, facts)
     if against:
-        said = f"{said if said[-1] in '.!?' else f'{said}.'} The measurements say: {'; '.join(against)}."
-    if plan.answer_mode is AnswerMode.SCORING and scored.score is not None:
+        said = f"{said} The measurements say: {'; '.join(against)}."
+    if scoring and scored.score is not None:
         # The level and the number are one answer; how sure a model is of another level, its probabilities say.
         value = round(scored.score.value, 4)
         if final != scored.score.level:
@@ -153,17 +165,44 @@ def _by_model(
         final = scored.score.level
     return SummarizerOutput(
         final_answer=final,
-        quality_reasoning=said,
+        quality_reasoning=" ".join([said, *map(_sentence, answered.notes)]),
         need_replan=reply.need_replan,
         replan_reason=reply.replan_reason if reply.need_replan else None,
         used_evidence={
             **used_evidence(scored),
+            "opinion_source": source if scored.score else None,
             "model_answer": reply.final_answer,
             "prompt": prompt.digest,
             "the measurements say": against or None,
         },
         quality_score=value,
     )
+
+
+def _shown(
+    chat: BaseChatModel, state: AgenticIQAState, plan: PlannerOutput, evidence: ExecutorOutput, max_pixels: int
+) -> Blocks:
+    region = state.get("region") or None
+    wanted = [] if region or plan.query_scope == GLOBAL else plan.query_scope
+    objects = {name: evidence.regions[name] for name in wanted if name in evidence.regions}
+    try:
+        return attachments(chat, state, region=region, objects=objects, max_pixels=max_pixels)
+    except ImageError as error:  # it was there when it was measured, and what was measured can still be answered from
+        logger.warning("the summarizer's chat model is not shown the image: %s", error)
+        return [{"type": "text", "text": f"(No image is attached: {error}.)"}]
+
+
+def _opinion(answered: Answer[ModelAnswer]) -> tuple[dict[int, float] | None, str | None]:
+    """The model's probability of each level, and where it is from: measured before declared."""
+    words = word_probabilities(answered.message, "final_answer", [*LEVEL_NAMES.values()])
+    if words is not None:
+        return {level: words[name] for level, name in LEVEL_NAMES.items()}, "log-probabilities"
+    declared = answered.reply.level_probabilities
+    return (declared.by_level(), "declared") if declared else (None, None)
+
+
+def _sentence(text: str) -> str:
+    return text if text[-1] in ".!?" else f"{text}."
 
 
 def _answer_form(mode: AnswerMode, options: dict[str, str]) -> str:

@@ -1,0 +1,248 @@
+"""One structured question to a model and its fallbacks: everything but the waiting."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    convert_to_messages,
+)
+from langchain_core.runnables import Runnable
+from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel, ValidationError
+
+from loopwright.errors import ConfigError, ModelError, StructuredReplyError
+from loopwright.models.enforcing import declared_method, enforce, json_schema_of, with_instruction
+from loopwright.models.fallback import chain_of
+from loopwright.models.logprobs import (
+    TOP,
+    forget_log_probabilities,
+    offers_log_probabilities,
+    refuses_log_probabilities,
+)
+from loopwright.models.redacting import redact
+from loopwright.models.replies import find_json_object, reply_text
+from loopwright.models.spec import StructuredMethod
+from loopwright.models.usage import UsageRecorder, model_name
+from loopwright.models.validation import problem_lines
+from loopwright.models.vision import has_images, image_refusal, remember_blindness, sees, without_images
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=BaseModel)
+
+Messages = str | Sequence[MessageLikeRepresentation]
+"""One text, or messages in any form that LangChain accepts."""
+
+REFUSALS = 2
+"""How often a provider can refuse what a question is sent with, beside its repairs: its images, and the wish for
+log-probabilities. Each is then left out, and the question is sent again."""
+
+_SHOWN_BACK = 4000
+"""So many characters of a bad reply are shown to the model again, to keep the prompt short."""
+
+_SHOWN_ERROR = 300
+"""So many characters of a provider's refusal are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """What is asked; `loopwright.models.structured.consult` describes the fields."""
+
+    messages: Messages
+    """The prompt."""
+    schema: type[T]
+    """The pydantic model of the reply."""
+    repairs: int
+    """How often each model is asked again after a bad reply."""
+    node: str | None
+    """The node that asks."""
+    usage: UsageRecorder | None
+    """Counts every call."""
+    method: StructuredMethod | None
+    """How to ask."""
+    needs_images: bool
+    """Whether the question makes no sense without its images."""
+    log_probabilities: bool
+    """Whether log-probabilities are asked for where the model gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A structured reply, and what is known of how it came about."""
+
+    reply: T
+    """The validated reply."""
+    message: BaseMessage
+    """The message that it was read from, as the model sent it."""
+    notes: tuple[str, ...]
+    """What the reader must know: images that were left out, and why. One sentence each, without a full stop."""
+
+
+class Conversation(Generic[T]):
+    """Everything of a structured question except the waiting, so that sync and async share it.
+
+    Args:
+        model: The model, perhaps with fallbacks.
+        question: What is asked.
+
+    Raises:
+        ModelError: If no model of the chain can be asked in the way that the question wants.
+        ConfigError: If `Question.repairs` is negative.
+    """
+
+    def __init__(self, model: BaseChatModel, question: Question[T]) -> None:
+        if question.repairs < 0:
+            raise ConfigError(f"repairs is {question.repairs}; it should be 0 or more")
+        self.question = question
+        self.json_schema = json_schema_of(question.schema)
+        messages = question.messages
+        self.asked = convert_to_messages([messages] if isinstance(messages, str) else messages)
+        self.chain = chain_of(model)
+        self.position = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the conversation with the model at `position`, or with the next one if that cannot see what it must."""
+        self.notes: list[str] = []
+        self.left_out: str | None = None
+        self.bad_replies = 0
+        model = self.chain.links[self.position].model
+        self.model = model_name(model)
+        if has_images(self.asked) and sees(model) is False:
+            if self.question.needs_images:
+                self._pass_over_blind()
+                return
+            self._leave_out_images(f"model {self.model!r} sees no images")
+        self._prepare(model)
+
+    def _pass_over_blind(self) -> None:
+        if self.position + 1 == len(self.chain.links):
+            raise ModelError(
+                f"model {self.model!r} sees no images, and this question is about one. Configure a model that does, "
+                "or say vision: true if it does."
+            )
+        self.position += 1
+        self._begin()
+
+    def _leave_out_images(self, why: str) -> None:
+        self.left_out = why
+        self.notes.append(f"The image was not sent: {why}")
+
+    def _prepare(self, model: BaseChatModel) -> None:
+        """Make the runnable and the first messages for one model; the repairs that it had stay spent."""
+        wanted = self.question.method or declared_method(model)
+        enforced = None if wanted == "prompt" else enforce(model, self.json_schema)
+        if enforced is None and wanted == "json_schema":
+            raise ModelError(
+                f"model {self.model!r}: {type(model).__name__} cannot enforce a JSON schema. Use structured: prompt."
+            )
+        instruction = "Reply with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
+            self.json_schema, ensure_ascii=False, separators=(",", ":")
+        )
+        self.runnable: Runnable[Any, Any] = enforced or model
+        self.binds = self.question.log_probabilities and offers_log_probabilities(model)
+        if self.binds:
+            self.runnable = self.runnable.bind(logprobs=True, top_logprobs=TOP)
+        asked = without_images(self.asked, self.left_out) if self.left_out else self.asked
+        self.first = asked if enforced else with_instruction(asked, instruction)
+        # A server may ignore the schema that it was sent; then the model has not seen it yet.
+        self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
+        self.prompt: list[BaseMessage] = self.first
+
+    def goes_on_after(self, error: Exception) -> bool:
+        """Whether the question is sent again after an error: without what was refused, or to a fallback.
+
+        A fallback gets the question afresh, with repairs of its own.
+        """
+        if self._goes_on_without(error):
+            return True
+        if not self.chain.leaves(self.position, error, self.question.node):
+            return False
+        self.position += 1
+        self._begin()
+        return True
+
+    def _goes_on_without(self, error: Exception) -> bool:
+        link = self.chain.links[self.position]
+        if self.binds and refuses_log_probabilities(error):
+            forget_log_probabilities(link.model)
+            logger.info("node %r: %s gives no log-probabilities; asking without", self.question.node, self.model)
+            self._prepare(link.model)
+            return True
+        refusal = image_refusal(error) if has_images(self.prompt) else None
+        if refusal is None:
+            return False
+        if refusal == "model":
+            remember_blindness(link.model)
+        if self.question.needs_images:
+            if refusal == "image" or self.position + 1 == len(self.chain.links):
+                return False
+            self._pass_over_blind()
+            return True
+        said = redact(" ".join(str(error).split()), [*link.secrets])[:_SHOWN_ERROR]
+        lasting = "; it is asked without images from now on" if refusal == "model" else ""
+        logger.warning("node %r: model %r refused the image%s: %s", self.question.node, self.model, lasting, said)
+        self._leave_out_images(
+            f"model {self.model!r} takes no images"
+            if refusal == "model"
+            else f"model {self.model!r} refused it: {said}"
+        )
+        self._prepare(link.model)
+        return True
+
+    @contextmanager
+    def counting_failure(self) -> Generator[None]:
+        """Count a call that raises, also one that is cancelled, and let the exception pass."""
+        try:
+            yield
+        except GraphBubbleUp:  # a spent budget: the call was not sent
+            raise
+        except BaseException:
+            if self.question.usage is not None:
+                self.question.usage.record_failure(model=self.model, node=self.question.node)
+            raise
+
+    def read(self, reply: Any) -> Answer[T] | None:
+        """Validate a reply; None means that `prompt` is to be sent next."""
+        message = cast("BaseMessage", reply["raw"] if isinstance(reply, dict) else reply)
+        if self.question.usage is not None:
+            self.question.usage.record(message, model=self.model, node=self.question.node)
+        text = reply_text(message)
+        try:
+            return Answer(self.question.schema.model_validate_json(find_json_object(text)), message, (*self.notes,))
+        except ValidationError as error:
+            problems = problem_lines(error)
+        except ValueError as error:
+            refusal = message.additional_kwargs.get("refusal")
+            problems = [f"the model refused: {refusal}" if refusal else str(error)]
+        if self.bad_replies == self.question.repairs:
+            raise StructuredReplyError(
+                self.question.schema.__name__, text, "; ".join(problems), self.question.repairs, node=self.question.node
+            )
+        self.bad_replies += 1
+        logger.info(
+            "node %r: the reply of %s is not a valid %s, asking again (%d/%d): %s",
+            self.question.node,
+            self.model,
+            self.question.schema.__name__,
+            self.bad_replies,
+            self.question.repairs,
+            "; ".join(problems),
+        )
+        self.prompt = [
+            *self.first,
+            AIMessage(text[:_SHOWN_BACK] or "(empty reply)"),
+            HumanMessage("Your reply cannot be used:\n" + "\n".join(f"- {p}" for p in problems) + f"\n{self.reminder}"),
+        ]
+        return None

@@ -1,0 +1,121 @@
+"""Where named objects are in an image, as a chat model with vision sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model, model_validator
+
+from loopwright.models import UsageRecorder
+from loopwright.workflows.iqa.images import MIN_SIDE, LoadedImage
+from loopwright.workflows.iqa.prompting import prompts
+from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.iqa.vision.asking import ask_about
+
+_SCALE = 1000
+"""Boxes come in thousandths of the width and height: they mean the same whatever size the provider looks at."""
+
+
+class LocatedObject(BaseModel):
+    """One object that the model sees, and the box around it."""
+
+    name: str
+    """The object, as it was asked for."""
+    left: int = Field(ge=0, le=_SCALE)
+    """The left side, in thousandths of the image's width."""
+    top: int = Field(ge=0, le=_SCALE)
+    """The upper side, in thousandths of the image's height."""
+    right: int = Field(ge=0, le=_SCALE)
+    """The right side, in thousandths of the image's width."""
+    bottom: int = Field(ge=0, le=_SCALE)
+    """The lower side, in thousandths of the image's height."""
+
+    @model_validator(mode="after")
+    def _has_an_area(self) -> LocatedObject:
+        if self.right <= self.left or self.bottom <= self.top:
+            raise ValueError("right must be greater than left, and bottom greater than top")
+        return self
+
+
+class Locations(BaseModel):
+    """The objects that the model sees; the others are left out."""
+
+    objects: list[LocatedObject]
+    """One entry for each object that is in the image."""
+
+
+def locate(
+    chat: BaseChatModel,
+    image: LoadedImage,
+    objects: Sequence[str],
+    *,
+    repairs: int,
+    usage: UsageRecorder | None = None,
+) -> dict[str, Box]:
+    """Ask a chat model where objects are.
+
+    Args:
+        chat: A chat model that sees images.
+        image: The image.
+        objects: The objects' names.
+        repairs: How often the model may correct a reply that breaks the schema.
+        usage: Where the calls are counted.
+
+    Returns:
+        Object -> its box in pixels of the image, inside it, and at least `MIN_SIDE` pixels a side so that it can be
+        judged; of several boxes of one object, the one around them all. An object that the model does not see is
+        absent. Without objects, nothing is asked.
+
+    Raises:
+        ModelError: If the model is known to see no images.
+        StructuredReplyError: If the reply still breaks the schema after the repairs.
+    """
+    names = tuple(dict.fromkeys(objects))
+    if not names:
+        return {}
+    question = json.dumps({"objects": names}, ensure_ascii=False)
+    prompt = prompts().get("locator").render()
+    reply = ask_about(chat, image, prompt, question, _schema(names), repairs=repairs, usage=usage)
+    boxes: dict[str, Box] = {}
+    for name in names:
+        found = [item for item in reply.objects if item.name == name]
+        if found:
+            boxes[name] = _box(found, image.width, image.height)
+    return boxes
+
+
+def _box(found: Sequence[LocatedObject], width: int, height: int) -> Box:
+    left, right = _side(min(item.left for item in found), max(item.right for item in found), width)
+    top, bottom = _side(min(item.top for item in found), max(item.bottom for item in found), height)
+    return left, top, right - left, bottom - top
+
+
+def _side(first: int, last: int, length: int) -> tuple[int, int]:
+    """Thousandths as pixels, made at least `MIN_SIDE` long about their middle, within the image."""
+    start, end = first * length // _SCALE, -(-last * length // _SCALE)
+    lacking = MIN_SIDE - (end - start)
+    if lacking > 0:
+        start = min(max(0, start - lacking // 2), length - MIN_SIDE)
+        end = start + MIN_SIDE
+    return start, end
+
+
+@cache
+def _schema(names: tuple[str, ...]) -> type[Locations]:
+    """`Locations` with a closed list of names, so that a wrong name is repaired."""
+
+    def check(text: str) -> str:
+        matching = [name for name in names if name.casefold() == text.strip().casefold()]
+        if not matching:
+            raise ValueError(f"{text!r} was not asked for; known: {', '.join(names)}")
+        return matching[0]
+
+    name = Annotated[str, AfterValidator(check), WithJsonSchema({"type": "string", "enum": [*names]})]
+    fields: dict[str, Any] = {"name": (name, ...)}
+    entry: Any = create_model("LocatedObject", __base__=LocatedObject, **fields)
+    entries: dict[str, Any] = {"objects": (list[entry], ...)}
+    return create_model("Locations", __base__=Locations, **entries)

@@ -1,0 +1,91 @@
+"""The bytes of an image as a chat model is sent them."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+
+from loopwright.models import with_fallback
+from loopwright.models.vision import IMAGE_SIDE_KEY
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.sample import sample_path
+from loopwright.workflows.iqa.vision.images import MAX_BYTES, encode, longest_side_for
+
+
+def decoded(content: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """A PNG of 1300 x 1000 pixels that no compression makes smaller."""
+    rgb = np.random.default_rng(1).integers(0, 256, (1000, 1300, 3), np.uint8)
+    Image.fromarray(rgb).save(tmp_path / "noise.png", compress_level=1)
+    return load_image(tmp_path / "noise.png")
+
+
+def test_a_file_that_is_too_large_is_made_smaller_from_the_full_image(noise):
+    assert noise.path.stat().st_size > MAX_BYTES
+    content, kind, (width, height) = encode(noise, 1568)
+    assert len(content) <= MAX_BYTES
+    assert (kind, width, height) == ("image/png", 1040, 800)
+    # Nothing but averages: no pixel is brighter or darker than those that it stands for could make it.
+    assert decoded(content).std() < noise.rgb.std()
+    assert abs(decoded(content).mean() - noise.rgb.mean()) < 0.5
+
+
+@pytest.mark.parametrize("side", [320, 1568])
+def test_a_plain_file_is_sent_as_it_is(side):
+    path = sample_path("harbour-compressed")
+    assert encode(load_image(path), side) == (path.read_bytes(), "image/jpeg", (320, 240))
+
+
+def test_a_grey_file_is_sent_as_it_is(tmp_path):
+    Image.open(sample_path("harbour")).convert("L").save(tmp_path / "grey.png")
+    content, kind, _ = encode(load_image(tmp_path / "grey.png"), 1568)
+    assert (content, kind) == ((tmp_path / "grey.png").read_bytes(), "image/png")
+
+
+@pytest.mark.parametrize("where", ["text", "exif", "comment"])
+def test_what_a_file_tells_beside_its_pixels_is_not_sent(tmp_path, where):
+    photograph, path = Image.open(sample_path("harbour")).convert("RGB"), tmp_path / "a.png"
+    if where == "text":
+        told = PngImagePlugin.PngInfo()
+        told.add_text("Author", "Anna Muster")
+        photograph.save(path, pnginfo=told)
+    elif where == "exif":
+        exif = Image.Exif()
+        exif[0x013B] = "Anna Muster"
+        photograph.save(path, exif=exif)
+    else:
+        photograph.save(path := tmp_path / "a.jpg", comment="Anna Muster")
+    assert b"Anna Muster" in path.read_bytes()
+    image = load_image(path)
+    content, kind, _ = encode(image, 1568)
+    assert b"Anna" not in content and kind == "image/png"
+    assert np.array_equal(decoded(content), image.rgb)
+
+
+def test_a_crop_of_the_whole_image_is_the_file():
+    image = load_image(sample_path("harbour"))
+    assert encode(image.crop((0, 0, 320, 240)), 1568)[0] == image.path.read_bytes()
+    content, _, size = encode(image.crop((0, 0, 320, 239)), 1568)
+    assert size == (320, 239) and np.array_equal(decoded(content), image.rgb[:239])
+
+
+def test_a_file_that_was_replaced_since_it_was_measured_is_not_sent(tmp_path):
+    path = tmp_path / "a.png"
+    Image.open(sample_path("harbour")).save(path)
+    image = load_image(path)
+    Image.open(sample_path("harbour-blurred")).save(path)
+    assert np.array_equal(decoded(encode(image, 1568)[0]), image.rgb)
+
+
+def test_the_smallest_limit_of_a_chain_counts():
+    small, large = (ScriptedChatModel(metadata={IMAGE_SIDE_KEY: side}) for side in (700, 2000))
+    assert longest_side_for(with_fallback(large, small)) == 700
+    assert longest_side_for(large) == 2000

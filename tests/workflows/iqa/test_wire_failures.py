@@ -1,0 +1,209 @@
+"""What providers answer when something is wrong: refused images, limits, keys, cut-off, blocked and broken replies."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Iterator
+
+import pytest
+from provider_server import DIALECTS, IN, OUT, Blocked, Failed, ProviderServer, Raw, Said, providing
+
+from loopwright.engine.failures import failure_kind, retry_after
+from loopwright.errors import ModelError, StructuredReplyError
+from loopwright.models import Usage, allow_model_requests
+from loopwright.workflows.iqa import run_pipeline
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
+from loopwright.workflows.iqa.sample import sample_path
+from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.vision.locating import locate
+
+for package in ("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama"):
+    pytest.importorskip(package)
+
+SECRET = "sk-very-secret-0123456789abcdef"
+QUESTION = "What is the main distortion? A. Noise B. Blur"
+GOOD = json.dumps({"final_answer": "B", "quality_reasoning": "The edges are 2.6 pixels wide."})
+NO_VISION = {
+    "openai": Failed(400, "Invalid content type. image_url is only supported by certain models."),
+    "anthropic": Failed(400, "this model does not support image input"),
+    "google_genai": Failed(400, "Image input modality is not enabled: this model does not support images"),
+    "ollama": Failed(500, "image input is not supported - hint: you may need to provide the mmproj"),
+}
+"""As providers and local servers are reported to say it."""
+
+
+@pytest.fixture(params=DIALECTS)
+def server(request, monkeypatch) -> Iterator[ProviderServer]:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with allow_model_requests(), providing(request.param) as played:
+        yield played
+
+
+def services_on(server: ProviderServer, repairs: int = 1, **more) -> Services:
+    key = {} if server.dialect == "ollama" else {"api_key": SECRET}
+    spec = {"model": f"{server.dialect}:test-model", "base_url": server.base_url, "timeout": 20, **key, **more}
+    return Services.of(IQAConfig.model_validate({"models": {"default": spec}, "iqa": {"repairs": repairs}}))
+
+
+def summarized(services: Services):
+    evidence = ExecutorOutput(distortion_set={"Global": ["gaussian blur"]})
+    state = {
+        "query": QUESTION, "image_path": str(sample_path("harbour-blurred")),
+        "plan": PlannerOutput(answer_mode="mcq"), "executor_evidence": evidence,
+    }  # fmt: skip
+    return summarizer_node(state, services)["summarizer_result"]
+
+
+def everything_said(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error)) + repr(error)
+
+
+def test_a_model_that_takes_no_images_is_asked_without_and_no_more_with_them(server, caplog):
+    server.replies.extend([NO_VISION[server.dialect], Said(GOOD), Said(GOOD)])
+    services = services_on(server)
+    with caplog.at_level(logging.WARNING, "loopwright"):
+        first, second = summarized(services), summarized(services)
+    assert (first.final_answer, second.final_answer) == ("B", "B")
+    assert [len(server.images(call)) for call in range(3)] == [1, 0, 0]
+    for call in (1, 2):
+        assert "(Not attached: model 'test-model' " in server.text(call)
+    for result in (first, second):
+        assert "The image was not sent: model 'test-model' " in result.quality_reasoning
+    (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert "refused the image; it is asked without images from now on" in warning.getMessage()
+    assert services.usage.total() == Usage(
+        calls=3,
+        failed_calls=1,
+        unmetered_calls=1,
+        input_tokens=2 * IN,
+        output_tokens=2 * OUT,
+        total_tokens=2 * (IN + OUT),
+    )
+
+
+def test_a_model_that_is_declared_blind_is_sent_no_image(server, caplog):
+    server.replies.append(Said(GOOD))
+    with caplog.at_level(logging.WARNING, "loopwright"):
+        result = summarized(services_on(server, vision=False))
+    assert result.quality_reasoning.endswith("The image was not sent: model 'test-model' sees no images.")
+    assert server.images() == []
+    assert not caplog.records
+
+
+def test_one_image_that_is_refused_does_not_make_a_model_blind(server):
+    too_large = Failed(400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum")
+    server.replies.extend([too_large, Said(GOOD), Said(GOOD)])
+    services = services_on(server)
+    first, second = summarized(services), summarized(services)
+    assert "exceeds 5 MB" in first.quality_reasoning
+    assert "not sent" not in second.quality_reasoning
+    assert [len(server.images(call)) for call in range(3)] == [1, 0, 1]
+
+
+def test_a_question_about_the_image_is_not_asked_blindly(server):
+    image = load_image(sample_path("harbour"))
+    with pytest.raises(ModelError, match="sees no images"):
+        locate(services_on(server, vision=False).chat("executor"), image, ["boat"], repairs=1)
+    assert server.bodies == []
+    server.replies.append(NO_VISION[server.dialect])
+    chat = services_on(server).chat("executor")
+    with pytest.raises(Exception, match="image"):
+        locate(chat, image, ["boat"], repairs=1)
+    with pytest.raises(ModelError, match="sees no images"):
+        locate(chat, image, ["boat"], repairs=1)
+    assert len(server.bodies) == 1
+
+
+def test_a_rejected_key_is_an_error_that_does_not_show_it(server, caplog):
+    server.replies.append(Failed(401, "invalid x-api-key"))
+    with caplog.at_level(logging.DEBUG), pytest.raises(Exception, match="invalid x-api-key") as caught:
+        summarized(services_on(server))
+    assert failure_kind(caught.value) == "auth"
+    assert len(server.bodies) == 1
+    assert SECRET not in everything_said(caught.value) + caplog.text
+
+
+def test_a_server_that_repeats_the_key_does_not_get_it_into_the_error(server, caplog):
+    if server.dialect == "ollama":
+        pytest.skip("has no key")
+    server.replies.append(Failed(401, f"Incorrect API key provided: {SECRET}"))
+    with caplog.at_level(logging.DEBUG, "loopwright"), pytest.raises(Exception, match=r"provided: \*\*\*") as caught:
+        summarized(services_on(server))
+    assert failure_kind(caught.value) == "auth"
+    assert SECRET not in everything_said(caught.value) + caplog.text
+
+
+def test_a_rate_limit_is_known_with_its_wait(server):
+    server.replies.append(Failed(429, "slow down", {"Retry-After": "7"}))
+    services = services_on(server)
+    with pytest.raises(Exception, match="slow down") as caught:
+        summarized(services)
+    assert failure_kind(caught.value) == "rate_limit"
+    # Ollama's client drops the headers of a reply.
+    assert retry_after(caught.value) == (None if server.dialect == "ollama" else 7)
+    assert len(server.bodies) == 1
+    assert services.usage.total() == Usage(calls=1, failed_calls=1, unmetered_calls=1)
+
+
+def test_the_pipeline_waits_and_asks_again(server):
+    server.replies.extend([Failed(429, "slow down", {"Retry-After": "1"}), Failed(503, "overloaded"), Said(GOOD)])
+    key = {} if server.dialect == "ollama" else {"api_key": SECRET}
+    spec = {"model": f"{server.dialect}:test-model", "base_url": server.base_url, **key}
+    config = {"models": {"summarizer": spec}, "pipeline": {"retry": {"initial_wait": 0.01}}}
+    state = run_pipeline(QUESTION, str(sample_path("harbour-blurred")), config=IQAConfig.model_validate(config))
+    assert state["summarizer_result"].final_answer == "B"
+    assert len(server.bodies) == 3
+
+
+@pytest.mark.parametrize("bad", ['{"final_answer": "B"', "It is B.", '{"final_answer": "Q", "quality_reasoning": "x"}'])
+def test_a_malformed_reply_is_repaired(server, bad):
+    if server.dialect == "anthropic" and bad == "It is B.":
+        bad = "It is {B}."
+    server.replies.extend([Said(bad), Said(GOOD)])
+    services = services_on(server)
+    assert summarized(services).final_answer == "B"
+    assert "Your reply cannot be used" in server.text(1)
+    assert len(server.images(1)) == 1
+    assert services.usage.total().calls == 2
+
+
+def test_a_reply_that_stays_malformed_is_an_error(server):
+    server.replies.extend([Said("I would rather not.")] * 2)
+    with pytest.raises(StructuredReplyError, match="after 1 repair"):
+        summarized(services_on(server))
+
+
+def test_a_reply_cut_off_by_the_token_limit_is_never_an_answer(server):
+    server.replies.extend([Said('{"final_answer": "A"', "length"), Said(GOOD)])
+    services = services_on(server)
+    try:
+        assert summarized(services).final_answer == "B"
+    except Exception as error:
+        assert type(error).__name__ == "LengthFinishReasonError"
+        assert server.dialect == "openai"
+    assert services.usage.total().calls == len(server.bodies)
+
+
+@pytest.mark.parametrize(
+    "nothing", [Said(""), Said("", refusal="I cannot help with that."), Blocked()], ids=["empty", "refused", "blocked"]
+)
+def test_no_reply_is_an_error_and_no_answer(server, nothing):
+    server.replies.extend([nothing] * 2)
+    services = services_on(server)
+    with pytest.raises(Exception) as caught:
+        summarized(services)
+    assert type(caught.value).__name__ in ("StructuredReplyError", "ContentFilterFinishReasonError")
+    assert services.usage.total().calls == len(server.bodies)
+
+
+def test_a_body_that_is_no_json_is_an_error(server):
+    server.replies.append(Raw(b"<html>Bad gateway</html>"))
+    with pytest.raises(Exception) as caught:
+        summarized(services_on(server))
+    assert SECRET not in everything_said(caught.value)

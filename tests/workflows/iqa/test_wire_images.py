@@ -1,0 +1,255 @@
+"""What reaches each provider: real LangChain classes against a local server that speaks the provider's format."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from provider_server import DIALECTS, IN, OUT, ProviderServer, Said, providing
+
+from loopwright.errors import ImageError
+from loopwright.models import Usage, allow_model_requests
+from loopwright.workflows.iqa import run_pipeline
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.nodes.planner import planner_node
+from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
+from loopwright.workflows.iqa.sample import sample_path
+from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.vision.locating import locate
+from loopwright.workflows.iqa.vision.opinions import suspect
+
+for package in ("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama"):
+    pytest.importorskip(package)
+
+SECRET = "sk-very-secret-0123456789abcdef"
+PLAN = {
+    "query_type": "IQA", "answer_mode": "scoring", "query_scope": "Global", "distortion_source": "Inferred",
+    "distortions": None, "reference_mode": "Full-Reference", "required_tools": ["MDSI"],
+    "plan": {"distortion_detection": True, "distortion_analysis": True, "tool_selection": False, "tool_execution": True},
+    "rationale": "One score is asked for.",
+}  # fmt: skip
+ANSWER = {"final_answer": "Poor", "quality_reasoning": "Blurred, MDSI says so.", "level_probabilities": None}
+KEY_HEADERS = {
+    "openai": ("authorization", f"Bearer {SECRET}"), "anthropic": ("authorization", f"Bearer {SECRET}"),
+    "google_genai": ("x-goog-api-key", SECRET),
+}  # fmt: skip
+
+
+@pytest.fixture(params=DIALECTS)
+def server(request, monkeypatch) -> Iterator[ProviderServer]:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with allow_model_requests(), providing(request.param) as played:
+        yield played
+
+
+def spec(server: ProviderServer, **more) -> dict:
+    key = {} if server.dialect == "ollama" else {"api_key": SECRET}
+    return {"model": f"{server.dialect}:test-model", "base_url": server.base_url, "timeout": 20, **key, **more}
+
+
+def services_on(server: ProviderServer, **more) -> Services:
+    return Services.of(IQAConfig.model_validate({"models": {"default": spec(server, **more)}}))
+
+
+def pixels(content: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+
+
+def planned(server: ProviderServer, path: Path, services: Services | None = None, **state) -> PlannerOutput:
+    server.replies.append(Said(json.dumps({**PLAN, "required_tools": None})))
+    given = {"query": "Rate the quality.", "image_path": str(path), **state}
+    return planner_node(given, services or services_on(server))["plan"]
+
+
+def test_the_whole_pipeline_over_the_wire(server, caplog):
+    image, reference = sample_path("harbour-blurred"), sample_path("harbour")
+    server.replies.extend([Said(json.dumps(PLAN)), Said(json.dumps(ANSWER))])
+    models = {"planner": spec(server), "summarizer": spec(server)}
+    with caplog.at_level(logging.DEBUG):
+        state = run_pipeline(
+            "Rate the quality.", str(image), str(reference), config=IQAConfig.model_validate({"models": models})
+        )
+    result = state["summarizer_result"]
+    assert result.final_answer in ("Bad", "Poor", "Fair")
+    assert result.quality_score == pytest.approx(state["executor_evidence"].quality_scores["MDSI"], abs=1e-4)
+    assert result.used_evidence["opinion_source"] is None
+    assert len(server.bodies) == 2
+    for call in range(2):
+        # Both files are plain PNGs: not one byte of them may change.
+        kind = None if server.dialect == "ollama" else "image/png"
+        assert server.images(call) == [(kind, image.read_bytes()), (kind, reference.read_bytes())]
+        assert "Image 1 of 2: the image in question, 320 x 240 pixels, without loss:" in server.text(call)
+        assert "Image 2 of 2: its pristine reference, 320 x 240 pixels, without loss:" in server.text(call)
+    if server.dialect in KEY_HEADERS:
+        name, value = KEY_HEADERS[server.dialect]
+        assert {headers.get(name) for headers in server.headers_seen} == {value}
+    assert SECRET not in "".join(server.paths) + json.dumps(server.bodies)
+    assert SECRET not in caplog.text
+
+
+def test_a_model_for_all_stages_locates_looks_and_answers(server):
+    found = {"objects": [{"name": "boat", "left": 300, "top": 400, "right": 600, "bottom": 800}]}
+    seen = {"distortions": [{"type": "blurs", "severity": "severe", "why": "The edges are soft."}]}
+    plan = {**PLAN, "query_scope": ["boat"], "required_tools": None, "reference_mode": "No-Reference"}
+    server.replies.extend(Said(json.dumps(reply)) for reply in (plan, found, seen, ANSWER))
+    path = sample_path("harbour-blurred")
+    config = IQAConfig.model_validate({"models": {"default": spec(server)}})
+    state = run_pipeline("Rate the boat.", str(path), config=config)
+    evidence = state["executor_evidence"]
+    assert evidence.regions == {"boat": (96, 96, 96, 96)}
+    assert any("The edges are soft" in note for note in evidence.notes)
+    boat = load_image(path).rgb[96:192, 96:192]
+    assert [len(server.images(call)) for call in range(4)] == [1, 1, 1, 2]
+    assert server.images(1)[0][1] == path.read_bytes()
+    for call in (2, 3):
+        assert np.array_equal(pixels(server.images(call)[-1][1]), boat)
+
+
+def test_the_schema_reaches_the_provider_in_its_own_way(server):
+    planned(server, sample_path("harbour"))
+    (body,) = server.bodies
+    sent = {
+        "openai": lambda: body["response_format"]["json_schema"]["schema"],
+        "anthropic": lambda: body["output_config"]["format"]["schema"],
+        "google_genai": lambda: body["generationConfig"]["responseJsonSchema"],
+        "ollama": lambda: body["format"],
+    }[server.dialect]()
+    assert {"query_type", "answer_mode", "plan"} <= sent["properties"].keys()
+    assert '"Full-Reference"' in json.dumps(sent)
+    # Anthropic's client forbids names that a schema does not list, so that a mapping could only be empty.
+    named = json.dumps(sent["properties"]["distortions"])
+    assert '"object"' in named and "motion blur" in named
+
+
+def test_usage_is_counted(server):
+    services = services_on(server)
+    planned(server, sample_path("harbour"), services)
+    assert services.usage.entries() == {
+        ("planner", "test-model"): Usage(calls=1, input_tokens=IN, output_tokens=OUT, total_tokens=IN + OUT)
+    }
+
+
+def test_a_plain_jpeg_is_sent_as_it_is(server):
+    path = sample_path("harbour-compressed")
+    planned(server, path)
+    ((kind, content),) = server.images()
+    assert content == path.read_bytes()
+    assert kind in (None, "image/jpeg")
+
+
+@pytest.mark.parametrize("odd", ["rotated", "with a place", "webp", "alpha", "cmyk"])
+def test_whatever_else_arrives_as_the_very_pixels_that_are_measured(server, tmp_path, odd):
+    photograph = Image.open(sample_path("harbour")).convert("RGB").crop((40, 60, 200, 180))
+    path = tmp_path / "odd.png"
+    exif = Image.Exif()
+    if odd == "rotated":
+        exif[0x0112] = 6
+        photograph.save(path := tmp_path / "odd.jpg", exif=exif)
+    elif odd == "with a place":
+        exif[0x010E] = "Kirchgasse 7, Bern"
+        photograph.save(path := tmp_path / "odd.jpg", exif=exif)
+    elif odd == "webp":
+        photograph.save(path := tmp_path / "odd.webp", quality=80)
+    elif odd == "alpha":
+        photograph.putalpha(Image.linear_gradient("L").resize(photograph.size))
+        photograph.save(path)
+    else:
+        photograph.convert("CMYK").save(path := tmp_path / "odd.jpg")
+    planned(server, path)
+    ((kind, content),) = server.images()
+    assert kind in (None, "image/png")
+    assert Image.open(io.BytesIO(content)).format == "PNG"
+    assert np.array_equal(pixels(content), load_image(path).rgb)
+    assert b"Kirchgasse" not in content
+
+
+def test_a_region_is_sent_as_its_pixels(server):
+    path = sample_path("harbour-compressed")
+    planned(server, path, region=(30, 40, 120, 90), reference_path=str(sample_path("harbour")))
+    (_, image), (_, reference) = server.images()
+    assert np.array_equal(pixels(image), load_image(path).rgb[40:130, 30:150])
+    assert np.array_equal(pixels(reference), load_image(sample_path("harbour")).rgb[40:130, 30:150])
+
+
+def test_of_a_region_that_leaves_the_image_the_part_inside_is_sent(server):
+    path = sample_path("harbour")
+    planned(server, path, region=(-10, 200, 120, 90))
+    ((_, image),) = server.images()
+    assert np.array_equal(pixels(image), load_image(path).rgb[200:240, :110])
+
+
+def test_an_image_that_cannot_be_used_costs_no_call(server, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG no more")
+    for path, region in ((tmp_path / "broken.png", None), (sample_path("harbour"), (400, 0, 50, 50))):
+        with pytest.raises(ImageError):
+            planned(server, path, region=region)
+    assert server.bodies == []
+
+
+def test_a_region_in_the_words_of_the_query_is_sent_as_its_pixels(server):
+    path = sample_path("harbour")
+    planned(server, path, query="Rate the quality of region 30,40,120,90")
+    ((_, image),) = server.images()
+    assert np.array_equal(pixels(image), load_image(path).rgb[40:130, 30:150])
+
+
+def test_a_smaller_copy_is_of_averaged_areas_and_said_to_be(server, tmp_path):
+    rgb = np.random.default_rng(5).integers(0, 256, (60, 200, 3), np.uint8)
+    Image.fromarray(rgb).save(path := tmp_path / "noise.png")
+    planned(server, path, services_on(server, image_side=100))
+    ((_, content),) = server.images()
+    means = rgb.reshape(30, 2, 100, 2, 3).mean(axis=(1, 3))
+    assert np.abs(pixels(content) - means).max() <= 0.51
+    said = server.text()
+    assert "200 x 60 pixels, here made smaller to 100 x 30 by averaging areas" in said
+    assert "Fine noise, sharpness and compression artefacts cannot be judged from this copy" in said
+
+
+def test_located_objects_are_shown_apart_to_the_summarizer(server):
+    path = sample_path("harbour")
+    evidence = ExecutorOutput(regions={"boat": (100, 120, 64, 48), "Global": (0, 0, 320, 240)})
+    plan = PlannerOutput(answer_mode="explanation", query_scope=["boat"])
+    server.replies.append(Said(json.dumps({**ANSWER, "final_answer": "It is sharp."})))
+    state = {"query": "Is the boat sharp?", "image_path": str(path), "plan": plan, "executor_evidence": evidence}
+    result = summarizer_node(state, services_on(server))["summarizer_result"]
+    assert result.final_answer == "It is sharp."
+    (_, whole), (_, boat) = server.images()
+    assert whole == path.read_bytes()
+    assert np.array_equal(pixels(boat), load_image(path).rgb[120:168, 100:164])
+    assert "Image 2 of 2: the image in question: the boat alone, 64 x 48 pixels" in server.text()
+
+
+def test_objects_are_located(server):
+    image = load_image(sample_path("harbour"))
+    found = [
+        {"name": "Boat", "left": 100, "top": 500, "right": 200, "bottom": 600},
+        {"name": "Boat", "left": 150, "top": 450, "right": 300, "bottom": 580},
+        {"name": "gull", "left": 990, "top": 0, "right": 991, "bottom": 1},
+    ]
+    wrong = [{**found[0], "right": 50}]
+    server.replies.extend([Said(json.dumps({"objects": wrong})), Said(json.dumps({"objects": found}))])
+    boxes = locate(services_on(server).chat("executor"), image, ["boat", "gull", "whale"], repairs=1)
+    assert boxes == {"boat": (32, 108, 64, 36), "gull": (304, 0, 16, 16)}
+    assert "right must be greater than left" in server.text(1)
+    assert server.images(1) == server.images(0)  # the model still sees it when it corrects itself
+
+
+def test_distortions_are_suspected(server):
+    seen = [
+        {"type": "blurry", "severity": "strong", "why": "All edges are soft."},
+        {"type": "noise", "severity": "none", "why": "None."},
+        {"type": "blurs", "severity": "slight", "why": "Again."},
+    ]
+    server.replies.append(Said(json.dumps({"distortions": seen})))
+    (found,) = suspect(services_on(server).chat("executor"), load_image(sample_path("harbour-blurred")), repairs=0)
+    assert (found.type, found.severity, found.why) == ("blurs", "severe", "All edges are soft.")
+    assert len(server.images()) == 1
