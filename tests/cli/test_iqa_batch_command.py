@@ -41,6 +41,25 @@ def test_batch_resume_and_merge(loopwright, folder):
     merged = loopwright("iqa", "merge", "r.csv", "r.csv", "--out", "all.jsonl", cwd=folder)
     assert (merged.returncode, merged.stdout) == (0, "3 rows in all.jsonl\n")
     assert len(rows_of(folder / "all.jsonl")) == 3
+    shown = loopwright(
+        "iqa",
+        "merge",
+        "r.csv",
+        "--out",
+        "all.jsonl",
+        "--report",
+        "m.html",
+        "--images",
+        "photos",
+        "--worst",
+        2,
+        cwd=folder,
+    )
+    assert shown.returncode == 0
+    said = shown.stdout.splitlines()
+    assert said[0].startswith("the report takes 0.") and said[1:] == ["m.html", "3 rows in all.jsonl"]
+    page = (folder / "m.html").read_text()
+    assert "the worst 2 of 3" in page and "No thumbnail" not in page
 
 
 @pytest.mark.parametrize(

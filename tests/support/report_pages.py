@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from loopwright.workflows.iqa import ExecutorOutput, PlannerOutput, SummarizerOutput
-from loopwright.workflows.iqa.report import ReportRow, write_report
+from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import DistortionFinding, ToolLog
 
 GONE = Path("nowhere") / "gone.png"
@@ -80,8 +80,14 @@ class Tree(HTMLParser):
         self.open[-1].children.append(data)
 
 
-def make(path: Path, rows: list[ReportRow], title: str = "A report", diagram: str | None = None) -> Element:
-    assert write_report(rows, path, title=title, svg=diagram) == path
+def make(
+    path: Path,
+    rows: list[ReportRow],
+    title: str = "A report",
+    diagram: str | None = None,
+    overview: Overview | None = None,
+) -> Element:
+    assert write_report(rows, path, title=title, svg=diagram, overview=overview) == path
     return Tree(path.read_bytes().decode()).root  # read_text would change line ends
 
 

@@ -9,10 +9,10 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
-const PYTHON = process.env.LOOPWRIGHT_PYTHON ?? join(REPOSITORY, '.venv/bin/python');
-const SCRIPTS = join(REPOSITORY, 'tests/browser');
-const CHROMIUM = process.env.LOOPWRIGHT_CHROMIUM ?? '/usr/bin/chromium';
-const ARGUMENTS = [
+export const PYTHON = process.env.LOOPWRIGHT_PYTHON ?? join(REPOSITORY, '.venv/bin/python');
+export const SCRIPTS = join(REPOSITORY, 'tests/browser');
+export const CHROMIUM = process.env.LOOPWRIGHT_CHROMIUM ?? '/usr/bin/chromium';
+export const ARGUMENTS = [
   '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync',
 ];

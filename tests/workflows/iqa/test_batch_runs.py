@@ -78,7 +78,8 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     assert sum(error is None for error in errors.values()) == 4
     assert dict(result.failures).keys() == bad.keys()
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<img") == 3 and "the worst 3 of 9" in page
+    assert page.count('alt="Image"') == 3 and "the worst 3 of 9" in page
+    assert f"{len(bad)} with an error" in page and 'data-rank="4"' not in page
 
     # Resumed: what failed runs again, and what is mended now is finished; the rest is left alone.
     (folder / "empty.png").write_bytes((folder / "0" / "000.png").read_bytes())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import random
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
+from report_pages import Tree
 
-from loopwright.errors import InputError
+from loopwright.errors import BackendError, InputError
 from loopwright.workflows.iqa.batch import merge_tables
+from loopwright.workflows.iqa.batch.reporting import Digest
 from loopwright.workflows.iqa.batch.rows import columns
 from loopwright.workflows.iqa.batch.tables import FORMATS, check_format, read_table, write_table
 
@@ -153,3 +158,75 @@ def test_tables_out_of_order_are_refused(tmp_path):
     path.write_text("".join(json.dumps(row(sample)) + "\n" for sample in "ba"))
     with pytest.raises(InputError, match="not in the order"):
         merge_tables([path], tmp_path / "all.csv")
+
+
+FINDING = {"scope": "boat", "type": "jpeg", "severity": "severe", "confidence": 0.9, "measured": {"quality": 8.0}}
+
+
+def scored(name: str, score: float | None, **values: Any) -> dict[str, Any]:
+    filled = {"quality_score": score, "answer": "Poor", "reasoning": "Because.", "query": "How?", "seconds": 0.5}
+    return row(name, **{**filled, **values})
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_merge_reports_over_all_shards(ending, tmp_path):
+    pytest.importorskip("pyarrow") if ending == ".parquet" else None
+    images = tmp_path / "images"
+    images.mkdir()
+    Image.fromarray(np.full((48, 64, 3), 90, np.uint8)).save(images / "b.png")
+    found = {"distortions": [FINDING], "MDSI_raw": 0.4, "MDSI_score": 2.0, "score_source": "MDSI + opinion"}
+    stop = {"replans": 2, "stop_reason": "replan exhausted after 2 of 2", "notes": ["a <note>"], "region": "1,2,30,40"}
+    one = table(
+        tmp_path / f"one{ending}",
+        *(scored(f"z{number:03}.png", 3.0 + number / 100) for number in range(150)),
+        scored("b.png", 1.6, **found, **stop),
+    )
+    two = table(
+        tmp_path / f"two{ending}",
+        scored("a.png", 1.2, **found),
+        scored("broken.png", None, answer=None, reasoning=None, error="cut off"),
+    )
+    merge_tables([one, two], tmp_path / f"all{ending}", report=tmp_path / "r.html", images=images, worst=2)
+    page = Tree((tmp_path / "r.html").read_text("utf-8")).root
+    assert page.one("h1").text == "Image quality: the worst 2 of 153"
+    assert [line.words for line in page.one("table.levels").all("tr")] == [
+        "Bad 1", "Poor 1", "Fair 50", "Good 100", "Excellent 0",
+    ]  # fmt: skip
+    assert page.one("table.distortions").one("tbody").words == "JPEG compression 0 0 2 0 2"
+    assert page.one(".failures").words == "1 with an error broken.png: cut off"
+    gone, there = page.all("article")
+    assert gone.one("h2").words == "1 a.png" and "there is no file" in gone.one(".missing").text
+    assert there.one("h2").words == "2 b.png" and there.all("img") and not there.one("figure.image").all(".missing")
+    assert there.one(".score").words == "1.6 of 5, poor"
+    assert there.one(".stop").words == "Stopped: loop replan exhausted after 2 of 2 passes."
+    assert there.one(".findings").words == "severe jpeg in boat 90 % sure Severe jpeg compression quality 8"
+    assert there.one("table").one("tbody").words == "MDSI primary 0.4 2.00 –"
+    assert there.one(".notes").words == "a <note>"
+    assert "region 1, 2, 30, 40 (left, top, width, height), outlined" in there.one(".facts").words
+
+
+def test_a_merge_keeps_no_more_than_the_worst():
+    digest = Digest[str](3)
+    chance = random.Random(3)
+    names = [f"{number}" for number in range(2_000)]
+    scores = {name: chance.choice([None, *(n / 4 for n in range(4, 21))]) for name in names}
+    for name in names:
+        digest.add(scored(name, scores[name]), name)
+    assert len(digest._heap) == 3
+    assert digest.worst == sorted(names, key=lambda name: 9 if scores[name] is None else scores[name])[:3]
+    assert digest.overview.rows == 2_000
+
+
+@pytest.mark.parametrize("odd", [{"quality_score": 7.5}, {"distortions": [{"type": "jpeg", "severity": "huge"}]}])
+def test_a_merge_with_a_report_names_a_row_that_no_batch_writes(odd, tmp_path):
+    path = table(tmp_path / "t.jsonl", scored("a.png", 2.0) | odd)
+    with pytest.raises(InputError, match=r"'a\.png' has a score or a distortion that no batch writes"):
+        merge_tables([path], tmp_path / "all.jsonl", report=tmp_path / "r.html")
+    assert not (tmp_path / "all.jsonl").exists()
+
+
+def test_a_report_that_cannot_be_written_is_named(tmp_path):
+    path = table(tmp_path / "t.jsonl", scored("a.png", 2.0))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BackendError, match=r"cannot write '.*r\.html'"):
+        merge_tables([path], tmp_path / "all.jsonl", report=tmp_path / "file" / "r.html")

@@ -20,6 +20,8 @@ _EVERY_S = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
 Table = Annotated[Path, typer.Option("--out", "-o", help="The table: .csv, .jsonl or .parquet.", show_default=False)]
+Report = Annotated[Path | None, typer.Option(help="Write an HTML report too, worst images first.")]
+Worst = Annotated[int | None, typer.Option(min=1, help="Rows of the report; by default the worst 200.")]
 
 
 def batch(
@@ -30,8 +32,8 @@ def batch(
     query: Annotated[
         str | None, typer.Option("--query", "-q", help="The question, where the manifest has none.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report too, worst images first.")] = None,
-    worst: Annotated[int | None, typer.Option(min=1, help="Rows of the report; by default the worst 200.")] = None,
+    report: Report = None,
+    worst: Worst = None,
     workers: Annotated[
         int | None, typer.Option("--workers", "-w", min=1, help="Processes; by default one for each processor.")
     ] = None,
@@ -41,7 +43,8 @@ def batch(
 ) -> None:
     """Assess a folder of images, or the rows of a manifest, into a table."""
     from loopwright.workflows.iqa import IQAConfig
-    from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY, WORST, run_batch
+    from loopwright.workflows.iqa.batch.reporting import WORST
+    from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY, run_batch
     from loopwright.workflows.iqa.batch.samples import Shard
 
     with shown_progress() as on_progress:
@@ -55,7 +58,7 @@ def batch(
         print("loopwright: stopped; the same command with --resume goes on from here", file=sys.stderr)
         raise typer.Exit(130)
     if report is not None:
-        print(report)
+        _tell_report(report)
     print(out)
     if result.progress.failed:
         raise typer.Exit(1)
@@ -64,11 +67,25 @@ def batch(
 def merge(
     tables: Annotated[list[Path], typer.Argument(help="Tables of several shards.", show_default=False, readable=False)],
     out: Table,
+    report: Report = None,
+    images: Annotated[
+        Path, typer.Option(help="The folder that the rows' paths are relative to, for the report.", readable=False)
+    ] = Path(),
+    worst: Worst = None,
 ) -> None:
     """Join the tables of several shards; a row that two of them have counts once."""
     from loopwright.workflows.iqa.batch.merging import merge_tables
+    from loopwright.workflows.iqa.batch.reporting import WORST
 
-    print(f"{merge_tables(tables, out):,} rows in {out}")
+    rows = merge_tables(tables, out, report=report, images=images, worst=worst or WORST)
+    if report is not None:
+        _tell_report(report)
+    print(f"{rows:,} rows in {out}")
+
+
+def _tell_report(report: Path) -> None:
+    print(f"the report takes {report.stat().st_size / 1e6:.1f} MB")
+    print(report)
 
 
 def _tell(result: BatchResult) -> None:

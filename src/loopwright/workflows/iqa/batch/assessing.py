@@ -82,7 +82,7 @@ class Assessor:
             result = engine_run(self._graph, given)
         # Nothing that one image does may end the batch; the row says what it was.
         except Exception as error:
-            return {}, [], self._relative(_told(error))
+            return {}, [], self._relative(told(error))
         kept = {name: result.state.get(name) for name in _KEPT}
         state = self._relative(to_jsonable_python(kept, inf_nan_mode="strings", fallback=str))
         error = state["error"]
@@ -101,8 +101,12 @@ class Assessor:
         return value
 
 
-def _told(error: Exception) -> str:
-    """An error in one line, without the input that the engine shows."""
+def told(error: Exception) -> str:
+    """An error in one line, without the input that the engine shows.
+
+    Args:
+        error: What a run raised.
+    """
     cause = error.__cause__
     if isinstance(error, NodeFailed):
         text = str(cause) if isinstance(cause, LoopwrightError) else error.told

@@ -12,10 +12,13 @@ from pathlib import Path
 import loopwright
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.tools.calibration import calibration_digest
 
 _WITHOUT_EFFECT = {
     "langgraph": {"debug_mode", "save_graph_visualization", "log_dir"},
     "pipeline": {"checkpoint"},
+    # What the file holds counts, not where it lies.
+    "iqa": {"tools": {"calibration"}},
 }
 """What changes no row."""
 
@@ -23,12 +26,16 @@ _PACKAGES = ("numpy", "opencv-python-headless", "pillow")
 
 
 def configuration_digest(config: IQAConfig) -> str:
-    """A hash of the configuration, as far as it can change a row, and of this package's version.
+    """A hash of the configuration, as far as it can change a row, of the curves' file, and of this package's version.
 
     Args:
         config: The configuration.
+
+    Raises:
+        ConfigError: If the file of curves cannot be read.
     """
-    given = [loopwright.__version__, config.model_dump(mode="json", exclude=_WITHOUT_EFFECT)]
+    curves = calibration_digest(config.iqa.tools.calibration)
+    given = [loopwright.__version__, config.model_dump(mode="json", exclude=_WITHOUT_EFFECT), curves]
     return hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

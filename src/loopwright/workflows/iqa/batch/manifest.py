@@ -6,9 +6,10 @@ import difflib
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError, model_validator
 
@@ -18,6 +19,8 @@ from loopwright.workflows.iqa.form import LONGEST_QUERY
 from loopwright.workflows.iqa.schemas import NonEmpty
 
 _PROBLEMS_SHOWN = 10
+
+T = TypeVar("T")
 
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Side = Annotated[int, Field(ge=1, strict=True)]
@@ -68,8 +71,28 @@ def read_manifest(path: Path, query: str) -> list[Sample]:
     Raises:
         InputError: If it cannot be read, is empty, or lines are wrong: the first ten are named by their numbers.
     """
-    samples: list[Sample] = []
-    lines: list[int] = []
+    lines, problems = read_lines(path, lambda line: _sample(line, query))
+    samples = _named([sample for _, sample in lines])
+    refuse(path, problems + _twice(samples, [number for number, _ in lines]))
+    if not samples:
+        raise InputError(f"the manifest {str(path)!r} has no line; give one JSON object per line with image_path")
+    return sorted(samples, key=lambda sample: sample.sample_id)
+
+
+def read_lines(path: Path, parse: Callable[[bytes], T]) -> tuple[list[tuple[int, T]], list[str]]:
+    """Parse a file line by line; empty lines are skipped.
+
+    Args:
+        path: The file.
+        parse: Bytes of one line, without a byte order mark -> what it says; may raise ValueError.
+
+    Returns:
+        Number (from 1) and content of each line that could be parsed, and what is wrong with the others.
+
+    Raises:
+        InputError: If the file cannot be read.
+    """
+    parsed: list[tuple[int, T]] = []
     problems: list[str] = []
     try:
         with path.open("rb") as file:
@@ -77,20 +100,27 @@ def read_manifest(path: Path, query: str) -> list[Sample]:
                 if not line.strip():
                     continue
                 try:
-                    samples.append(_sample(line.removeprefix(b"\xef\xbb\xbf"), query))
-                    lines.append(number)
+                    parsed.append((number, parse(line.removeprefix(b"\xef\xbb\xbf"))))
                 except ValueError as error:
-                    problems.append(f"line {number}: {_said(error)}")
+                    problems.append(f"line {number}: {said(error)}")
     except OSError as error:
         raise InputError(f"cannot read the manifest {str(path)!r}: {error.strerror}") from error
-    samples = _named(samples)
-    problems += _twice(samples, lines)
+    return parsed, problems
+
+
+def refuse(path: Path, problems: Sequence[str]) -> None:
+    """Say what is wrong with a manifest, if anything is.
+
+    Args:
+        path: The manifest.
+        problems: What is wrong with each line.
+
+    Raises:
+        InputError: If there are problems; the first ten are told.
+    """
     if problems:
         more = f"; and {len(problems) - _PROBLEMS_SHOWN} more" if len(problems) > _PROBLEMS_SHOWN else ""
         raise InputError(f"{str(path)!r}, {'; '.join(problems[:_PROBLEMS_SHOWN])}{more}")
-    if not samples:
-        raise InputError(f"the manifest {str(path)!r} has no line; give one JSON object per line with image_path")
-    return sorted(samples, key=lambda sample: sample.sample_id)
 
 
 def _sample(line: bytes, query: str) -> Sample:
@@ -106,7 +136,7 @@ def _sample(line: bytes, query: str) -> Sample:
     )
 
 
-def _said(error: ValueError) -> str:
+def said(error: ValueError) -> str:
     """What is wrong with a line, without the library's own words around it."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from loopwright.errors import InputError
+from loopwright.workflows.iqa.batch.reporting import WORST, Digest, write_table_report
 from loopwright.workflows.iqa.batch.rows import Row
 from loopwright.workflows.iqa.batch.tables import check_format, read_table, write_table
 
@@ -16,7 +17,9 @@ _From = tuple[str, int, Row]
 """Sample, index of the table, row: in the order of the merge."""
 
 
-def merge_tables(tables: Sequence[Path], out: Path) -> int:
+def merge_tables(
+    tables: Sequence[Path], out: Path, *, report: Path | None = None, images: Path = Path(), worst: int = WORST
+) -> int:
     """Join tables row by row, in bounded memory.
 
     A row that several tables have counts once, so that merging again, in any order, changes nothing. Of a sample that
@@ -25,20 +28,41 @@ def merge_tables(tables: Sequence[Path], out: Path) -> int:
     Args:
         tables: What `loopwright.workflows.iqa.batch.run_batch` wrote, in any of its formats.
         out: The table to write; it may be one of those that are read.
+        report: Where to write an HTML report over all rows, or None.
+        images: The folder that the tables' paths are relative to, for the report's pictures.
+        worst: How many rows the report shows with their pictures, the lowest scores first.
 
     Returns:
         The number of rows.
 
     Raises:
         InputError: If a table cannot be read, or tables contradict each other: rows of different configurations, or a
-            sample with different content or another question. The message names the tables.
-        BackendError: If the table cannot be written.
+            sample with different content or another question; the message names the tables. For a report, also if a
+            row has values that no batch writes.
+        BackendError: If the table or the report cannot be written.
     """
     if not tables:
         raise InputError("there is nothing to merge; name the tables")
     for path in (*tables, out):
         check_format(path)
-    return write_table(out, _joined(tables))
+    if report is None:
+        return write_table(out, _joined(tables))
+    digest = Digest[Row](worst)
+    count = write_table(out, _seen(_joined(tables), digest))
+    write_table_report(report, images, digest)
+    return count
+
+
+def _seen(rows: Iterable[Row], digest: Digest[Row]) -> Iterator[Row]:
+    for row in rows:
+        try:
+            digest.add(row, row)
+        except (KeyError, ValueError, InputError) as error:
+            raise InputError(
+                f"sample {row['sample_id']!r} has a score or a distortion that no batch writes ({error}); "
+                "merge the tables as `iqa batch` wrote them"
+            ) from error
+        yield row
 
 
 def _joined(tables: Sequence[Path]) -> Iterator[Row]:

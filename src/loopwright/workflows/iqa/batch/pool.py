@@ -196,19 +196,25 @@ def _ending(code: int) -> str:
 
 
 @contextlib.contextmanager
-def _as_workers_inherit() -> Generator[None, None, None]:
-    """Set what a new process takes over: one thread of arithmetic, and no Ctrl-C while it is still importing."""
+def one_thread_each() -> Generator[None, None, None]:
+    """Let processes that start meanwhile take over one thread of arithmetic."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
     try:
-        with _ctrl_c_held_back():
-            yield
+        yield
     finally:
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _as_workers_inherit() -> Generator[None, None, None]:
+    """Set what a new process takes over: one thread of arithmetic, and no Ctrl-C while it is still importing."""
+    with one_thread_each(), _ctrl_c_held_back():
+        yield
 
 
 @contextlib.contextmanager

@@ -93,6 +93,10 @@ def evidence_of(state: Mapping[str, Any]) -> ExecutorOutput:
 def _score(answer: SummarizerOutput | None, evidence: ExecutorOutput) -> tuple[float | None, str | None]:
     """The answer's score, or where its form has none the measured one; and whose it is."""
     measured = quality_score(evidence)
+    used = (answer.used_evidence or {}) if answer else {}
+    if answer is not None and answer.quality_score is not None and "fusion" in used:
+        # The curves that hold the fusion were in force while it was answered, and are not here.
+        return answer.quality_score, f"{used['tool']} + opinion" if used.get("opinion") else used["tool"]
     if answer is None or answer.quality_score is None:
         return (measured.value, measured.tool) if measured else (None, None)
     if measured is None:

@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.batch.keys import configuration_digest, row_key, s
 from loopwright.workflows.iqa.batch.manifest import read_manifest
 from loopwright.workflows.iqa.batch.pool import Job, Pool, Reply, processors
 from loopwright.workflows.iqa.batch.records import Record
-from loopwright.workflows.iqa.batch.reporting import write_batch_report
+from loopwright.workflows.iqa.batch.reporting import WORST, Digest, write_batch_report
 from loopwright.workflows.iqa.batch.rows import Row, row_of
 from loopwright.workflows.iqa.batch.samples import Sample, Shard
 from loopwright.workflows.iqa.batch.tables import check_format, write_table
@@ -25,9 +25,6 @@ from loopwright.workflows.iqa.graph import build_graph
 
 DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
 """What is asked where nobody says."""
-
-WORST = 200
-"""How many rows a report shows with pictures."""
 
 
 @dataclass
@@ -148,18 +145,18 @@ def run_batch(
         interrupted = batch.run(samples, workers or processors())
         if interrupted:
             return BatchResult(batch.progress, None, batch.failures, interrupted=True)
-        scores: dict[Sample, float | None] = {}
-        write_table(out, _rows(samples, journal, scores))
+        digest = Digest[Sample](worst)
+        write_table(out, _rows(samples, journal, digest))
         if report is not None:
-            write_batch_report(report, root, scores, journal, worst)
+            write_batch_report(report, root, digest, journal)
     return BatchResult(batch.progress, out, batch.failures, interrupted=False)
 
 
-def _rows(samples: Iterable[Sample], journal: Journal, scores: dict[Sample, float | None]) -> Iterator[Row]:
-    """The rows one by one; their scores are kept."""
+def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest[Sample]) -> Iterator[Row]:
+    """The rows one by one, as the digest sees them too."""
     for sample in samples:
         row = row_of(sample, journal.read(sample.sample_id))
-        scores[sample] = row["quality_score"]
+        digest.add(row, sample)
         yield row
 
 

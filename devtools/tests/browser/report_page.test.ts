@@ -1,0 +1,164 @@
+/** The report of image quality: a file that is opened from the disk, offline. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { ARGUMENTS, CHROMIUM, PYTHON, SCRIPTS, shot } from './harness';
+
+// The rows of tests/browser/write_report.py, worst first; beside them one of hostile texts, and one that failed.
+const WORST_FIRST = ['photo 10.png', 'photo 9.png', 'hostile', 'photo 2.png', 'Ärger.png', 'harbour.png', 'caf\\udce9.png'];
+
+let folder: string;
+let browser: Browser;
+const wrong: string[] = [];
+
+async function open(file: string, more: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...more });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  page.on('console', (message) => wrong.push(`${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => wrong.push(error.message));
+  page.on('dialog', (dialog) => wrong.push(dialog.message()));
+  page.on('request', (request) => {
+    if (!/^(file|data):/.test(request.url())) wrong.push(request.url());
+  });
+  await page.goto(pathToFileURL(join(folder, file)).href);
+  return page;
+}
+
+/** The names of the rows that are to be seen, from top to bottom. */
+const names = (page: Page): Promise<string[]> =>
+  page.$$eval('article', (articles) =>
+    articles
+      .filter((article) => (article as HTMLElement).offsetHeight > 0)
+      .map((article) => article.querySelector('h2 bdi')?.textContent ?? '')
+      .map((name) => (name.includes('<script>') ? 'hostile' : name)),
+  );
+
+const field = (page: Page, label: string): Locator => page.getByLabel(label, { exact: true });
+
+/** Texts whose contrast with what lies behind them is below 4.5, WCAG 2.2. */
+const pale = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const channels = (colour: string): number[] => (colour.match(/[\d.]+/g) ?? []).map(Number);
+    const luminance = (colour: string): number => {
+      const [red, green, blue] = channels(colour).map((value) => (value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * (red ?? 0) + 0.7152 * (green ?? 0) + 0.0722 * (blue ?? 0);
+    };
+    const ground = (element: Element | null): string => {
+      if (!element) return 'rgb(255, 255, 255)';
+      const colour = getComputedStyle(element).backgroundColor;
+      return channels(colour)[3] === 0 ? ground(element.parentElement) : colour;
+    };
+    return [...document.querySelectorAll('body *')]
+      .filter((element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim()))
+      .filter((element) => element.checkVisibility())
+      .flatMap((element) => {
+        const [low, high] = [luminance(getComputedStyle(element).color), luminance(ground(element))].sort((a, b) => a - b) as [number, number];
+        const ratio = (high + 0.05) / (low + 0.05);
+        return ratio < 4.5 ? [`${element.tagName} ${element.textContent?.slice(0, 30)}: ${ratio.toFixed(2)}`] : [];
+      });
+  });
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'report-'));
+  execFileSync(PYTHON, [join(SCRIPTS, 'write_report.py'), folder]);
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+});
+afterEach(async () => {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+  expect(wrong.splice(0)).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the report', () => {
+  it('runs no text of a file name, a question or a model', async () => {
+    const page = await open('large.html');
+    expect(await page.evaluate(() => '__ran' in window)).toBe(false);
+    expect(await page.locator('article').count()).toBe(14);
+    expect(await page.locator('.counts dd').first().innerText()).toBe('100,000');
+  });
+
+  it('shows every picture and map', async () => {
+    const page = await open('small.html');
+    const widths = await page.$$eval('article img:not(.ramp)', (images) => images.map((image) => (image as HTMLImageElement).naturalWidth));
+    expect(widths).toEqual(Array(10).fill(320));
+    expect(await page.locator('figure.map').count()).toBe(4);
+  });
+
+  it('filters and sorts', async () => {
+    const page = await open('small.html');
+    const said = page.locator('#shown');
+    expect(await names(page)).toEqual(WORST_FIRST);
+    await field(page, 'Name').fill('PHOTO');
+    expect(await names(page)).toEqual(['photo 10.png', 'photo 9.png', 'photo 2.png']);
+    expect(await said.innerText()).toBe('3 of 7 shown');
+    await field(page, 'Order').selectOption('by name');
+    expect(await names(page)).toEqual(['photo 2.png', 'photo 9.png', 'photo 10.png']);
+    await field(page, 'Order').selectOption('worst by SSIM');
+    expect(await names(page)).toEqual(['photo 9.png', 'photo 10.png', 'photo 2.png']);
+    await field(page, 'Distortion').selectOption('JPEG compression (2)');
+    expect(await names(page)).toEqual(['photo 9.png']);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    expect(await names(page)).toEqual(WORST_FIRST);
+    await field(page, 'Order').selectOption('best first');
+    expect(await names(page)).toEqual([...WORST_FIRST.slice(0, -1).reverse(), ...WORST_FIRST.slice(-1)]);
+    await field(page, 'Runs').selectOption('with an error (2)');
+    expect(await names(page)).toEqual(['hostile', 'caf\\udce9.png']);
+    await field(page, 'Quality').selectOption('no score (1)');
+    expect(await names(page)).toEqual(['caf\\udce9.png']);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await field(page, 'Distortion').selectOption('none found (2)');
+    expect(await names(page)).toEqual(['harbour.png', 'caf\\udce9.png']);
+    await field(page, 'Name').fill('nothing like it');
+    expect(await said.innerText()).toBe('0 of 7 shown');
+  });
+
+  it('is whole without scripts and on paper', async () => {
+    const page = await open('small.html', { javaScriptEnabled: false });
+    expect(await page.locator('article:visible').count()).toBe(7);
+    expect(await page.locator('#filters').isVisible()).toBe(false);
+    const scripted = await open('small.html');
+    await scripted.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await scripted.locator('article:visible').count()).toBe(7);
+    expect(await scripted.locator('#filters').isVisible()).toBe(false);
+    expect(await scripted.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(255, 255, 255)');
+  });
+
+  it('is reached by keyboard', async () => {
+    const page = await open('small.html');
+    const reached: string[] = [];
+    for (let step = 0; step < 10; step += 1) {
+      await page.keyboard.press('Tab');
+      reached.push(await page.evaluate(() => {
+        const focused = document.activeElement as HTMLElement;
+        const seen = focused.matches(':focus-visible') && getComputedStyle(focused).outlineStyle !== 'none';
+        return seen ? focused.id || focused.tagName : `unseen ${focused.tagName}`;
+      }));
+    }
+    expect(reached.slice(0, 8)).toEqual(['DIV', 'filter-name', 'filter-found', 'filter-level', 'filter-flag', 'sort', 'reset', 'SUMMARY']);
+    expect(reached.filter((name) => name.startsWith('unseen'))).toEqual([]);
+  });
+
+  it.each([
+    ['light', 400],
+    ['light', 1600],
+    ['dark', 400],
+    ['dark', 1600],
+  ] as const)('can be read in the %s scheme at %i pixels', async (colorScheme, width) => {
+    for (const file of ['small', 'large']) {
+      const page = await open(`${file}.html`, { colorScheme, viewport: { width, height: 900 } });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      expect(await pale(page)).toEqual([]);
+      await shot(page, `report-${file}-${colorScheme}-${width}`);
+    }
+  });
+});

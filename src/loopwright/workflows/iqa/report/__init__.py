@@ -1,0 +1,15 @@
+"""Runs of the pipeline as one HTML file that opens anywhere, offline, worst image first.
+
+The page holds everything that it shows: its style, its pictures, the diagram of the graph. It loads nothing, and its
+content security policy would not allow it. One small script of its own filters and sorts the rows; without it, the
+page shows all of them. All text is escaped where it is put in.
+"""
+
+from __future__ import annotations
+
+from loopwright.workflows.iqa.report.overview import Outcome, Overview
+from loopwright.workflows.iqa.report.pictures import THUMBNAIL_SIDE
+from loopwright.workflows.iqa.report.rows import ReportRow
+from loopwright.workflows.iqa.report.writing import OPEN_ROWS, write_report
+
+__all__ = ["OPEN_ROWS", "THUMBNAIL_SIDE", "Outcome", "Overview", "ReportRow", "write_report"]

@@ -1,0 +1,197 @@
+"""The pictures of a row: the image, where its main distortion is, and the reference; made when they are asked for."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.distortions import in_words
+from loopwright.workflows.iqa.images import RGB, LoadedImage, load_image
+from loopwright.workflows.iqa.measuring.maps import distortion_map
+from loopwright.workflows.iqa.report.rows import View
+from loopwright.workflows.iqa.schemas import Box
+
+THUMBNAIL_SIDE = 320
+"""The longer side of a thumbnail, in pixels."""
+
+THUMBNAIL_BYTES = 40_000
+"""A thumbnail that takes more is made with less quality."""
+
+_QUALITIES = (82, 60, 35, 10)
+"""Of WebP, in the order in which they are tried."""
+
+_STOPS = np.array([[88, 44, 168], [226, 58, 96], [255, 140, 40], [255, 240, 90]], np.float32)
+"""The colours of a map from the weakest to the strongest, each lighter than the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A thumbnail, or why there is none."""
+
+    role: str
+    """What it is: ``Image``, ``Map`` or ``Reference``."""
+    caption: str
+    """Where the image was, shortened; or what the map shows."""
+    uri: Markup | None = None
+    """The thumbnail as a ``data:`` address."""
+    width: int = 0
+    """Of the thumbnail, in pixels."""
+    height: int = 0
+    """Of the thumbnail, in pixels."""
+    problem: str | None = None
+    """Why there is none."""
+    scale: str | None = None
+    """Of a map: what its strongest colour means."""
+
+
+def pictures(view: View) -> Iterator[Picture]:
+    """The image, the map of its main distortion if that has one, and the reference if there is one.
+
+    Args:
+        view: The row.
+
+    Yields:
+        Pictures, each read and made when it is its turn.
+    """
+    row, boxes = view.row, view.boxes.values()
+    image = _read(row.image_path)
+    reference = None if row.reference_path is None else _read(row.reference_path)
+    small = _small(image.rgb) if isinstance(image, LoadedImage) else None
+    yield _shown("Image", row.image_path, image, small, boxes)
+    if isinstance(image, LoadedImage) and small is not None:
+        paired = reference if isinstance(reference, LoadedImage) and reference.rgb.shape == image.rgb.shape else None
+        map_ = _map(view, image, paired, small)
+        if map_ is not None:
+            yield map_
+    if reference is not None and row.reference_path is not None:
+        small = _small(reference.rgb) if isinstance(reference, LoadedImage) else None
+        yield _shown("Reference", row.reference_path, reference, small, boxes)
+
+
+@cache
+def ramp() -> Markup:
+    """The colours of a map, from nothing to the strongest, as a narrow picture in a ``data:`` address."""
+    values = np.repeat(np.linspace(0, 1, 128, dtype=np.float32)[np.newaxis], 4, axis=0)
+    grey = np.full((*values.shape, 3), 128, np.uint8)
+    buffer = io.BytesIO()
+    _tinted(grey, values).save(buffer, "PNG", optimize=True)
+    return data_uri("image/png", buffer.getvalue())
+
+
+def data_uri(media_type: str, content: bytes) -> Markup:
+    """A file as a ``data:`` address; nothing in it needs escaping.
+
+    Args:
+        media_type: Such as ``image/png``.
+        content: The file.
+    """
+    return Markup(f"data:{media_type};base64,{base64.b64encode(content).decode()}")
+
+
+def _read(path: Path) -> LoadedImage | ImageError:
+    try:
+        return load_image(path)
+    except ImageError as error:
+        return error
+
+
+def _shown(
+    role: str, path: Path, image: LoadedImage | ImageError, small: Image.Image | None, boxes: Iterable[Box]
+) -> Picture:
+    """A thumbnail, upright, with the measured regions outlined."""
+    # Of an absolute path only the end: who reads the report need not know the way to it.
+    caption = f"…/{path.parent.name}/{path.name}" if path.is_absolute() else str(path)
+    if not isinstance(image, LoadedImage) or small is None:
+        return Picture(role, caption, problem=str(image))
+    return _picture(role, caption, _outlined(small, boxes, small.width / image.width))
+
+
+def _map(view: View, image: LoadedImage, reference: LoadedImage | None, small: Image.Image) -> Picture | None:
+    """Where the row's main distortion is; with a reference and without a finding, where the images differ."""
+    found = view.main_finding
+    if found is None and reference is None:
+        return None
+    scope, distortion = (found[0], found[1].type) if found else ("", None)
+    shown = f"{in_words(distortion)}, {found[1].severity.value}" if distortion and found else "any difference"
+    left, top, width, height = view.evidence.regions.get(scope) or view.region or (0, 0, image.width, image.height)
+    part = np.s_[max(top, 0) : max(top + height, 0), max(left, 0) : max(left + width, 0)]
+    try:
+        drawn = distortion_map(image.rgb[part], reference.rgb[part] if reference else None, distortion)
+    except ImageError as error:
+        return Picture("Map", shown, problem=str(error))
+    if drawn is None:
+        return None
+    values = np.zeros((small.height, small.width), np.float32)
+    scale = small.width / image.width
+    inside = values[_place(part[0], scale), _place(part[1], scale)]
+    inside[:] = cv2.resize(drawn.values, inside.shape[::-1], interpolation=cv2.INTER_AREA)
+    picture = _outlined(_tinted(np.asarray(small), values), view.boxes.values(), scale)
+    return _picture("Map", f"{drawn.title} ({shown})", picture, scale=drawn.scale)
+
+
+def _place(part: slice, scale: float) -> slice:
+    """A part of the image's rows or columns in the thumbnail, of at least one pixel."""
+    start = int(part.start * scale)
+    return slice(start, max(start + 1, round(part.stop * scale)))
+
+
+@cache
+def _table() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """For a map's values in 256 steps: the colour that is laid on, and the share of the picture that stays."""
+    values = np.linspace(0, 1, 256, dtype=np.float32)
+    places = np.linspace(0, 1, len(_STOPS))
+    colours = np.stack([np.interp(values, places, channel) for channel in _STOPS.T], axis=1)
+    cover = 0.7 * np.minimum(values * 2.5, 1)[:, np.newaxis] ** 0.7
+    return (colours * cover).astype(np.float32), (1 - cover).astype(np.float32)
+
+
+def _tinted(rgb: RGB, values: NDArray[np.float32]) -> Image.Image:
+    """A dimmed grey picture under the colours of a map: the more there is, the stronger and lighter the colour."""
+    laid, stays = _table()
+    grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).astype(np.float32)[..., np.newaxis] * 0.45 + 20
+    step = np.rint(values * 255).astype(np.uint8)
+    return Image.fromarray((grey * stays[step] + laid[step] + 0.5).astype(np.uint8))
+
+
+def _small(rgb: RGB) -> Image.Image:
+    height, width = rgb.shape[:2]
+    scale = THUMBNAIL_SIDE / max(height, width)
+    if scale >= 1:
+        return Image.fromarray(rgb)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return Image.fromarray(np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), np.uint8))
+
+
+def _picture(role: str, caption: str, image: Image.Image, scale: str | None = None) -> Picture:
+    content = b""
+    for quality in _QUALITIES:
+        buffer = io.BytesIO()
+        image.save(buffer, "WEBP", quality=quality, method=2)
+        content = buffer.getvalue()
+        if len(content) <= THUMBNAIL_BYTES:
+            break
+    return Picture(role, caption, data_uri("image/webp", content), image.width, image.height, scale=scale)
+
+
+def _outlined(image: Image.Image, boxes: Iterable[Box], scale: float) -> Image.Image:
+    """Boxes drawn, black within white to be seen on any picture; a box too small to draw is left out."""
+    drawn = image.copy()
+    pen = ImageDraw.Draw(drawn)
+    for box in boxes:
+        left, top, width, height = (side * scale for side in box)
+        for inset, colour, thickness in ((0, "white", 3), (1, "black", 1)):
+            if min(width, height) > 2 * inset:
+                edges = (left + inset, top + inset, left + width - inset, top + height - inset)
+                pen.rectangle(edges, outline=colour, width=thickness)
+    return drawn

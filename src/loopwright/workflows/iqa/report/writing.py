@@ -1,0 +1,167 @@
+"""Writing the page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, level_name, level_of
+from loopwright.workflows.iqa.distortions import in_words
+from loopwright.workflows.iqa.report.overview import STRENGTHS, Overview
+from loopwright.workflows.iqa.report.pictures import data_uri, pictures, ramp
+from loopwright.workflows.iqa.report.rows import ReportRow, View
+
+OPEN_ROWS = 30
+"""Up to this many rows, the measurements are unfolded from the start."""
+
+TEXT_LENGTH = 10_000
+"""A longer text is cut, so that no model's answer can make the page too large to open; in characters."""
+
+_PACKAGE = "loopwright.workflows.iqa"
+
+
+def write_report(
+    rows: Sequence[ReportRow],
+    path: Path,
+    *,
+    title: str,
+    svg: str | None = None,
+    overview: Overview | None = None,
+) -> Path:
+    """Write a report as one self-contained HTML file.
+
+    Rows are sorted by the answer's quality score, lowest first; where the form of the answer has none, the primary
+    tool's score stands in, and the row says so. Rows without any score come last. Pictures are made one at a time
+    while the file is written, which appears under its name only when it is complete.
+
+    Args:
+        rows: The runs to show.
+        path: The file to write; its folder is made, and an older file is replaced.
+        title: The page's heading.
+        svg: The graph's diagram, as `loopwright.engine.diagram.svg` draws it.
+        overview: Counts over more rows than those to show, for the charts; by default they count the rows.
+
+    Returns:
+        The path, as given.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    views = sorted(map(View, rows), key=lambda view: math.inf if view.score is None else view.score)
+    if overview is None:
+        overview = Overview()
+        for view in views:
+            overview.add(view.outcome)
+    style, script = (_asset(name) for name in ("report.css", "report.js"))
+    pieces = _environment().get_template("report.html.j2").generate(
+        title=title,
+        style=Markup(style),
+        style_hash=_hash(style),
+        script=Markup(script),
+        script_hash=_hash(script),
+        diagram=None if svg is None else data_uri("image/svg+xml", svg.encode("utf-8", "replace")),
+        views=views,
+        overview=overview,
+        choices=Choices(views),
+        strengths=STRENGTHS,
+        unfolded=len(views) <= OPEN_ROWS,
+        made=datetime.now(UTC),
+    )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        # A file name that is not UTF-8 is full of lone surrogates, which no encoder but this one takes.
+        with unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(pieces)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+class Choices:
+    """What the rows can be filtered and sorted by, with how many rows each choice has."""
+
+    def __init__(self, views: Sequence[View]) -> None:
+        self.flags = Counter(flag for view in views for flag in view.flags)
+        found = Counter(name for view in views for name in _found(view))
+        self.distortions = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        self.clean = sum(not _found(view) for view in views)
+        levels = Counter(view.level for view in views)
+        self.levels = [(level, name, levels[level]) for level, name in LEVEL_NAMES.items() if levels[level]]
+        self.unscored = levels[None]
+        self.tools = list(dict.fromkeys(tool for view in views for tool in view.tool_scores))
+
+    def found(self, view: View) -> str:
+        """The row's distortions as places in the list of choices: text from outside stays out of the attributes."""
+        return " ".join(str(place) for place, (name, _) in enumerate(self.distortions) if name in _found(view))
+
+    def scores(self, view: View) -> str:
+        """The row's score by each tool in the list of choices, ``-`` where there is none."""
+        scores = (view.tool_scores.get(tool) for tool in self.tools)
+        return " ".join("-" if score is None else f"{score:.4f}" for score in scores)
+
+
+def _found(view: View) -> set[str]:
+    return {name for name, severity in view.outcome.distortions.items() if severity in STRENGTHS}
+
+
+def _asset(name: str) -> str:
+    return files(_PACKAGE).joinpath("templates", name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _number(value: float | None) -> str:
+    """A measured number, to four digits."""
+    if value is None:
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if 1000 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def _milliseconds(seconds: float) -> str:
+    """A time; a table of a batch does not keep those of the tools."""
+    if not seconds:
+        return "–"
+    return f"{seconds * 1000:,.0f}" if seconds >= 0.001 else "< 1"
+
+
+def _bounded(value: object) -> object:
+    """Cut a text that is too long; markup is our own."""
+    if isinstance(value, Markup) or not isinstance(value, str) or len(value) <= TEXT_LENGTH:
+        return value
+    return f"{value[:TEXT_LENGTH]} … ({len(value) - TEXT_LENGTH:,} more characters)"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(_PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_bounded,
+    )
+    filters = cast("dict[str, Any]", environment.filters)
+    filters.update(number=_number, milliseconds=_milliseconds, level=level_of, level_name=level_name, in_words=in_words)
+    globals_ = cast("dict[str, Any]", environment.globals)
+    globals_.update(pictures=pictures, ramp=ramp)
+    return environment

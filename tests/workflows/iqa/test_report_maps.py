@@ -1,0 +1,141 @@
+"""The report's maps: which distortion, where, and what their colours mean."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from report_pages import Element, make, make_row
+
+from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.measuring.maps import distortion_map
+from loopwright.workflows.iqa.report import ReportRow
+from loopwright.workflows.iqa.report.pictures import THUMBNAIL_BYTES, ramp
+from loopwright.workflows.iqa.sample import sample_path
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
+
+HARBOUR = sample_path("harbour")
+
+
+def finding(kind: str, severity: str = "severe", confidence: float = 0.9) -> DistortionFinding:
+    return DistortionFinding(type=kind, severity=severity, confidence=confidence, explanation="x")
+
+
+def row(
+    path: Path, reference: Path | None = None, regions: dict | None = None, **scopes: list[DistortionFinding]
+) -> ReportRow:
+    evidence = ExecutorOutput(distortion_analysis=scopes, regions=regions or {})
+    return replace(make_row(image=path, executor_evidence=evidence), reference_path=reference)
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The harbour with noise in its left half alone."""
+    pixels = load_image(HARBOUR).rgb.copy()
+    half = pixels.shape[1] // 2
+    pixels[:, :half] = distort(pixels, "gaussian noise", 5)[:, :half]
+    path = tmp_path_factory.mktemp("maps") / "noisy.png"
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+def pixels_of(figure: Element) -> np.ndarray:
+    source = figure.all("img")[0].attributes["src"] or ""
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))).convert("RGB"), float)
+
+
+def colourful(pixels: np.ndarray) -> np.ndarray:
+    return pixels.max(axis=2) - pixels.min(axis=2)
+
+
+@pytest.mark.parametrize("reference", [None, HARBOUR])
+def test_the_map_is_coloured_where_the_distortion_is(reference: Path | None, noisy: Path, tmp_path: Path):
+    page = make(tmp_path / "report.html", [row(noisy, reference, Global=[finding("gaussian noise")])])
+    figure = page.one("figure.map")
+    colour = colourful(pixels_of(figure))
+    half = colour.shape[1] // 2
+    assert colour[:, : half - 12].mean() > 4 * colour[:, half + 12 :].mean()
+    made = distortion_map(load_image(noisy).rgb, load_image(reference).rgb if reference else None, "gaussian noise")
+    assert made is not None
+    assert figure.one("bdi").text == f"{made.title} (gaussian noise, severe)"
+    assert made.scale in figure.one("figcaption").words
+    assert figure.all("img")[0].attributes["alt"] == f"Map: {made.title} (gaussian noise, severe)"
+
+
+def test_the_map_is_of_the_strongest_distortion_in_its_region(noisy: Path, tmp_path: Path):
+    scopes = {
+        "Global": [finding("jpeg", "slight", 1.0)],
+        "boat": [finding("noise", "moderate", 0.5), finding("noise", "none")],
+    }
+    page = make(tmp_path / "report.html", [row(noisy, HARBOUR, {"boat": (40, 80, 60, 100)}, **scopes)])
+    figure = page.one("figure.map")
+    assert figure.one("bdi").text.endswith("(noise, moderate)")
+    outside = np.ones((240, 320), bool)
+    outside[76:184, 36:104] = False
+    colour = colourful(pixels_of(figure))
+    assert colour[90:170, 50:90].mean() > 60 and colour[outside].max() < 40
+    assert "boat 40, 80, 60, 100 (left, top, width, height), outlined" in page.one(".facts").words
+
+
+def test_a_reference_is_compared_even_if_nothing_was_found(noisy: Path, tmp_path: Path):
+    figure = make(tmp_path / "report.html", [row(noisy, HARBOUR)]).one("figure.map")
+    assert figure.one("bdi").text.endswith("(any difference)")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda path: row(path),
+        lambda path: row(path, Global=[finding("noise", "none")]),
+        lambda path: row(path, Global=[finding("low contrast")]),
+        lambda path: row(path.with_name("gone.png"), Global=[finding("noise")]),
+    ],
+    ids=["nothing found", "not there", "no map of that kind", "no image"],
+)
+def test_some_rows_have_no_map(made, noisy: Path, tmp_path: Path):
+    assert not make(tmp_path / "report.html", [made(noisy)]).all("figure.map")
+
+
+def test_a_reference_of_another_size_is_not_compared(noisy: Path, tmp_path: Path):
+    other = tmp_path / "other.png"
+    Image.new("RGB", (64, 64), "teal").save(other)
+    page = make(tmp_path / "report.html", [row(noisy, other), row(noisy, other, Global=[finding("noise")])])
+    assert len(page.all("figure.map")) == 1
+    assert len(page.all("figure.reference")) == 2
+
+
+def test_an_image_that_is_too_small_for_a_map_says_so(tmp_path: Path):
+    path = tmp_path / "small.png"
+    Image.new("RGB", (20, 20), "teal").save(path)
+    figure = make(tmp_path / "report.html", [row(path, Global=[finding("noise")])]).one("figure.map")
+    assert not figure.all("img") and figure.one(".missing").text.startswith("No map: ")
+
+
+def test_boxes_that_leave_the_image_are_clipped(noisy: Path, tmp_path: Path):
+    for box in ((-20, -20, 100, 100), (300, 200, 400, 400), (900, 900, 50, 50)):
+        page = make(tmp_path / "report.html", [row(noisy, None, {"x": box}, x=[finding("noise")])])
+        assert page.one("figure.map")
+
+
+def test_the_legend_goes_from_grey_to_the_lightest_colour():
+    colours = np.asarray(Image.open(io.BytesIO(base64.b64decode(ramp().partition(",")[2]))).convert("RGB"), float)[0]
+    assert colourful(colours[np.newaxis])[0, 0] == 0
+    light = colours @ [0.299, 0.587, 0.114]
+    strong = light[48:]  # from where the colour covers the picture
+    assert (np.diff(strong) > -1).all() and strong[-1] - strong[0] > 60
+
+
+def test_a_picture_has_a_bound(tmp_path: Path):
+    path = tmp_path / "chance.png"
+    Image.fromarray(np.random.default_rng(1).integers(0, 256, (400, 400, 3), np.uint8)).save(path)
+    figures = make(tmp_path / "report.html", [row(path, Global=[finding("noise")])]).all("figure")
+    sizes = [
+        len(base64.b64decode((figure.all("img")[0].attributes["src"] or "").partition(",")[2])) for figure in figures
+    ]
+    assert len(sizes) == 2 and max(sizes) <= THUMBNAIL_BYTES

@@ -1,0 +1,154 @@
+"""The report's counts over all rows of a batch, its choices and the bounds of its size."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_pages import Element, make, make_row
+from report_pages import rich_row as rich
+
+from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.report import Outcome, Overview
+from loopwright.workflows.iqa.report.overview import BINS, FAILURES_SHOWN
+from loopwright.workflows.iqa.report.writing import TEXT_LENGTH
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, ToolLog
+
+
+def outcome(score: float | None = 3.0, error: str | None = None, **found: str) -> Outcome:
+    distortions = {name: Severity(severity) for name, severity in found.items()}
+    return Outcome("x", score, distortions, error is None, error, False, False, 0.5)
+
+
+def overview_of(*outcomes: Outcome) -> Overview:
+    overview = Overview()
+    for each in outcomes:
+        overview.add(each)
+    return overview
+
+
+def test_the_histogram_counts_every_score():
+    chance = random.Random(1)
+    scores = [1.0, 1.25, 5.0, *(chance.uniform(1, 5) for _ in range(500))]
+    overview = overview_of(*map(outcome, scores), outcome(None))
+    columns = overview.columns()
+    assert len(columns) == BINS and (columns[0].low, columns[-1].high) == (1, 5)
+    for column in columns:
+        inside = [s for s in scores if column.low <= s < column.high or s == column.high == 5]
+        assert column.count == len(inside)
+    assert (overview.rows, overview.scored, overview.levels.total()) == (504, 503, 503)
+    assert overview.quantile(0.5) == pytest.approx(float(np.median(scores)))
+    assert [column.level for column in columns] == [1] * 2 + [2] * 4 + [3] * 4 + [4] * 4 + [5] * 2
+
+
+def test_distortions_are_counted_by_severity_and_what_is_not_there_is_not():
+    overview = overview_of(
+        outcome(jpeg="severe", noise="slight"), outcome(jpeg="slight"), outcome(jpeg="none"), outcome(), outcome(error="broke")
+    )  # fmt: skip
+    assert [(name, dict(counts)) for name, counts in overview.by_distortion] == [
+        ("jpeg", {Severity.SEVERE: 1, Severity.SLIGHT: 1}),
+        ("noise", {Severity.SLIGHT: 1}),
+    ]
+    assert overview.severities == {Severity.SEVERE: 1, Severity.SLIGHT: 1, Severity.NONE: 2}
+    assert (overview.failed, overview.failures) == (1, [("x", "broke")])
+
+
+def test_a_row_takes_eight_bytes():
+    overview = overview_of(*(outcome(1 + n % 400 / 100, "e" if n % 3 else None) for n in range(20_000)))
+    assert len(overview.failures) == FAILURES_SHOWN
+    assert sys.getsizeof(overview._scores) < 20_000 * 8 * 1.2
+
+
+def cells(table: Element) -> list[list[str]]:
+    return [
+        [cell.words for cell in line.children if isinstance(cell, Element)][:6] for line in table.one("tbody").all("tr")
+    ]
+
+
+def test_the_charts_say_their_numbers(tmp_path: Path):
+    overview = overview_of(
+        *[outcome(1.1, jpeg="extreme", **{"gaussian blur": "slight"})] * 1200, *[outcome(4.9)] * 3, outcome(None, "broke")
+    )  # fmt: skip
+    page = make(tmp_path / "report.html", [make_row("one", 1.1), make_row("two", 4.9)], overview=overview)
+    columns = [column.words for column in page.one(".histogram").all("li")]
+    assert columns[0] == "1,200 from 1.00 to 1.25 1"
+    assert columns[-1] == "3 from 4.75 to 5.00 5" and len(columns) == BINS
+    assert cells(page.one("table.distortions")) == [
+        ["gaussian blur", "1,200", "0", "0", "0", "1,200"],
+        ["JPEG compression", "0", "0", "0", "1,200", "1,200"],
+    ]
+    assert [line.words for line in page.one("table.severities").all("tr")] == [
+        "none found 3", "slight 0", "moderate 0", "severe 0", "extreme 1,200",
+    ]  # fmt: skip
+    assert "Of 1,204 images, the worst 2 are shown; the charts count all." in page.one(".order").words
+    assert page.one(".failures").words == "1 with an error x: broke"
+    heights = [column.one("rect").attributes["height"] for column in page.one(".histogram").all("li")]
+    assert heights[0] == "100.0" and heights[1] == "0.0"
+
+
+def test_one_row_needs_no_charts_and_no_filters(tmp_path: Path):
+    page = make(tmp_path / "report.html", [make_row()])
+    assert not page.all(".charts") and not page.all(".filters") and not page.all(".failures")
+
+
+def test_nothing_but_failures_has_no_charts(tmp_path: Path):
+    failed = make_row("f", None, summarizer_result=None, error="broke")
+    page = make(tmp_path / "report.html", [failed, failed])
+    assert not page.all(".charts")
+    found = DistortionFinding(type="jpeg", severity="slight", confidence=1, explanation="x")
+    partly = replace(
+        failed, state={**failed.state, "executor_evidence": ExecutorOutput(distortion_analysis={"Global": [found]})}
+    )
+    page = make(tmp_path / "report.html", [partly, partly])
+    assert len(cells(page.one("table.distortions"))) == 1 and not page.all("table.severities")
+
+
+def test_rows_carry_what_the_filters_ask_for(tmp_path: Path):
+    def row(name: str, score: float | None, kinds: dict[str, str], tools: dict[str, float], **more: object):
+        found = [
+            DistortionFinding(type=kind, severity=how, confidence=1, explanation="x") for kind, how in kinds.items()
+        ]
+        logs = [ToolLog(tool=tool, score=value) for tool, value in tools.items()]
+        evidence = ExecutorOutput(
+            distortion_analysis={"Global": found}, tool_logs=[*logs, ToolLog(tool="SSIM", error="e")]
+        )
+        return make_row(name, score, executor_evidence=evidence, **more)
+
+    rows = [
+        row("a", 1.2, {"jpeg": "severe", "noise": "none"}, {"MDSI": 1.5, "SSIM": 2.0}),
+        row("b", 2.2, {"banding": "slight", "jpeg": "slight"}, {"SSIM": 3.25}),
+        row("c", None, {}, {}, iteration_count=1),
+    ]
+    page = make(tmp_path / "report.html", rows)
+    kept = [
+        {key: article.attributes[f"data-{key}"] for key in ("rank", "score", "level", "found", "tools")}
+        for article in page.all("article")
+    ]
+    assert kept == [
+        {"rank": "1", "score": "1.2000", "level": "1", "found": "0", "tools": "1.5000 2.0000"},
+        {"rank": "2", "score": "2.2000", "level": "2", "found": "0 1", "tools": "- 3.2500"},
+        {"rank": "3", "score": "-", "level": "-", "found": "", "tools": "- -"},
+    ]
+    choices = {
+        select.attributes["id"]: [option.words for option in select.all("option")] for select in page.all("select")
+    }
+    assert choices == {
+        "filter-found": ["all (3)", "JPEG compression (2)", "banding (1)", "none found (1)"],
+        "filter-level": ["all (3)", "bad (1)", "poor (1)", "no score (1)"],
+        "filter-flag": ["all (3)", "replanned (1)"],
+        "sort": ["worst first", "best first", "by name", "worst by MDSI", "worst by SSIM"],
+    }
+    assert "hidden" in page.one(".filters").attributes  # until the script shows them
+
+
+def test_no_text_makes_the_page_large(tmp_path: Path):
+    path = tmp_path / "report.html"
+    make(path, [rich("plain")])
+    small = path.stat().st_size
+    page = make(path, [rich("long " * 1_000_000)])
+    assert path.stat().st_size < small + 60 * (TEXT_LENGTH + 200)
+    assert page.one(".reasoning").text.endswith(" … (4,990,005 more characters)")
