@@ -1,0 +1,179 @@
+"""A comparison as one HTML file that opens anywhere, offline.
+
+The page holds everything that it shows. It has no script and loads nothing, and its content security policy would allow
+neither. All text is escaped where it is put in.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from loopwright.workflows.iqa.comparing import charts
+from loopwright.workflows.iqa.comparing.charts import Chart, rate_chart, scatter
+from loopwright.workflows.iqa.comparing.folder_results import CurvePair, FolderComparison, Pairing
+from loopwright.workflows.iqa.comparing.results import ImageComparison
+from loopwright.workflows.iqa.comparing.thumbnails import strip
+from loopwright.workflows.iqa.distortions import in_words
+from loopwright.workflows.iqa.images import MAX_PIXELS
+
+SHOWN_PAIRS = 6
+"""Pairs with pictures in each direction: where B loses most, and where A does."""
+
+SHOWN_CURVES = 48
+"""Charts of curves, the largest BD-rates in either direction first."""
+
+SHOWN_LEFT_OUT = 200
+"""Left-out files that are named; the JSON names them all."""
+
+_PACKAGE = "loopwright.workflows.iqa.comparing"
+
+T = TypeVar("T")
+
+
+def write_comparison_report(
+    result: ImageComparison | FolderComparison, path: Path, *, max_pixels: int = MAX_PIXELS
+) -> Path:
+    """Write a comparison as one self-contained HTML file.
+
+    Args:
+        result: What was compared; its images are read again for the pictures.
+        path: The file to write; its folder is made, and an older file is replaced.
+        max_pixels: The largest image that is decoded.
+
+    Returns:
+        The path, as given.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    style = files(_PACKAGE).joinpath("templates", "compare.css").read_text("utf-8")
+    shown = _image_rows(result) if isinstance(result, ImageComparison) else _folder_rows(result)
+    pieces = _environment().get_template("compare.html.j2").generate(
+        result=result,
+        style=Markup(style),
+        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        charts=[] if isinstance(result, ImageComparison) else _charts(result),
+        size=(charts.WIDTH, charts.HEIGHT),
+        rows=((row, strip(row.a, row.b, row.reference, max_pixels)) for row in shown),
+        left_out_shown=SHOWN_LEFT_OUT,
+        made=datetime.now(UTC),
+    )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        # A file name that is not UTF-8 is full of lone surrogates, which no encoder but this one takes.
+        with unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(pieces)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Two images with pictures."""
+
+    name: str
+    """What the row is called."""
+    a: Path
+    """The image of A."""
+    b: Path
+    """The image of B."""
+    reference: Path | None
+    """The reference."""
+    said: tuple[str, str]
+    """What is said of A and of B."""
+
+
+def _image_rows(result: ImageComparison) -> Iterator[Row]:
+    a, b = result.a, result.b
+    said = [f"{side.image.bytes:,} bytes, {side.bits_per_pixel:.2f} bits per pixel" for side in (a, b)]
+    reference = None if a.image.reference is None else Path(a.image.reference)
+    yield Row("A and B", Path(a.image.path), Path(b.image.path), reference, (said[0], said[1]))
+
+
+def _folder_rows(result: FolderComparison) -> Iterator[Row]:
+    """The pairs that differ most; of curves, images of one reference that weigh about the same."""
+    if result.by_curves:
+        primary = next(item.tool for item in result.codecs if item.bd_rate is not None)
+        curves = [curve for curve in result.curves if curve.tool == primary and curve.bd_rate is not None]
+        curves.sort(key=lambda curve: -(curve.bd_rate or 0))
+        for curve in _both_ends(curves):
+            yield _row_of_curve(curve, result)
+        return
+    if not result.tools:
+        return
+    primary = result.tools[0].tool
+    pairs = [pair for pair in result.pairs if primary in pair.differences]
+    pairs.sort(key=lambda pair: pair.differences[primary])
+    images = {("A", item.path): item for item in result.images_a} | {("B", item.path): item for item in result.images_b}
+    for pair in _both_ends(pairs):
+        of_a, of_b = images["A", pair.a], images["B", pair.b]
+        said = [
+            f"{primary} {item.scores[primary]:.2f} at {item.bits_per_pixel:.3f} bits per pixel" for item in (of_a, of_b)
+        ]
+        reference = None if pair.reference is None else Path(result.references or "") / pair.reference
+        yield Row(pair.name, Path(result.a) / pair.a, Path(result.b) / pair.b, reference, (said[0], said[1]))
+
+
+def _both_ends(ordered: Sequence[T]) -> list[T]:
+    return list(ordered) if len(ordered) <= 2 * SHOWN_PAIRS else [*ordered[:SHOWN_PAIRS], *ordered[-SHOWN_PAIRS:]]
+
+
+def _row_of_curve(curve: CurvePair, result: FolderComparison) -> Row:
+    def distance(places: tuple[int, int]) -> float:
+        rates = curve.a[places[0]].bits_per_pixel, curve.b[places[1]].bits_per_pixel
+        return max(rates) / min(rates)
+
+    # The highest rates of either are left out if they can be: there both look alike.
+    lower = range((len(curve.a) + 1) // 2), range((len(curve.b) + 1) // 2)
+    at_a, at_b = min(((i, j) for i in lower[0] for j in lower[1]), key=distance)
+    a, b = curve.a[at_a], curve.b[at_b]
+    said = [f"{curve.tool} {point.score:.2f} at {point.bits_per_pixel:.3f} bits per pixel" for point in (a, b)]
+    name = f"{curve.reference}: BD-rate {curve.bd_rate:+.1%}"
+    reference = Path(result.references or "") / curve.reference
+    return Row(name, Path(result.a) / a.path, Path(result.b) / b.path, reference, (said[0], said[1]))
+
+
+def _charts(result: FolderComparison) -> list[Chart]:
+    if result.codecs:
+        primary = next((item.tool for item in result.codecs if item.bd_rate is not None), result.codecs[0].tool)
+        curves = [curve for curve in result.curves if curve.tool == primary]
+        curves.sort(key=lambda curve: -abs(curve.bd_rate or 0))
+        chosen = sorted(curves[:SHOWN_CURVES], key=lambda curve: curve.reference)
+        return [chart for curve in chosen if (chart := rate_chart(curve))]
+    if not result.tools:
+        return []
+    primary = result.tools[0].tool
+    scores_a = {item.path: item.scores.get(primary) for item in result.images_a}
+    scores_b = {item.path: item.scores.get(primary) for item in result.images_b}
+    scored: list[tuple[Pairing, tuple[float, float]]] = []
+    for pair in result.pairs:
+        score_a, score_b = scores_a[pair.a], scores_b[pair.b]
+        if score_a is not None and score_b is not None:
+            scored.append((pair, (score_a, score_b)))
+    return [scatter([pair for pair, _ in scored], [scores for _, scores in scored], primary)]
+
+
+def _number(value: float | None, form: str = ".2f") -> str:
+    return "–" if value is None else format(value, form).replace("-", "−")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(_PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    filters = cast("dict[str, Any]", environment.filters)
+    filters.update(number=_number, in_words=in_words)
+    return environment

@@ -1,0 +1,122 @@
+"""``loopwright iqa compare``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for place in ("a", "b", "r", "other"):
+        (tmp_path / place).mkdir()
+    for number in range(2):
+        rng = np.random.default_rng(number)
+        coarse = Image.fromarray(rng.integers(0, 256, (24, 32, 3), np.uint8))
+        picture = coarse.resize((256, 192), Image.Resampling.BICUBIC)
+        picture.save(tmp_path / "r" / f"{number}.png")
+        picture.save(tmp_path / "a" / f"{number}.jpg", quality=4)
+        picture.save(tmp_path / "b" / f"{number}.webp", quality=90)
+        picture.save(tmp_path / "other" / f"x{number}.png")
+    return tmp_path
+
+
+def test_two_images_as_a_table(loopwright, folder):
+    done = loopwright("iqa", "compare", "a/0.jpg", "b/0.webp", "--reference", "r/0.png", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("B is better by ") and "points on MDSI" in lines[0]
+    table = [line for line in lines if line.startswith(("MDSI *", "PSNR", "VIFp"))]
+    assert len(table) == 3 and max(map(len, table)) <= 80
+    assert any(line.startswith("A: a/0.jpg: 256 x 192, ") for line in lines)
+    assert "(100% sure)" in done.stdout or "% sure)" in done.stdout
+
+
+def test_two_folders_as_json_and_a_page(loopwright, folder):
+    (folder / "b" / "2.webp").write_bytes(b"RIFF")
+    (folder / "a" / "2.jpg").write_bytes((folder / "a" / "1.jpg").read_bytes())
+    (folder / "r" / "2.png").write_bytes((folder / "r" / "1.png").read_bytes())
+    done = loopwright(
+        "iqa", "compare", "a", "b", "-r", "r", "-w", 1, "--json", "--report", "out/page.html", cwd=folder
+    )  # fmt: skip
+    assert done.returncode == 1  # one file is bad
+    found = json.loads(done.stdout)
+    assert set(found) == {
+        "kind", "a", "b", "references", "reference_mode", "images_a", "images_b", "pairs", "rates", "tools", "curves",
+        "codecs", "failures", "left_out", "verdict", "seed",
+    }  # fmt: skip
+    assert set(found["tools"][0]) == {
+        "tool", "primary", "pairs", "groups", "mean_a", "mean_b", "difference", "interval", "share_a", "share_b",
+        "sign_p", "wilcoxon_p", "error",
+    }  # fmt: skip
+    assert found["kind"] == "folders" and found["verdict"]["better"] == "B"
+    assert [item["path"] for item in found["left_out"] if item["bad"]] == ["2.webp"]
+    assert "6 of 6, " in done.stderr
+    assert "B is better" in (folder / "out" / "page.html").read_text("utf-8")
+
+
+def test_two_folders_as_a_table(loopwright, folder):
+    done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, cwd=folder)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("B is better by ")
+    assert lines[1].split() == ["pairs", "A", "B", "B", "-", "A", "95", "%", "A", "wins", "B", "wins", "p"]
+    assert max(map(len, lines[1:])) <= 80
+    assert lines[-1].startswith("2 pairs; bits per pixel: A 0.")
+
+
+def test_several_rates_as_a_table(loopwright, folder):
+    for place, suffix in (("a", ".jpg"), ("b", ".webp")):
+        for old in (folder / place).iterdir():
+            old.unlink()
+        for number in range(2):
+            for quality in (10, 30, 50, 70):
+                picture = Image.open(folder / "r" / f"{number}.png")
+                picture.save(folder / place / f"{number}_q{quality}{suffix}", quality=quality)
+    done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, cwd=folder)
+    assert done.returncode == 0
+    assert "by BD-rate on " in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[1].split()[:2] == ["curves", "BD-rate"] and max(map(len, lines[1:])) <= 80
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no file names in bytes")
+def test_file_names_that_are_not_utf8(loopwright, folder):
+    name = os.fsdecode(b"caf\xe9")
+    for place in ("a", "b", "r"):
+        for old in (folder / place).iterdir():
+            old.rename(old.with_stem(name + old.stem))
+    (folder / "a" / f"{name}left.jpg").write_bytes(b"x")
+    for more in ([], ["--json"]):
+        done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, "--report", "p.html", *more, cwd=folder)
+        assert done.returncode == 0
+        assert "caf\\udce9left.jpg" in done.stdout and "B is better" in done.stdout
+    assert "caf\\udce9" in (folder / "p.html").read_text("utf-8")
+    done = loopwright("iqa", "compare", f"a/{name}0.jpg", f"b/{name}0.webp", cwd=folder)
+    assert done.returncode == 0 and "caf\\udce9" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a/0.jpg", "b"], "'a/0.jpg' is a file, 'b' is a folder; give either images alone or folders alone"),
+        (["a", "b", "-r", "r/0.png"], "'a' is a folder, 'r/0.png' is a file"),
+        (["a/0.jpg", "a/none.jpg"], "there is no 'a/none.jpg'"),
+        (["a", "a"], "A and B are the same: 'a'"),
+        (["a/0.jpg", "a/../a/0.jpg"], "A and B are the same: 'a/0.jpg'"),
+        (["a", "other"], "no image of A matches one of B"),
+        (["a/0.jpg", "b/0.webp", "-r", "small.png"], "give two images of one size"),
+        (["a/0.jpg", "text.txt"], "not an image"),
+    ],
+)
+def test_mistakes_are_one_line(loopwright, folder, words, said):
+    Image.new("RGB", (64, 64)).save(folder / "small.png")
+    (folder / "text.txt").write_text("no picture")
+    done = loopwright("iqa", "compare", *words, cwd=folder)
+    assert done.returncode == 2 and done.stdout == ""
+    assert said in done.stderr and len(done.stderr.splitlines()) == 1
