@@ -103,10 +103,10 @@ class Worker:
 
     @classmethod
     def started(cls, name: str, command: list[str]) -> Worker:
-        """Start a process, and let it tell about itself and warm up.
+        """Start a process, and let it tell about itself.
 
         Raises:
-            Unmeasured: If it does not answer, or does not run the same nodes as the others.
+            Unmeasured: If it does not answer.
         """
         complaints = tempfile.TemporaryFile("w+", encoding="utf-8")
         # Nobody's traces of another run are wanted; the bytecode of a worker is not worth a folder in the checkout.
@@ -118,10 +118,6 @@ class Worker:
         worker = cls(name, process, complaints)
         try:
             worker.about = json.loads(worker.ask("about"))
-            worker.ask("run")
-            wanted = 2 * (PASSES + 1)
-            if worker.about["node_runs"] != wanted:
-                raise Unmeasured(f"it ran {worker.about['node_runs']} nodes, and the others {wanted}")
         except BaseException:
             worker.stop()
             raise
@@ -167,6 +163,24 @@ class Worker:
     def times(self, other: Worker) -> float:
         """The median ratio of processor times of runs that were made side by side."""
         return statistics.median(mine / its for mine, its in zip(self.cpu, other.cpu, strict=True))
+
+
+def started_loop(variant: str) -> Worker:
+    """Start a variant of the loop, and let it warm up.
+
+    Raises:
+        Unmeasured: If it does not answer, or does not run the same nodes as the others.
+    """
+    worker = Worker.started(variant, command_of(variant))
+    try:
+        worker.ask("run")
+        wanted = 2 * (PASSES + 1)
+        if worker.about["node_runs"] != wanted:
+            raise Unmeasured(f"it ran {worker.about['node_runs']} nodes, and the others {wanted}")
+    except BaseException:
+        worker.stop()
+        raise
+    return worker
 
 
 def last_line(text: str) -> str:
@@ -226,7 +240,7 @@ def measure(repetitions: int) -> tuple[dict[str, Worker], dict[str, str]]:
     try:
         for variant in [*OURS, *THEIRS.values()]:
             try:
-                workers[variant] = Worker.started(variant, command_of(variant))
+                workers[variant] = started_loop(variant)
             except Unmeasured as reason:
                 missing[variant] = str(reason)
         for _ in range(repetitions):

@@ -25,6 +25,7 @@ from loopwright.workflows.iqa.tools.full_reference import (
     vif,
     vsi,
 )
+from loopwright.workflows.iqa.tools.full_reference.structure import similarity_of_structure
 from loopwright.workflows.iqa.tools.niqe import niqe
 
 TID = Path(__file__).resolve().parents[3].parent / "shared/data/iqa/tid_rebuilt"
@@ -130,12 +131,33 @@ def test_psnr_is_that_of_scikit_image(name):
     assert compared(psnr, image, reference) == pytest.approx(peak_signal_noise_ratio(reference, image), abs=1e-9)
 
 
+def _grey(image):
+    return np.rint(image @ np.array([0.299, 0.587, 0.114]))
+
+
+def _averaged(plane, block):
+    """Means over blocks around every `block`-th pixel, the border mirrored, as MATLAB's imfilter has them."""
+    before = (block - 1) // 2
+    plane = np.pad(plane, ((before, block), (before, block)), mode="symmetric")
+    height, width = (-(-(side - before - block) // block) for side in plane.shape)
+    return plane[: height * block, : width * block].reshape(height, block, width, block).mean((1, 3))
+
+
+def _their_ssim(first, second):
+    options = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False, "data_range": 255}
+    return structural_similarity(first, second, **options)
+
+
+@pytest.mark.parametrize(("name", "block"), [*zip(PAIRS, (2, 1, 2, 1, 3), strict=True)])
+def test_ssim_is_that_of_scikit_image(name, block):
+    theirs = _their_ssim(*(_averaged(_grey(image), block) for image in PAIRS[name]))
+    assert compared(ssim, *PAIRS[name]) == pytest.approx(theirs, abs=2e-5)
+
+
 @pytest.mark.parametrize("name", PAIRS)
-def test_ssim_is_that_of_scikit_image(name):
-    image, reference = PAIRS[name]
-    grey = [np.rint(a @ np.array([0.299, 0.587, 0.114])) for a in (image, reference)]
-    theirs = structural_similarity(*grey, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255)
-    assert compared(ssim, image, reference) == pytest.approx(theirs, abs=2e-5)
+def test_ssim_at_full_resolution_is_that_of_scikit_image(name):
+    planes = Pair(*PAIRS[name]).luma
+    assert similarity_of_structure(planes) == pytest.approx(_their_ssim(*map(_grey, PAIRS[name])), abs=2e-5)
 
 
 # piq divides GMSD's variance by n where the paper's code divides by n - 1. It pads MS-SSIM's odd sides and VSI's maps on
@@ -159,6 +181,18 @@ def test_tools_that_share_planes_measure_what_they_measure_alone():
     together = [tool(shared) for tool in COMPARING]
     assert together == [compared(tool, image, reference) for tool in COMPARING]
     assert [tool(shared) for tool in reversed(COMPARING)] == together[::-1]
+
+
+@pytest.mark.parametrize("tool", COMPARING)
+def test_values_do_not_depend_on_where_in_memory_the_pixels_lie(tool):
+    def placed(image, offset):
+        room = np.empty(image.size + 64, np.uint8)[offset : offset + image.size].reshape(image.shape)
+        room[:] = image
+        return room
+
+    image, reference = PAIRS["odd size, colours swapped"]
+    values = {compared(tool, placed(image, a), placed(reference, b)) for a, b in ((0, 0), (1, 32), (7, 3), (33, 16))}
+    assert len(values) == 1
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -21,6 +21,9 @@ Map = NDArray[np.floating[Any]]
 _YIQ = np.array([[0.299, 0.587, 0.114], [0.5959, -0.2746, -0.3213], [0.2115, -0.5227, 0.3112]], np.float32)
 """Luma and the two chrominances of NTSC, one row each."""
 
+ZEROS, MIRRORED = cv2.BORDER_CONSTANT, cv2.BORDER_REFLECT
+"""What lies outside an image that is averaged over blocks."""
+
 
 class Two(NamedTuple):
     """The same plane of the image in question and of its reference."""
@@ -90,6 +93,20 @@ class Pair:
         """`luma`, averaged over blocks of 2 x 2."""
         return Two(*(block_mean(plane, 2) for plane in self.luma))
 
+    @cached_property
+    def mirrored_half_luma(self) -> Two:
+        """`half_luma` with a mirrored border."""
+        if any(side % 2 for side in self.image.shape[:2]):
+            return Two(*(block_mean(plane, 2, MIRRORED) for plane in self.luma))
+        return self.half_luma
+
+    @cached_property
+    def small_luma(self) -> Two:
+        """`luma`, averaged over blocks of `block`, the border mirrored."""
+        if self.block == 2:
+            return self.mirrored_half_luma
+        return Two(*(block_mean(plane, self.block, MIRRORED) for plane in self.luma))
+
     @property
     def block(self) -> int:
         """Pixels a side of the blocks over which an image is averaged: about 256 are left of its shorter side."""
@@ -99,19 +116,27 @@ class Pair:
     @cached_property
     def small(self) -> Two:
         """The colours, averaged over blocks of `block`, float32, h x w x 3."""
-        return Two(*(block_mean(rgb.astype(np.float32), self.block) for rgb in (self.image, self.reference)))
+        return self._averaged(self.block)
 
     @cached_property
     def half_yiq(self) -> tuple[Two, Two, Two]:
         """Luma and the two chrominances of NTSC, averaged over blocks of 2 x 2."""
         if self.block == 2:
             return yiq(self.small)
-        return yiq(Two(*(block_mean(rgb.astype(np.float32), 2) for rgb in (self.image, self.reference))))
+        return yiq(self._averaged(2))
 
     @cached_property
     def small_yiq(self) -> tuple[Two, Two, Two]:
         """Luma and the two chrominances of NTSC, averaged over blocks of `block`."""
         return self.half_yiq if self.block == 2 else yiq(self.small)
+
+    def _averaged(self, block: int) -> Two:
+        # Channel by channel, as OpenCV averages one channel four times as fast as three together.
+        channels = (
+            [block_mean(channel.astype(np.float32), block) for channel in cv2.split(rgb)]
+            for rgb in (self.image, self.reference)
+        )
+        return Two(*(f32(cv2.merge(each)) for each in channels))
 
 
 def yiq(colours: Two) -> tuple[Two, Two, Two]:
@@ -125,12 +150,13 @@ def yiq(colours: Two) -> tuple[Two, Two, Two]:
     return y, i, q
 
 
-def block_mean(values: Map, block: int) -> Map:
-    """Mean over blocks; each starts (block - 1) // 2 pixels before its sample, and zeros lie outside (MATLAB conv2).
+def block_mean(values: Map, block: int, outside: int = ZEROS) -> Map:
+    """Mean over blocks; each starts (block - 1) // 2 pixels before its sample.
 
     Args:
         values: One or more channels, float32.
         block: The blocks' side in pixels.
+        outside: `ZEROS` as MATLAB's conv2 has them, or `MIRRORED` as its imfilter with a symmetric border.
     """
     if block == 1:
         return values
@@ -138,7 +164,7 @@ def block_mean(values: Map, block: int) -> Map:
     below = _missing(values.shape[0], before, block)
     right = _missing(values.shape[1], before, block)
     if before or below or right:
-        values = f32(cv2.copyMakeBorder(values, before, below, before, right, cv2.BORDER_CONSTANT, value=(0, 0, 0)))
+        values = f32(cv2.copyMakeBorder(values, before, below, before, right, outside, value=(0, 0, 0)))
         values = values[: values.shape[0] // block * block, : values.shape[1] // block * block]
     size = (values.shape[1] // block, values.shape[0] // block)
     return f32(cv2.resize(values, size, interpolation=cv2.INTER_AREA))

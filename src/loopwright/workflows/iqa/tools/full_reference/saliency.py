@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.tools.full_reference.phase import edges, grid
-from loopwright.workflows.iqa.tools.full_reference.planes import RGB, Map, Pair, f32, similarity
+from loopwright.workflows.iqa.tools.full_reference.planes import MIRRORED, RGB, Map, Pair, block_mean, f32, similarity
 
 _SIDE = 256
 """Pixels a side at which saliency is looked for."""
@@ -54,8 +54,7 @@ def vsi(pair: Pair) -> float:
     (light, m, n), (light_ref, m_ref, n_ref) = (
         [f32(plane) for plane in cv2.split(cv2.transform(each, _LMN))] for each in pair.small
     )
-    height, width = light.shape
-    seen, seen_ref = (_saliency(rgb, height, width) for rgb in (pair.image, pair.reference))
+    seen, seen_ref = (_saliency(rgb, pair.block) for rgb in (pair.image, pair.reference))
     alike = similarity(seen, seen_ref, _C_SALIENCY)
     alike *= cv2.pow(similarity(edges(light), edges(light_ref), _C_EDGES), _EDGE_WEIGHT)
     colour = similarity(m, m_ref, _C_COLOUR)
@@ -72,35 +71,54 @@ def vsi(pair: Pair) -> float:
     return float(np.multiply(alike, weight, out=alike).sum(dtype=np.float64)) / total
 
 
-def _saliency(image: RGB, height: int, width: int) -> Map:
-    """How much each place catches the eye, 0..1, as a map of the given size.
+def _saliency(image: RGB, block: int) -> Map:
+    """How much each place catches the eye, 0..1, averaged over blocks of `block` pixels.
 
     By SDSP: what stands out at a middle frequency in CIELAB, near the middle, and of a warm colour.
     """
-    small = cv2.resize(image.astype(np.float32), (_SIDE, _SIDE), interpolation=cv2.INTER_LINEAR)
-    lab = _lab(f32(small))
-    band, near = _prepared()
-    # The filter is real and even, so that two channels go through one complex transform.
-    standing_out = np.zeros((_SIDE, _SIDE), np.float32)
-    for first, second in ((lab[0], lab[1]), (lab[2], np.zeros_like(lab[2]))):
-        spectrum = cv2.dft(cv2.merge([first, second]))
-        filtered = cv2.dft(spectrum * band, flags=cv2.DFT_INVERSE | cv2.DFT_SCALE)
-        standing_out += np.einsum("ijk,ijk->ij", filtered, filtered)
+    lab = _lab(image)
+    found = np.sqrt(_standing_out(lab))
+    found *= _prepared()[1]
+    found *= _warm(lab)
+    height, width = image.shape[:2]
+    found = _stretched(f32(cv2.transpose(_stretched(f32(cv2.transpose(found)), width))), height)
+    low, high = float(found.min()), float(found.max())
+    found = block_mean(found, block, MIRRORED)
+    found -= np.float32(low)
+    found /= np.float32(high - low + float(_TINY))
+    return found
+
+
+def _standing_out(lab: list[Map]) -> Map:
+    """The energy of all three channels at middle frequencies."""
+    band = _prepared()[0]
+    total = np.zeros_like(lab[0])
+    for channel in lab:
+        spectrum = f32(cv2.dft(channel))
+        spectrum *= band
+        kept = f32(cv2.dft(spectrum, dst=spectrum, flags=cv2.DFT_INVERSE | cv2.DFT_REAL_OUTPUT))
+        total += np.multiply(kept, kept, out=kept)
+    return total
+
+
+def _warm(lab: list[Map]) -> Map:
+    """How warm the colours are, 0..1."""
     warmth = np.zeros((_SIDE, _SIDE), np.float32)
     for channel in lab[1:]:
         low, high = float(channel.min()), float(channel.max())
-        scaled = (channel - np.float32(low)) / np.float32(high - low + float(_TINY))
-        warmth += scaled * scaled
-    warm = np.float32(1) - f32(cv2.exp(warmth * np.float32(-1 / _WARMTH**2)))
-    found = np.sqrt(standing_out) * near * warm
-    low, high = float(found.min()), float(found.max())
-    found = (found - np.float32(low)) / np.float32(high - low + float(_TINY))
-    return _stretched(_stretched(found, image.shape[0], height).T, image.shape[1], width).T
+        scaled = channel - np.float32(low)
+        scaled /= np.float32(high - low + float(_TINY))
+        scaled *= scaled
+        warmth += scaled
+    warmth *= np.float32(-1 / _WARMTH**2)
+    # Below this it is nothing beside 1, and OpenCV takes ten times as long where its result underflows.
+    np.maximum(warmth, np.float32(-80), out=warmth)
+    return np.subtract(np.float32(1), f32(cv2.exp(warmth, dst=warmth)), out=warmth)
 
 
 @functools.cache
 def _prepared() -> tuple[Map, Map]:
-    """The band-pass filter, zero frequency first, and how near the middle each place is."""
+    """The band-pass filter, for a spectrum as `cv2.dft` packs it; and how near the middle each place is."""
     down, across = grid(_SIDE, _SIDE)
     radius = np.sqrt(down * down + across * across)
     shifted = np.fft.ifftshift(np.where(radius <= 0.5, radius, 0))
@@ -109,33 +127,44 @@ def _prepared() -> tuple[Map, Map]:
         band = np.exp(-(np.log(shifted / _FREQUENCY) ** 2) / (2 * _BANDWIDTH**2))
     band[0, 0] = 0
     near = np.exp(-((down * _SIDE + 1) ** 2 + (across * _SIDE + 1) ** 2) / _CENTRE**2)
-    return band.astype(np.float32)[..., np.newaxis], near.astype(np.float32)
+    # One column each for the real and the imaginary parts, and so down the first and the last one. OpenCV's own scaling
+    # of an inverse transform would take longer than the transform.
+    half = (np.arange(_SIDE) + 1) // 2
+    packed = band[:, half]
+    packed[:, [0, -1]] = band[half][:, [0, _SIDE // 2]]
+    return (packed / _SIDE**2).astype(np.float32), near.astype(np.float32)
 
 
-def _stretched(values: Map, full: int, wanted: int) -> Map:
-    """`_SIDE` rows, interpolated linearly to `full` ones, ends on ends, of which every block of a few is averaged.
+def _stretched(values: Map, full: int) -> Map:
+    """`_SIDE` rows, interpolated linearly to `full` ones, ends on ends.
 
     Not by a product of matrices, whose last digits depend on where in memory they lie.
     """
     places = np.arange(full) * ((_SIDE - 1) / (full - 1))
-    below = np.minimum(places.astype(int), _SIDE - 2)
+    below = np.minimum(places.astype(np.intp), _SIDE - 2)
     share = (places - below).astype(np.float32)[:, np.newaxis]
-    stretched = values[below] * (1 - share)
-    stretched += values[below + 1] * share
-    block = max(1, full // wanted)
-    if block == 1:
-        return stretched
-    starts = np.clip(np.arange(wanted)[:, np.newaxis] * block - (block - 1) // 2 + np.arange(block), 0, full - 1)
-    return stretched[starts].mean(axis=1)
+    stretched = np.diff(values, axis=0)[below]
+    stretched *= share
+    stretched += values[below]
+    return stretched
 
 
-def _lab(rgb: Map) -> list[Map]:
-    """CIELAB under D50 of sRGB colours of 0 to 255."""
-    linear = _linear_light()[(rgb * np.float32(_STEPS) + np.float32(0.5)).astype(np.int32)]
-    xyz = cv2.transform(linear, _XYZ / _WHITE)
-    roots = _cie_root()[(xyz * np.float32(_FINE) + np.float32(0.5)).astype(np.int32)]
+def _lab(image: RGB) -> list[Map]:
+    """CIELAB under D50, `_SIDE` pixels a side."""
+    small = f32(cv2.resize(image.astype(np.float32), (_SIDE, _SIDE), interpolation=cv2.INTER_LINEAR))
+    linear = _looked_up(_linear_light(), small, _STEPS)
+    roots = _looked_up(_cie_root(), f32(cv2.transform(linear, _XYZ / _WHITE)), _FINE)
     light, a, b = (f32(channel) for channel in cv2.split(cv2.transform(roots, _LAB)))
-    return [light - np.float32(16), a, b]
+    light -= np.float32(16)
+    return [light, a, b]
+
+
+def _looked_up(table: NDArray[np.float32], values: Map, steps: int) -> Map:
+    """The table's value at the nearest of `steps` places a unit; `values` is overwritten."""
+    values *= np.float32(steps)
+    values += np.float32(0.5)
+    # Indexes of any other type are converted first, which takes longer than looking them up.
+    return table.take(values.astype(np.intp))
 
 
 @functools.cache

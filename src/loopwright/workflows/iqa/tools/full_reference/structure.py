@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, Two, block_mean, f32
+from loopwright.workflows.iqa.tools.full_reference.planes import MIRRORED, Map, Pair, Two, block_mean, f32
 
 WINDOW, SIGMA = 11, 1.5
 """The Gaussian window: pixels a side, and its standard deviation in pixels."""
@@ -19,7 +19,8 @@ def ssim(pair: Pair) -> float:
     """Structural similarity on luma, mean over the map without its border of five pixels.
 
     Wang, Bovik, Sheikh and Simoncelli, IEEE TIP 13(4), 2004: Gaussian window of 11 x 11, sigma 1.5, K1 = 0.01,
-    K2 = 0.03, at full resolution.
+    K2 = 0.03. As the authors advise, luma is first averaged over blocks of round(shorter side / 256) pixels, so that
+    the window covers what an eye takes in at once; `similarity_of_structure` gives the value at full resolution.
 
     Args:
         pair: The image in question and its reference, at least 11 pixels a side.
@@ -31,7 +32,19 @@ def ssim(pair: Pair) -> float:
         ImageError: If a side is shorter than 11 pixels.
     """
     pair.require("SSIM", WINDOW)
-    means, spreads = _likeness(pair.luma)
+    return similarity_of_structure(pair.small_luma)
+
+
+def similarity_of_structure(planes: Two) -> float:
+    """SSIM of two planes as they are.
+
+    Args:
+        planes: Grey levels of 0 to 255, float32, at least 11 pixels a side.
+
+    Returns:
+        -1..1; 1 for identical planes; higher is better.
+    """
+    means, spreads = _likeness(planes)
     return _mean(np.multiply(means, spreads, out=means))
 
 
@@ -54,7 +67,8 @@ def ms_ssim(pair: Pair) -> float:
     planes, product = pair.luma, 1.0
     for scale, weight in enumerate(_WEIGHTS):
         if scale:
-            planes = Two(*(_halved(plane) for plane in planes))
+            # An odd last row or column is repeated, as in the authors' code.
+            planes = pair.mirrored_half_luma if scale == 1 else Two(*(block_mean(each, 2, MIRRORED) for each in planes))
         means, spreads = _likeness(planes)
         if scale == len(_WEIGHTS) - 1:
             spreads = np.multiply(means, spreads, out=means)
@@ -85,14 +99,6 @@ def _likeness(planes: Two) -> Two:
     difference_spread -= difference_energy
     # Sum and difference carry twice the energy of the two images, so the constants are doubled too.
     return Two(_ratio(total_energy, difference_energy, 2 * _C1), _ratio(total_spread, difference_spread, 2 * _C2))
-
-
-def _halved(plane: Map) -> Map:
-    """Mean over blocks of 2 x 2; an odd last row or column is repeated, as in the authors' code."""
-    height, width = plane.shape
-    if height % 2 or width % 2:
-        plane = f32(cv2.copyMakeBorder(plane, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE))
-    return block_mean(plane, 2)
 
 
 def _ratio(total: Map, difference: Map, constant: float) -> Map:
