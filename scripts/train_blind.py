@@ -146,10 +146,14 @@ def main():
         "TID2013, references left out": agreement(unseen[of_tid], score[of_tid], fold[of_tid], rng),
         "BIQ2021 test": agreement(tested, biq_score[~train], np.arange(len(tested)), rng),
     }
-    error = np.sqrt(np.average((offset + slope * unseen - score) ** 2, weights=even))
+    square = (offset + slope * unseen - score) ** 2
+    error = np.sqrt(np.average(square, weights=even))
+    errors = {name: round(float(np.sqrt(square[inside].mean())), 4) for name, inside in
+              (("TID2013 (rebuilt)", of_tid), ("BIQ2021 (train)", ~of_tid))}  # fmt: skip
     provenance = {
         "note": "Trained by scripts/train_blind.py; do not edit. The model is in blind_score.npz.",
         "trained_on": f"BIQ2021, train split ({train.sum()} images) + TID2013, rebuilt ({of_tid.sum()} images)",
+        "rows": len(score),
         "trained_at": datetime.date.today().isoformat(),
         "features": {name: numbers.shape[1] for name, numbers in biq_groups.items()},
         "emphasis": EMPHASIS,
@@ -158,6 +162,7 @@ def main():
         "biq_share": BIQ_SHARE,
         "seed_of_the_bootstrap": SEED,
         "cross_validated_error": round(float(error), 4),
+        "cross_validated_errors": errors,
         "agreement": agreements,
     }
     write(args.out, model, provenance)

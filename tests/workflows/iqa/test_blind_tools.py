@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
 
@@ -14,14 +15,19 @@ from scipy.special import gamma
 from scipy.stats import spearmanr
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.images import LoadedImage, load_image
 from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.blind.brisque import brisque, brisque_features
 from loopwright.workflows.iqa.tools.blind.model import STEPS, blind_model, blind_score, in_steps
 from loopwright.workflows.iqa.tools.blind.piqe import piqe
+from loopwright.workflows.iqa.tools.execution import ResultCache, run_tools
+from loopwright.workflows.iqa.tools.niqe import niqe
+from loopwright.workflows.iqa.tools.registry import get_tool, primary_tool
 
 BIQ = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "biq2021"
 TOOLS = (brisque, piqe, blind_score)
+BLIND = ("BlindScore", "BRISQUE", "NIQE", "PIQE")
 
 PYPIQE = {
     "astronaut": (33.66154221836559, 87.3116806193157, 50.35087918152996),
@@ -101,12 +107,49 @@ def test_what_is_too_small_is_refused_and_odd_sizes_are_measured(photograph, too
         assert np.isfinite(tool(np.ascontiguousarray(rgb[100 : 100 + height, 100 : 100 + width])))
 
 
-def test_a_flat_image_has_no_brisque_and_the_worst_piqe():
-    flat = np.full((64, 96, 3), 90, np.uint8)
-    with pytest.raises(ImageError, match="flat"):
-        brisque(flat)
-    assert piqe(flat) == piqe(np.zeros_like(flat)) == 100
-    assert 1 <= blind_score(flat) <= 5
+def loaded(pixels: np.ndarray, folder: Path) -> LoadedImage:
+    Image.fromarray(pixels).save(folder / "it.png")
+    return load_image(folder / "it.png")
+
+
+@pytest.mark.parametrize("level", [0, 90, 255])
+def test_a_flat_image_has_no_structure_to_measure_and_the_worst_piqe_stands_in(level, tmp_path):
+    flat = np.full((128, 128, 3), level, np.uint8)
+    for tool in (brisque, blind_score, niqe):
+        with pytest.raises(ImageError, match="flat"):
+            tool(flat)
+    assert piqe(flat) == 100
+    logs = run_tools([primary_tool(ReferenceMode.NONE)], loaded(flat, tmp_path), None, cache=ResultCache())
+    assert [log.tool for log in logs] == ["BlindScore", "BRISQUE", "NIQE", "PIQE"]
+    assert all("flat" in log.error for log in logs[:3])
+    assert (logs[3].score, logs[3].fallback_for) == (1.0, "BlindScore")
+
+
+def test_what_is_too_small_for_it_is_scored_by_the_tool_that_can(photograph, tmp_path):
+    image = loaded(np.ascontiguousarray(photograph("astronaut")[100:120, 100:180]), tmp_path)
+    logs = run_tools([primary_tool(ReferenceMode.NONE)], image, None, cache=ResultCache())
+    assert logs[0].error == ("BlindScore needs at least 32 x 32 pixels, not 80 x 20; give a larger image or region")
+    assert [log.tool for log in logs if log.score is not None] == ["PIQE"]
+    assert logs[-1].fallback_for == "BlindScore"
+
+
+def test_almost_flat_images_have_a_score_within_the_scale():
+    for side in (32, 64, 500):
+        nearly = np.full((side, side, 3), 128, np.uint8)
+        nearly[side // 2, side // 2] = 131
+        nearly[side // 4, side // 3] = 126
+        assert 1 <= blind_score(nearly) <= 5
+
+
+def test_the_score_of_an_image_does_not_depend_on_what_is_measured_before_or_beside_it(photograph, tmp_path):
+    images = [photograph(name) for name in ("astronaut", "chelsea", "coffee", "rocket")]
+    alone = {tool: [tool(image) for image in images] for tool in (*TOOLS, niqe)}
+    for tool, scores in alone.items():
+        assert [tool(image) for image in reversed(images)] == scores[::-1]
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(tool, images * 3)) == scores * 3
+    together = run_tools([get_tool(tool) for tool in BLIND], loaded(images[2], tmp_path), None, cache=ResultCache())
+    assert [log.raw for log in together] == [alone[get_tool(name).compute][2] for name in BLIND]
 
 
 def test_the_score_falls_with_the_level_of_a_distortion(photograph):

@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import get_calibration
-from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, select_tools
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, primary_tool, select_tools
 
 FULL, NONE = ReferenceMode.FULL, ReferenceMode.NONE
 NAMES = [tool.name for tool in all_tools()]
@@ -22,10 +22,11 @@ def names(tools):
 
 
 def test_the_tools():
-    assert {"PSNR", "SSIM", "GMSD", "MDSI", "NIQE"} <= set(NAMES)
+    assert {"PSNR", "SSIM", "GMSD", "MDSI", "BlindScore", "NIQE", "BRISQUE", "PIQE"} <= set(NAMES)
     assert len(NAMES) == len(set(NAMES))
     for mode in ReferenceMode:
-        assert sum(tool.primary for tool in all_tools() if tool.reference is mode) == 1
+        primary = [tool for tool in all_tools() if tool.reference is mode and tool.primary]
+        assert primary == [primary_tool(mode)]
     for tool in all_tools():
         assert tool.cost_ms > 0
         assert tool.source
@@ -45,7 +46,8 @@ def test_an_unknown_tool_is_named_with_the_known_ones():
 
 def test_primary_first():
     assert names(select_tools([], FULL))[0] == "MDSI"
-    assert names(select_tools([], NONE))[0] == "NIQE"
+    assert names(select_tools([], NONE))[0] == "BlindScore"
+    assert set(names(select_tools([], NONE, limit=9))) == {"BlindScore", "NIQE", "BRISQUE", "PIQE"}
     assert names(select_tools(["noise"], FULL))[0] == "MDSI"
 
 
@@ -65,7 +67,8 @@ def test_naming_a_kind_twice_counts_once():
 
 def test_excluded_tools_are_not_chosen():
     assert "MDSI" not in names(select_tools(["blur"], FULL, exclude=["mdsi"], limit=9))
-    assert select_tools([], NONE, exclude=["NIQE"]) == []
+    assert set(names(select_tools([], NONE, exclude=["BlindScore"], limit=9))) == {"NIQE", "BRISQUE", "PIQE"}
+    assert select_tools([], NONE, exclude=["BlindScore", "NIQE", "brisque", "PIQE"]) == []
     with pytest.raises(UnknownNameError):
         select_tools([], FULL, exclude=["nonsense"])
 
@@ -108,7 +111,7 @@ def test_measure(tmp_path):
     image, other = load_image(tmp_path / "a.png"), load_image(tmp_path / "b.png")
     assert get_tool("GMSD").measure(image, image) == 0
     assert get_tool("NIQE").measure(image) == get_tool("NIQE").measure(image, other) > 0
-    with pytest.raises(InputError, match="GMSD compares with a reference"):
+    with pytest.raises(InputError, match=r"GMSD compares with a reference.*or use BlindScore"):
         get_tool("GMSD").measure(image)
     with pytest.raises(ImageError, match="200 x 200"):
         get_tool("GMSD").measure(image, other)

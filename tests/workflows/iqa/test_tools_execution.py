@@ -107,7 +107,8 @@ def test_two_failures_get_two_different_stand_ins(pair, cache):
 
 
 def test_without_an_alternative_the_failure_stands(pair, cache):
-    logs = run_tools([broken("NIQE", ImageError("flat"))], pair[0], None, cache=cache)
+    alone = [broken("NIQE", ImageError("flat"))]
+    logs = run_tools(alone, pair[0], None, alternatives=alone, cache=cache)
     assert [(log.tool, log.error) for log in logs] == [("NIQE", "flat")]
 
 

@@ -41,7 +41,7 @@ def niqe(image: NDArray[np.uint8]) -> float:
     count as zero, where the paper's code fits its model to rounding noise; so every machine gives the same score.
 
     Args:
-        image: uint8 RGB, H x W x 3.
+        image: uint8 RGB, H x W x 3; beyond 6.5 megapixels a copy reduced to that is measured.
 
     Returns:
         0 and up, about 2 to 20 for photographs; lower is better.
@@ -52,7 +52,8 @@ def niqe(image: NDArray[np.uint8]) -> float:
     """
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise ImageError(f"NIQE: the image must be uint8 H x W x 3, not {image.dtype} {image.shape}")
-    height, width = image.shape[:2]
+    luma = grey(image)
+    height, width = luma.shape
     if min(height, width) < BLOCK or max(height, width) < BLOCK + _DENSE_STRIDE:
         raise ImageError(
             f"NIQE needs at least {BLOCK} x {BLOCK + _DENSE_STRIDE} pixels, not {width} x {height}; "
@@ -60,7 +61,7 @@ def niqe(image: NDArray[np.uint8]) -> float:
         )
     stride = BLOCK if (height // BLOCK) * (width // BLOCK) >= 4 else _DENSE_STRIDE
     rows, columns = ((length - BLOCK) // stride * stride + BLOCK for length in (height, width))
-    luma = grey(image[:rows, :columns])
+    luma = luma[:rows, :columns]
     fine = _features(normalised(luma), BLOCK, stride)
     coarse = _features(normalised(halved(luma)), BLOCK // 2, stride // 2)
     return _distance(np.hstack([fine, coarse]))

@@ -73,7 +73,10 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
         Shape (n,), DCT units.
     """
     bins = np.minimum(np.abs(coefficients) * BINS_PER_UNIT + 0.5, BINS - 1).astype(np.intp)
-    histogram = np.stack([np.bincount(column, minlength=BINS) for column in bins.T], axis=1).astype(np.float32)
+    count = bins.shape[1]
+    # One count of all columns: bin by bin, column by column.
+    histogram = np.bincount((bins * count + np.arange(count)).ravel(), minlength=BINS * count)
+    histogram = histogram.reshape(BINS, count).astype(np.float32)
     # The last bin holds everything larger, whose remainder is unknown.
     histogram[-1] = 0
     combs, first = _combs()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import cv2
@@ -10,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Plane
-from loopwright.workflows.iqa.measuring.features.planes import frequencies, magnitude, power, tile_spectra
+from loopwright.workflows.iqa.measuring.features.planes import (
+    frequencies,
+    magnitude,
+    mean_power,
+    quantiles,
+    tile_spectra,
+)
 
 CREST = 1.0
 """Smoothing with which crests are found, pixels."""
@@ -95,22 +102,32 @@ def find_edges(plane: Plane, slope: Slopes, noise_sigma: float) -> Edges:
     middle = size[1:-1, 1:-1]
     across = (middle >= size[1:-1, :-2]) & (middle > size[1:-1, 2:])
     along = (middle >= size[:-2, 1:-1]) & (middle > size[2:, 1:-1])
-    crest[1:-1, 1:-1] = np.where(horizontal[1:-1, 1:-1], across, along)
+    # What `np.where` gives, several times as fast.
+    crest[1:-1, 1:-1] = along ^ (horizontal[1:-1, 1:-1] & (across ^ along))
     crest &= size > max(2.0, 5 * NOISE_GRADIENT * noise_sigma)
     crest[:4] = crest[-4:] = False
     crest[:, :4] = crest[:, -4:] = False
-    row, column = np.nonzero(crest)
-    height = size[row, column]
-    ux, uy = gx[row, column] / height, gy[row, column] / height
+    # Places in one dimension are found and read ten times as fast as in two.
+    place = np.flatnonzero(crest)
+    row, column = np.divmod(place, plane.shape[1])
+    height = size.take(place)
+    ux, uy = gx.take(place) / height, gy.take(place) / height
     fine, coarse = (
-        np.maximum(ux * px[row, column] + uy * py[row, column], 1e-3)
-        for px, py in (gradient(plane, sigma) for sigma in (FINE, COARSE))
+        np.maximum(ux * px + uy * py, 1e-3)
+        for px, py in (_gradient_at(place, plane, sigma) for sigma in (FINE, COARSE))
     )
     ratio = fine / coarse
     squared = np.clip(ratio**2, 1.002, None)
     variance = (COARSE**2 - squared * FINE**2) / (squared - 1)
     sigma = np.sqrt(np.maximum(variance, 0)).astype(np.float32)
     return Edges(row, column, ux, uy, coarse, ratio.astype(np.float32), sigma)
+
+
+def _gradient_at(place: NDArray[np.intp], plane: Plane, sigma: float) -> tuple[Plane, Plane]:
+    """`gradient` at single places off the border, given as indices of the flattened plane."""
+    smooth = np.asarray(cv2.GaussianBlur(plane, (0, 0), sigma), np.float32).ravel()
+    gx, gy = ((smooth.take(place + step) - smooth.take(place - step)) * np.float32(0.5) for step in (1, plane.shape[1]))
+    return gx, gy
 
 
 def tile_sharpness(edges: Edges, width: int) -> Sharpness:
@@ -124,23 +141,27 @@ def tile_sharpness(edges: Edges, width: int) -> Sharpness:
         NaN and 0 tiles if no tile has enough edges.
     """
     tile = edges.row // TILE * (width // TILE + 1) + edges.column // TILE
-    # By blur, then stably by tile; small integers are sorted by their digits, several times as fast as both together.
-    order = np.argsort(edges.sigma, kind="stable")
-    order = order[np.argsort(tile[order].astype(np.uint16), kind="stable")]
-    starts = np.flatnonzero(np.diff(tile[order], prepend=-1))
-    counts = np.diff(np.append(starts, len(order)))
-    medians = edges.sigma[order][(starts + counts // 2)[counts >= TILE_EDGES]]
+    # By tile, then by blur: positive floats are in the order of their bits, so one sort of whole numbers does both.
+    keys = np.sort(tile.astype(np.uint64) << np.uint64(32) | edges.sigma.view(np.uint32))
+    starts = np.flatnonzero(np.diff((keys >> np.uint64(32)).astype(np.int64), prepend=-1))
+    counts = np.diff(np.append(starts, len(keys)))
+    medians = keys[(starts + counts // 2)[counts >= TILE_EDGES]].astype(np.uint32).view(np.float32)
     if len(medians) == 0:
         return Sharpness(math.nan, math.nan, 0, math.nan, math.nan, math.nan)
-    middle, top = np.quantile(edges.height, (0.5, 0.9))
+    middle, top = quantiles(edges.height, (0.5, 0.9))
+    sharpest, typical = quantiles(medians, (0.1, 0.5))
     return Sharpness(
-        sharpest=float(np.quantile(medians, 0.1)),
-        typical=float(np.median(medians)),
+        sharpest=sharpest,
+        typical=typical,
         tiles=len(medians),
-        strong=float(np.median(edges.sigma[edges.height >= top])),
-        weak=float(np.median(edges.sigma[edges.height <= middle])),
-        ratio=float(np.median(edges.ratio[edges.height >= middle])),
+        strong=_median(edges.sigma[edges.height >= top]),
+        weak=_median(edges.sigma[edges.height <= middle]),
+        ratio=_median(edges.ratio[edges.height >= middle]),
     )
+
+
+def _median(values: Plane) -> float:
+    return quantiles(values, [0.5])[0]
 
 
 def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
@@ -159,16 +180,14 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
     """
     spectra = tile_spectra(plane)
     size = spectra.shape[1]
-    mean_power = power(spectra).mean(axis=0)
+    strength = mean_power(spectra)
     window_energy = (size * 3 / 8) ** 2
     floor = max(noise_sigma, 0.3) ** 2 * window_energy
-    fx, fy = frequencies(size)
-    radius, angle = np.hypot(fx, fy), np.arctan2(fy, fx)
-    sector = np.floor(np.mod(angle, np.pi) / np.pi * 18).astype(int) % 18
+    radius, sector = _sectors(size)
     bands: list[NDArray[np.float64]] = []
     for low, high in ((0.03, 0.08), (0.12, 0.35)):
         inside = (radius >= low) & (radius < high)
-        total = np.bincount(sector[inside], mean_power[inside], 18)
+        total = np.bincount(sector[inside], strength[inside], 18)
         count = np.bincount(sector[inside], minlength=18)
         # A window's leakage and few bins per sector make single sectors rough; neighbours share.
         total, count = (value + np.roll(value, 1) + np.roll(value, -1) for value in (total, count))
@@ -178,6 +197,14 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
     harmonic = (detail * np.exp(2j * theta)).sum() / 9
     least = (np.angle(-harmonic) / 2) % np.pi
     return float(np.abs(harmonic)), math.degrees(float(least))
+
+
+@lru_cache(maxsize=2)
+def _sectors(size: int) -> tuple[Plane, NDArray[np.intp]]:
+    """Of each bin of `tile_spectra`: cycles per pixel, and which of 18 directions."""
+    fx, fy = frequencies(size)
+    angle = np.arctan2(fy, fx)
+    return np.hypot(fx, fy), np.floor(np.mod(angle, np.pi) / np.pi * 18).astype(np.intp) % 18
 
 
 def halo(plane: Plane, edges: Edges) -> float:
@@ -196,20 +223,19 @@ def halo(plane: Plane, edges: Edges) -> float:
     pick = np.linspace(0, len(edges.row) - 1, min(len(edges.row), 6000)).astype(int)
     if len(pick) == 0:
         return math.nan
-    offsets = np.arange(-7, 8, dtype=np.float32)
-    x = edges.column[pick, None] + edges.dx[pick, None] * offsets
-    y = edges.row[pick, None] + edges.dy[pick, None] * offsets
+    # One profile a column, so that sums and extremes run over whole rows.
+    offsets = np.arange(-7, 8, dtype=np.float32)[:, None]
+    x = edges.column[pick] + edges.dx[pick] * offsets
+    y = edges.row[pick] + edges.dy[pick] * offsets
     profile = cv2.remap(
         plane, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
     )
-    dark, bright = (profile[:, ends].mean(axis=1) for ends in (slice(3), slice(-3, None)))
-    clear = (bright - dark >= 20) & (dark > 8) & (bright < 247)
-    profile, dark, bright = profile[clear], dark[clear], bright[clear]
+    dark, bright = (profile[ends].mean(axis=0) for ends in (slice(3), slice(-3, None)))
     step = bright - dark
-    roughness = np.maximum(np.ptp(profile[:, :3], axis=1), np.ptp(profile[:, -3:], axis=1))
-    isolated = roughness < 0.12 * step
-    if isolated.sum() < 20:
+    roughness = np.maximum(np.ptp(profile[:3], axis=0), np.ptp(profile[-3:], axis=0))
+    isolated = (step >= 20) & (dark > 8) & (bright < 247) & (roughness < 0.12 * step)
+    if np.count_nonzero(isolated) < 20:
         return math.nan
-    over = profile[isolated, 8:12].max(axis=1) - bright[isolated]
-    under = dark[isolated] - profile[isolated, 3:7].min(axis=1)
-    return float(np.median((over + under) / 2 / step[isolated]))
+    over = profile[8:12].max(axis=0) - bright
+    under = dark - profile[3:7].min(axis=0)
+    return _median(((over + under) / 2)[isolated] / step[isolated])

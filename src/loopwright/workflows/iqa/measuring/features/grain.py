@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import area_mean, block_means
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, block_means, quantiles
 
 NOISE_BLOCK = 16
 """Side of the blocks in which the noise is measured, pixels of the full size."""
@@ -60,7 +60,7 @@ def noise(channels: Sequence[Plane]) -> Noise:
     usable = (level > 12) & (level < 243) & (fine > 0)
     if usable.sum() < 8:
         usable = fine >= 0
-    limit = np.quantile(fine[usable], FLAT_SHARE)
+    (limit,) = quantiles(fine[usable], [FLAT_SHARE])
     flat = usable & (fine <= limit)
     sigma = float(np.sqrt((fine[flat] ** 2).mean()))
     below = float(np.sqrt((coarse[flat] ** 2).mean()))
@@ -72,8 +72,17 @@ def noise(channels: Sequence[Plane]) -> Noise:
     return Noise(sigma / FLAT_BIAS, sigma / max(below, 0.05), max(likeness))
 
 
-def specks(rgb: Rgb) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Samples that are an isolated black or white speck.
+class Specks(NamedTuple):
+    """Samples that are an isolated black or white speck, each of shape (height, width, 3)."""
+
+    black: NDArray[np.bool_]
+    white: NDArray[np.bool_]
+    median: Rgb
+    """The image, median-filtered over 5 x 5 pixels."""
+
+
+def specks(rgb: Rgb) -> Specks:
+    """Find the samples that are an isolated black or white speck.
 
     A speck lies within 12 grey levels of the end of the scale and at least 40 from the median of its 5 x 5
     neighbourhood, and at most a fifth of the eight neighbours are like it.
@@ -82,16 +91,16 @@ def specks(rgb: Rgb) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         rgb: Shape (height, width, 3).
 
     Returns:
-        Black and white specks, both of shape (height, width, 3).
+        The specks, and the median that they were compared with.
     """
-    median = cv2.medianBlur(rgb, 5)
+    median = np.asarray(cv2.medianBlur(rgb, 5), np.uint8)
     # The difference of unsigned numbers stops at zero.
     black = (rgb <= 12) & (cv2.subtract(median, rgb) >= 40)
     white = (rgb >= 243) & (cv2.subtract(rgb, median) >= 40)
     for mask in (black, white):
         if mask.any():
             mask &= cv2.boxFilter(mask.view(np.uint8), cv2.CV_8U, (3, 3), normalize=False) <= 2
-    return black, white
+    return Specks(black, white, median)
 
 
 def evenness(mask: NDArray[np.bool_], plane: Plane) -> float:
@@ -109,7 +118,8 @@ def evenness(mask: NDArray[np.bool_], plane: Plane) -> float:
     smooth = cv2.medianBlur(np.clip(plane, 0, 255).astype(np.uint8), 5).astype(np.float32)
     level = block_means(smooth, NOISE_BLOCK)
     activity = block_means(smooth * smooth, NOISE_BLOCK) - level * level
-    density = block_means(mask.mean(axis=2, dtype=np.float32), NOISE_BLOCK)
+    red, green, blue = cv2.split(mask.view(np.uint8))
+    density = block_means((red + green + blue).astype(np.float32), NOISE_BLOCK)
     usable = (level > 45) & (level < 210)
     if usable.sum() < 4:
         usable = level >= 0
@@ -129,13 +139,13 @@ def ringing_and_gaps(plane: Plane, detail: Plane, edge_magnitude: Plane) -> tupl
         Grey levels; and a share 0..1.
     """
     size = np.abs(detail)
-    strong = (edge_magnitude > max(8.0, float(np.quantile(edge_magnitude, 0.95)))).view(np.uint8)
+    strong = (edge_magnitude > max(8.0, *quantiles(edge_magnitude, [0.95]))).view(np.uint8)
     near, ring = (cv2.dilate(strong, np.ones((side, side), np.uint8)) for side in (7, 17))
-    around, beyond = size[ring > near], size[ring == 0]
+    # In one dimension, in which masks are several times as fast.
+    around, beyond = (size.ravel()[mask.ravel()] for mask in (ring > near, ring == 0))
     # The middle of the absolute values: a few texture pixels must not count as ripple.
-    ripple = np.median(around) if len(around) > 200 else 0.0
-    calm = np.median(beyond) if len(beyond) > 200 else 0.0
+    ripple, calm = (quantiles(values, [0.5])[0] if len(values) > 200 else 0.0 for values in (around, beyond))
     textured = (edge_magnitude > 1.0) & (plane > 8) & (plane < 247)
     area = np.count_nonzero(textured)
     gaps = np.count_nonzero(textured & (size < 0.5)) / area if area > 200 else 0.0
-    return float(max(0.0, ripple - calm) * 1.4826), gaps
+    return max(0.0, ripple - calm) * 1.4826, gaps

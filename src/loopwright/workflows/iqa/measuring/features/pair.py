@@ -64,7 +64,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     plane, origin_plane = luma(rgb), luma(reference)
     energy = mean_square(image - origin)
 
-    black, white = specks(rgb)
+    black, white, _ = specks(rgb)
     speck = (black | white) & (np.abs(image - origin) >= 25)
     speck_energy = float((np.where(speck, image - origin, 0) ** 2).mean())
     # A speck says nothing about tone or filter; the rest is analysed with the reference's own value in its place.

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +90,29 @@ def mean_square(values: NDArray[np.float32]) -> float:
     return float(np.dot(flat, flat)) / flat.size
 
 
+def quantiles(values: NDArray[np.floating[Any]], shares: Sequence[float]) -> list[float]:
+    """What `numpy.quantile` gives, several times as fast: the values are only parted, not copied and sorted.
+
+    Args:
+        values: Any shape, at least one, no NaN.
+        shares: 0..1 each.
+
+    Returns:
+        One value per share, linear between the two nearest.
+    """
+    parted = values.flatten()
+    found: list[float] = []
+    for share in shares:
+        place = share * (parted.size - 1)
+        above = math.ceil(place)
+        # One place at a time: NumPy parts by several places several times as slowly.
+        parted.partition(above)
+        high = float(parted[above])
+        low = float(parted[:above].max()) if above else high
+        found.append(high - (high - low) * (above - place))
+    return found
+
+
 def luma(rgb: Rgb) -> Plane:
     """ITU-R BT.601 luma, float32 grey levels, without rounding."""
     return np.asarray(cv2.cvtColor(rgb.astype(np.float32), cv2.COLOR_RGB2GRAY), np.float32)
@@ -136,9 +163,18 @@ def level_counts(channel: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(cv2.calcHist([channel], [0], None, [256], [0, 256]), np.float32).ravel()
 
 
-def power(spectra: NDArray[np.complex64]) -> NDArray[np.float32]:
-    """Squared size of each value."""
-    return np.asarray(spectra.real**2 + spectra.imag**2, np.float32)
+def mean_power(spectra: NDArray[np.complex64]) -> NDArray[np.float32]:
+    """Mean over the tiles of the squared size of each value.
+
+    Args:
+        spectra: Shape (tiles, rows, columns).
+
+    Returns:
+        Shape (rows, columns).
+    """
+    parts = spectra.view(np.float32)
+    squares = np.einsum("tij,tij->ij", parts, parts) / np.float32(len(parts))
+    return squares[:, ::2] + squares[:, 1::2]
 
 
 def tile_spectra(plane: Plane) -> NDArray[np.complex64]:
@@ -157,8 +193,12 @@ def tile_spectra(plane: Plane) -> NDArray[np.complex64]:
     # Evenly spread tiles say as much about a large image as all of them.
     picked = np.linspace(0, rows * columns - 1, min(rows * columns, MOST_TILES)).astype(np.intp)
     tiles = view[picked // columns, picked % columns]
-    tiles = (tiles - tiles.mean(axis=(1, 2), keepdims=True)) * np.outer(window, window)
-    return np.asarray(np.fft.rfft2(tiles), np.complex64)
+    tiles -= tiles.mean(axis=(1, 2), keepdims=True)
+    tiles *= np.outer(window, window)
+    # Four times as fast as NumPy's, which works on one row at a time.
+    from scipy import fft
+
+    return np.asarray(fft.rfft2(tiles), np.complex64)
 
 
 def frequencies(size: int) -> tuple[Plane, Plane]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
 from loopwright.workflows.iqa.measuring.features.edges import find_edges, halo, motion, slopes, tile_sharpness
@@ -33,11 +34,10 @@ def measure(rgb: Rgb) -> ImageFeatures:
     whole_luma = luma(whole)
     close_luma = whole_luma if whole.shape == close.shape else luma(close)
 
-    black, white = specks(close)
+    black, white, median = specks(close)
     speck = black | white
     black_share, white_share = (np.count_nonzero(mask) / mask.size for mask in (black, white))
-    clean = np.where(speck, cv2.medianBlur(close, 5), close) if black_share + white_share > 0 else close
-    grain = noise([channel.astype(np.float32) for channel in cv2.split(clean)])
+    grain = noise([channel.astype(np.float32) for channel in cv2.split(_without(speck, close, median))])
     fine = fine_detail(close_luma)
     jpeg = jpeg_trace(close_luma)
     slope = slopes(whole_luma)
@@ -74,3 +74,11 @@ def measure(rgb: Rgb) -> ImageFeatures:
         halo=halo(whole_luma, edges),
         **tone(whole, whole_luma, slope)._asdict(),
     )
+
+
+def _without(speck: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> Rgb:
+    """The image with the median in the place of its specks."""
+    clean = rgb.copy()
+    place = np.flatnonzero(speck)
+    clean.reshape(-1)[place] = median.reshape(-1)[place]
+    return clean

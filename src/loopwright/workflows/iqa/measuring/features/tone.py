@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.edges import Slopes
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import area_mean, level_counts
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, level_counts, magnitude, quantiles
 
 
 class Tone(NamedTuple):
@@ -59,15 +59,15 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> Tone:
     return Tone(
         overexposed_fraction=float(1 - share[249]),
         underexposed_fraction=float(share[5]),
-        partly_clipped_fraction=float(((clipped == 1) | (clipped == 2)).mean()),
+        partly_clipped_fraction=np.count_nonzero((clipped == 1) | (clipped == 2)) / clipped.size,
         mean_luma=float(plane.mean()),
         dark_point=float(dark),
         bright_point=float(bright),
         tone_variation=_variation(plane),
-        steepest_slope=float(np.quantile(slope.size, 0.999)),
+        steepest_slope=quantiles(slope.size, [0.999])[0],
         cast_a=cast_a,
         cast_b=cast_b,
-        chroma=float(np.hypot(image[..., 1], image[..., 2]).mean()),
+        chroma=float(magnitude(image[..., 1], image[..., 2]).mean()),
     )
 
 
@@ -91,13 +91,12 @@ def _cast(image: NDArray[np.float32]) -> tuple[float, float]:
     Red leaves give the mean a shift but not the highlights; a red lamp gives the highlights one but not the mean; light
     of the wrong colour, or a wrong white balance, gives it to both.
     """
-    lightness, ab = image[..., 0].ravel(), image[..., 1:].reshape(-1, 2)
+    lightness = np.ascontiguousarray(image[..., 0])
     usable = (lightness > 8) & (lightness < 99)
-    if usable.sum() < 100:
+    if np.count_nonzero(usable) < 100:
         return 0.0, 0.0
-    lightness, ab = lightness[usable], ab[usable]
-    bright = ab[lightness >= np.quantile(lightness, 0.95)].mean(axis=0)
-    mean = ab.mean(axis=0)
+    brightest = usable & (lightness >= quantiles(lightness[usable], [0.95])[0])
+    bright, mean = (np.array(cv2.mean(image, mask.view(np.uint8))[1:3]) for mask in (brightest, usable))
     lengths = float(np.linalg.norm(bright)), float(np.linalg.norm(mean))
     if min(lengths) < 1e-6 or float(bright @ mean) < 0.7 * lengths[0] * lengths[1]:
         return 0.0, 0.0

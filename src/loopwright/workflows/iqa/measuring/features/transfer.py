@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loopwright.workflows.iqa.measuring.features.model import Plane
-from loopwright.workflows.iqa.measuring.features.planes import frequencies, power, tile_spectra
+from loopwright.workflows.iqa.measuring.features.planes import frequencies, mean_power, tile_spectra
 
 
 class LinearFilter(NamedTuple):
@@ -28,10 +28,10 @@ def linear_filter(image: Plane, origin: Plane) -> LinearFilter:
     it leaves.
     """
     x, y = tile_spectra(origin), tile_spectra(image)
-    sxx = power(x).mean(axis=0) + 1e-6
-    syy = power(y).mean(axis=0)
+    sxx = mean_power(x) + 1e-6
+    syy = mean_power(y)
     sxy = (np.conj(x) * y).mean(axis=0)
-    sdd = power(y - x).mean(axis=0)
+    sdd = mean_power(y - x)
     # Each frequency spends one complex degree of freedom of as many as there are independent tiles.
     tiles = max(2.0, len(x) / 2.5)
     left = np.minimum(np.maximum(syy - np.abs(sxy) ** 2 / sxx, 0) * tiles / (tiles - 1), sdd)

@@ -6,12 +6,14 @@ with the rest.
 
 from __future__ import annotations
 
+import functools
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail
-from loopwright.workflows.iqa.measuring.features.planes import block_means, level_counts, whole_view
+from loopwright.workflows.iqa.measuring.features.planes import block_means, level_counts, quantiles, whole_view
 from loopwright.workflows.iqa.tools.blind.brisque import scale_features
 from loopwright.workflows.iqa.tools.blind.statistics import Floats, Map, check_image, grey, halved, normalised
 
@@ -50,9 +52,10 @@ def blind_features(image: NDArray[np.uint8]) -> dict[str, Floats]:
     for scale in range(SCALES):
         if scale:
             plane = halved(plane)
+        across, down = _slope(plane, 1, 0), _slope(plane, 0, 1)
         groups[f"shape {scale + 1}"] = scale_features(normalised(plane))
-        groups[f"detail {scale + 1}"] = _detail(plane, BLOCK >> scale)
-        groups[f"texture {scale + 1}"] = _texture(plane)
+        groups[f"detail {scale + 1}"] = _detail(_squares(plane), across, down, BLOCK >> scale)
+        groups[f"texture {scale + 1}"] = _texture(plane, np.sqrt(across + down))
     groups["colour detail"] = _colour_detail(image)
     groups["grid"] = _grid(luma)
     groups["tone"] = _tone(image, luma)
@@ -65,29 +68,46 @@ def _log(values: Map) -> Floats:
 
 
 def _slope(plane: Map, across: int, down: int) -> Map:
+    """Squares of the slope along an axis."""
     slope = cv2.Sobel(plane, cv2.CV_32F, across, down, ksize=1, scale=0.5, borderType=cv2.BORDER_REFLECT_101)
-    return np.asarray(slope, np.float32)
+    return np.asarray(cv2.multiply(slope, slope), np.float32)
 
 
-def _detail(plane: Map, side: int) -> Floats:
-    """How much fine detail and slope the blocks have, and how the one goes with the other."""
-    fine = fine_detail(plane) ** 2
+def _squares(plane: Map) -> Map:
+    """Squares of the fine detail."""
+    fine = fine_detail(plane)
+    fine *= fine
+    return fine
+
+
+def _detail(fine: Map, across: Map, down: Map, side: int) -> Floats:
+    """How much fine detail and slope the blocks have, and how the one goes with the other; from their squares."""
     detail = _log(np.sqrt(block_means(fine, side)))
-    steep = [block_means(_slope(plane, *axes) ** 2, side) for axes in ((1, 0), (0, 1))]
+    steep = [block_means(squares, side) for squares in (across, down)]
     slope = _log(np.sqrt(steep[0] + steep[1]))
     peaked = np.log((float((fine * fine).mean()) + 1e-3) / (float(fine.mean()) + 1e-2) ** 2)
     tilt = np.log((float(steep[0].mean()) + 0.01) / (float(steep[1].mean()) + 0.01))
-    return np.concatenate(
+    return np.array(
         [
-            np.quantile(detail, _FIVE),
-            np.quantile(slope, _THREE),
-            np.quantile(detail - slope, _THREE),
-            [peaked, tilt, abs(tilt)],
+            *quantiles(detail, _FIVE),
+            *quantiles(slope, _THREE),
+            *quantiles(detail - slope, _THREE),
+            peaked,
+            tilt,
+            abs(tilt),
         ]
     )
 
 
-def _texture(plane: Map) -> Floats:
+@functools.cache
+def _kinds() -> NDArray[np.intp]:
+    """Of each of the 256 patterns: the number of brighter neighbours, or 9 where they are not all side by side."""
+    bits = (np.arange(256)[:, None] >> np.arange(len(_AROUND))) & 1
+    changes = (bits ^ np.roll(bits, 1, axis=1)).sum(axis=1)
+    return np.where(changes > 2, len(_AROUND) + 1, bits.sum(axis=1))
+
+
+def _texture(plane: Map, steep: Map) -> Floats:
     """Local binary patterns, uniform and whatever their rotation: how common each is, by number and by slope.
 
     Ojala, Pietikaeinen and Maeenpaeae, IEEE Transactions on Pattern Analysis and Machine Intelligence 24(7), 2002.
@@ -95,43 +115,40 @@ def _texture(plane: Map) -> Floats:
     """
     height, width = plane.shape
     middle = plane[1:-1, 1:-1]
-    brighter = [
-        (plane[1 + down : height - 1 + down, 1 + right : width - 1 + right] >= middle).view(np.uint8)
-        for down, right in _AROUND
-    ]
     pattern = np.zeros(middle.shape, np.uint8)
-    changes = np.zeros(middle.shape, np.uint8)
-    for one, following in zip(brighter, [*brighter[1:], brighter[0]], strict=True):
-        pattern += one
-        changes += one ^ following
-    pattern[changes > 2] = len(_AROUND) + 1
-    steep = np.sqrt(_slope(plane, 1, 0) ** 2 + _slope(plane, 0, 1) ** 2)[1:-1, 1:-1]
-    kinds = len(_AROUND) + 2
-    by_number = np.bincount(pattern.ravel(), minlength=kinds) / pattern.size
-    by_slope = np.bincount(pattern.ravel(), steep.ravel(), kinds) / (float(steep.sum()) + 1e-3)
+    for place, (down, right) in enumerate(_AROUND):
+        neighbour = plane[1 + down : height - 1 + down, 1 + right : width - 1 + right]
+        # 255 where it is as bright or brighter.
+        pattern |= np.asarray(cv2.compare(neighbour, middle, cv2.CMP_GE), np.uint8) & np.uint8(1 << place)
+    kinds = _kinds()
+    # Counted by pattern and then by kind: fewer values in a row have the same place, which each has to wait for.
+    by_number = np.bincount(kinds, level_counts(pattern)) / pattern.size
+    steep = steep[1:-1, 1:-1]
+    by_slope = np.bincount(kinds, np.bincount(pattern.ravel(), steep.ravel(), 256)) / (float(steep.sum()) + 1e-3)
     return np.sqrt(np.concatenate([by_number, by_slope]))
 
 
 def _colour_detail(image: NDArray[np.uint8]) -> Floats:
     """Fine detail of the two colour differences at full and half size: noise and fringes of colour."""
-    parts: list[Floats] = []
+    numbers: list[float] = []
     planes = cv2.split(cv2.cvtColor(image, cv2.COLOR_RGB2YCrCb))[1:]
     for plane in planes:
         values = plane.astype(np.float32)
-        for side in (BLOCK, BLOCK // 2):
-            parts.append(np.quantile(_log(np.sqrt(block_means(fine_detail(values) ** 2, side))), _THREE))
-            values = block_means(values, 2)
-    return np.concatenate(parts)
+        numbers += quantiles(_log(np.sqrt(block_means(_squares(values), BLOCK))), _THREE)
+        values = block_means(values, 2)
+        numbers += quantiles(_log(np.sqrt(block_means(_squares(values), BLOCK // 2))), _THREE)
+    return np.array(numbers)
 
 
 def _grid(luma: Map) -> Floats:
     """Steps on the strongest of the eight possible 8 x 8 grids against the others, and the share of no step at all."""
     numbers: list[float] = []
     for axis in (0, 1):
-        step = np.abs(np.diff(luma, axis=axis))
+        near, far = (luma[:-1], luma[1:]) if axis == 0 else (luma[:, :-1], luma[:, 1:])
+        step = np.asarray(cv2.absdiff(far, near), np.float32)
         line = step.mean(axis=1 - axis)
         phases = np.array([line[phase::8].mean() for phase in range(8)]) + 0.1
-        numbers += [float(np.log(phases.max() / np.median(phases))), float((step < 0.5).mean())]
+        numbers += [float(np.log(phases.max() / np.median(phases))), np.count_nonzero(step < 0.5) / step.size]
     return np.array(numbers)
 
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.tools.blind.features import blind_features
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.tools.blind.features import NAME, blind_features
 from loopwright.workflows.iqa.tools.blind.statistics import Floats
 
 STEPS = 32
@@ -57,9 +58,13 @@ def blind_score(image: NDArray[np.uint8]) -> float:
         1 (bad) to 5 (excellent); the same pixels always give the same number.
 
     Raises:
-        ImageError: If a side has fewer than 32 pixels.
+        ImageError: If a side has fewer than 32 pixels, or the image is flat.
     """
-    score = response(blind_model(), np.concatenate(list(blind_features(image).values())))
+    groups = blind_features(image)
+    # Single numbers may be missing; without any structure at full size nearly all are, and the rest says nothing.
+    if np.isnan(groups["shape 1"]).any():
+        raise ImageError(f"{NAME} cannot be measured: the image is flat, there is no structure")
+    score = response(blind_model(), np.concatenate(list(groups.values())))
     return min(HIGHEST, max(LOWEST, score))
 
 
@@ -81,8 +86,11 @@ def in_steps(features: Floats, mean: Floats, spread: Floats) -> NDArray[np.int8]
 def response(model: KernelModel, features: Floats) -> float:
     """What the model says of one image's numbers, shape (numbers,); it may lie beyond the scale."""
     steps = in_steps(features, model.mean, model.spread)
-    apart = (model.points.astype(np.float64) - steps) * (model.emphasis / STEPS)
-    likeness = np.exp(-model.gamma * np.sqrt((apart * apart).sum(axis=1)))
+    # Whole numbers below 2^24, so single precision is exact.
+    apart = np.subtract(model.points, steps, dtype=np.float32)
+    apart *= apart
+    distance = np.sqrt(np.einsum("ij,j->i", apart, (model.emphasis / STEPS) ** 2))
+    likeness = np.exp(-model.gamma * distance)
     # An exact sum, so that no order of summing can show in the last digit.
     return model.offset + math.fsum(model.weights * likeness)
 

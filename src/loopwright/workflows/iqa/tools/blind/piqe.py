@@ -26,7 +26,8 @@ def piqe(image: NDArray[np.uint8]) -> float:
     """Perception based image quality evaluator.
 
     Args:
-        image: uint8 RGB, H x W x 3. Sides that are no multiple of 16 are filled up with their mirror image.
+        image: uint8 RGB, H x W x 3. Sides that are no multiple of 16 are filled up with their mirror image;
+            beyond 6.5 megapixels a copy reduced to that is measured.
 
     Returns:
         0 to 100; lower is better. An image without any lively block has 100.

@@ -16,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.planes import whole_view
 
 Floats = NDArray[np.float64]
 Map = NDArray[np.floating[Any]]
 """A map of one float32 per pixel, or n blocks of one."""
+
+MOST_PIXELS = 2560 * 2560
+"""Pixels up to which the luma is that of the image as it is."""
 
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """Neighbours: right, below, and the two diagonals, as (rows, columns)."""
@@ -29,6 +33,7 @@ _FLAT = np.float32(1e-3)
 
 # MATLAB's bicubic kernel (a = -1/2) stretched for halving; it is symmetric and sums to one.
 _HALVING = np.array([-3, -9, 29, 111, 111, 29, -9, -3], np.float32) / 256
+_ONE = np.ones(1, np.float32)
 
 
 class Fit(NamedTuple):
@@ -82,14 +87,27 @@ def check_image(tool: str, image: NDArray[np.uint8], smallest: int) -> None:
 
 
 def grey(image: NDArray[np.uint8]) -> Map:
-    """ITU-R BT.601 luma, rounded to whole grey levels as the papers' code does, float32."""
-    return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    """ITU-R BT.601 luma, rounded to whole grey levels as the papers' code does.
+
+    Args:
+        image: uint8 RGB, H x W x 3.
+
+    Returns:
+        float32, H x W; beyond `MOST_PIXELS` reduced to that by area averaging, so that memory and time stay bounded.
+    """
+    height, width = image.shape[:2]
+    luma = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
+    scale = min(1.0, math.sqrt(MOST_PIXELS / (height * width)))
+    return whole_view(luma, round(max(height, width) * scale)).astype(np.float32)
 
 
 def halved(luma: Map) -> Map:
     """Half the size, by MATLAB's bicubic filter for that."""
-    half = cv2.sepFilter2D(luma, cv2.CV_32F, _HALVING, _HALVING, anchor=(3, 3), borderType=cv2.BORDER_REFLECT)
-    return np.ascontiguousarray(half[::2, ::2], np.float32)
+    # One axis after the other, so that the second has only half of the columns to do.
+    across = cv2.sepFilter2D(luma, cv2.CV_32F, _HALVING, _ONE, anchor=(3, 0), borderType=cv2.BORDER_REFLECT)
+    across = np.ascontiguousarray(across[:, ::2])
+    down = cv2.sepFilter2D(across, cv2.CV_32F, _ONE, _HALVING, anchor=(0, 3), borderType=cv2.BORDER_REFLECT)
+    return np.ascontiguousarray(down[::2], np.float32)
 
 
 def normalised(luma: Map) -> Map:
@@ -107,10 +125,14 @@ def normalised(luma: Map) -> Map:
     # Around mid-grey the squares below lose fewer float32 digits; the result is the same.
     centred = luma - np.float32(128)
     mean = _window(centred)
-    variance = _window(centred * centred) - mean * mean
+    spread = _window(centred * centred)
     centred -= mean
-    centred[np.abs(centred) < _FLAT] = 0
-    centred /= np.sqrt(np.abs(variance)) + np.float32(1)
+    mean *= mean
+    spread -= mean
+    np.sqrt(np.abs(spread, out=spread), out=spread)
+    spread += np.float32(1)
+    centred[np.abs(centred, out=mean) < _FLAT] = 0
+    centred /= spread
     return centred
 
 
@@ -134,8 +156,8 @@ def fit(blocks: Map) -> Fit:
     squares = np.einsum("ij,ij->i", flat, flat).astype(np.float64)
     absolute = flat.sum(axis=1, dtype=np.float64) - 2 * below.sum(axis=1, dtype=np.float64)
     count = flat.shape[1]
-    count_below = np.count_nonzero(flat < 0, axis=1)
-    count_above = np.count_nonzero(flat > 0, axis=1)
+    # Row by row, as NumPy counts along an axis several times as slowly.
+    count_below, count_above = (np.array([np.count_nonzero(row) for row in side]) for side in (flat < 0, flat > 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         left = np.sqrt(squares_below / count_below)
         right = np.sqrt(np.maximum(squares - squares_below, 0) / count_above)

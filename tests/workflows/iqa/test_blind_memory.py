@@ -1,0 +1,63 @@
+"""A photograph of 40 megapixels is assessed within bounded memory."""
+
+import subprocess
+import sys
+
+import cv2
+import numpy as np
+import pytest
+
+from loopwright.workflows.iqa.images import RGB
+from loopwright.workflows.iqa.tools.blind.brisque import brisque
+from loopwright.workflows.iqa.tools.blind.piqe import piqe
+from loopwright.workflows.iqa.tools.blind.statistics import grey
+from loopwright.workflows.iqa.tools.niqe import niqe
+
+MOST = 1000
+"""Megabytes."""
+
+_ASSESS = """
+import resource, subprocess, sys
+command = [sys.executable, "-c", "from loopwright.cli import main; main()", "iqa", "assess", *sys.argv[1:]]
+subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""A process of its own in between, as a new process starts with the peak of the one that started it."""
+
+
+def _scene(width: int, height: int) -> RGB:
+    rng = np.random.default_rng(3)
+    small = rng.integers(0, 256, (height // 32, width // 32, 3)).astype(np.uint8)
+    scene = cv2.resize(small, (width, height), interpolation=cv2.INTER_CUBIC)
+    return np.asarray(cv2.add(scene, cv2.randn(np.empty_like(scene), 0, 4)), np.uint8)
+
+
+@pytest.fixture(scope="module")
+def large() -> RGB:
+    return _scene(7808, 5120)
+
+
+@pytest.mark.slow
+def test_forty_megapixels_take_less_than_a_gigabyte(large, tmp_path) -> None:
+    path = tmp_path / "large.jpg"
+    cv2.imwrite(str(path), large)
+    done = subprocess.run(
+        [sys.executable, "-c", _ASSESS, str(path), "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # Kilobytes, but bytes on macOS.
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout) * unit < MOST * 10**6
+
+
+@pytest.mark.parametrize("tool", [brisque, niqe, piqe])
+def test_a_large_image_is_judged_as_its_reduced_copy(large, tool) -> None:
+    # 40 to 6.5 megapixels.
+    reduced = cv2.resize(large, (3161, 2073), interpolation=cv2.INTER_AREA)
+    assert tool(large) == pytest.approx(tool(reduced), rel=0.02)
+
+
+def test_up_to_six_and_a_half_megapixels_nothing_is_reduced() -> None:
+    scene = _scene(2560, 2560)
+    assert (grey(scene) == cv2.cvtColor(scene, cv2.COLOR_RGB2GRAY)).all()
+    assert grey(np.vstack([scene, scene])).shape == (3620, 1810)
