@@ -11,7 +11,8 @@ from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
 from loopwright.workflows.iqa.measuring.distort import LEVELS, distort
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
-from loopwright.workflows.iqa.measuring.severity import BLIND, PAIRED, assess, severity_of
+from loopwright.workflows.iqa.measuring.gauges import BLIND, PAIRED
+from loopwright.workflows.iqa.measuring.severity import assess, gauge_of, severity_of
 
 SAMPLE = ("astronaut", "chelsea", "coffee", "rocket")
 
@@ -74,7 +75,8 @@ def test_the_number_is_in_the_explanation(photograph):
         assert finding.severity is Severity.SEVERE
         assert finding.measured["value"] == pytest.approx(12, abs=1)
         assert f"{finding.measured['value']:.3g}" in finding.explanation
-        assert "severe starts at 26 or less" in finding.explanation
+        assert "slight from" in finding.explanation
+        assert "severe from 26, extreme from 9 downwards" in finding.explanation
 
 
 def test_a_kind_is_judged_by_its_strongest_sub_type(photograph):
@@ -109,3 +111,29 @@ def test_sentences_use_proper_words(photograph):
     for kind, start in (("jpeg", "JPEG compression is "), ("jpeg2000", "JPEG 2000 compression is ")):
         made = distort(rgb, kind, 5)
         assert assess(kind, measure(made), measure_pair(made, rgb)).explanation.startswith(start)
+
+
+@pytest.mark.parametrize("kind", ["gaussian blur", "gaussian noise", "impulse noise", "jpeg", "banding"])
+def test_severity_without_a_reference_never_falls_with_the_level(photograph, kind):
+    rgb = np.ascontiguousarray(photograph("astronaut")[:384, :384])
+    findings = [assess(kind, measure(distort(rgb, kind, level, seed=3))) for level in range(1, 6)]
+    ranks = [finding.severity.rank for finding in findings]
+    assert ranks == sorted(ranks)
+    assert ranks[4] > ranks[0]
+
+
+@pytest.mark.parametrize("name", [*SUBTYPES, *Distortion])
+@pytest.mark.parametrize("paired", [False, True])
+def test_every_explanation_has_number_unit_and_thresholds(photograph, name, paired):
+    rgb = np.ascontiguousarray(photograph("coffee")[:256, :256])
+    made = distort(rgb, "jpeg", 3)
+    finding = assess(name, measure(made), measure_pair(made, rgb) if paired else None)
+    if "value" not in finding.measured:
+        assert "cannot be measured here" in finding.explanation
+        return
+    gauge = gauge_of(finding)
+    assert gauge is not None
+    unit = f" {gauge.unit}" if gauge.unit else ""
+    assert f"{gauge.label} is {finding.measured['value']:.3g}{unit}, " in finding.explanation
+    for severity, bound in zip(("slight", "moderate", "severe", "extreme"), gauge.bounds, strict=True):
+        assert f"{severity} from {bound:g}" in finding.explanation

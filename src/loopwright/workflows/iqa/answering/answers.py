@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from loopwright.workflows.iqa.answering.choices import UNABLE, choose
 from loopwright.workflows.iqa.answering.claims import (
@@ -14,9 +13,11 @@ from loopwright.workflows.iqa.answering.claims import (
     asks_yes_no,
     read_question,
 )
+from loopwright.workflows.iqa.answering.comparing_parts import asks_about_parts, choose_part, compare_parts
 from loopwright.workflows.iqa.answering.fusion import quality_score
-from loopwright.workflows.iqa.answering.numbers import held_against, in_unit, values
-from loopwright.workflows.iqa.answering.sufficiency import contradicting
+from loopwright.workflows.iqa.answering.numbers import held_against, values
+from loopwright.workflows.iqa.answering.parts import clause_about, evidence_on, scope_words, scopes_of
+from loopwright.workflows.iqa.answering.reasons import reasoning, used_evidence
 from loopwright.workflows.iqa.answering.verdicts import Facts, compare, judge
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words
 from loopwright.workflows.iqa.query.options import split_options
@@ -24,7 +25,6 @@ from loopwright.workflows.iqa.query.reading import asks_value
 from loopwright.workflows.iqa.query.terms import named_distortions, named_tools
 from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
 from loopwright.workflows.iqa.schemas import (
-    GLOBAL,
     AnswerMode,
     DistortionFinding,
     ExecutorOutput,
@@ -42,6 +42,7 @@ _HOW_STRONG = re.compile(
     r"|compressed|pixelated|blocky|(over|under)exposed)\b", re.IGNORECASE
 )  # fmt: skip
 _HOW_GOOD = re.compile(r"\b(how good|overall|rate|rating|score|quality)\b", re.IGNORECASE)
+_REFERENCE = re.compile(r"\b(reference|original|pristine)\b", re.IGNORECASE)
 _WHAT = re.compile(r"\b(wrong|distort|problem|issue|artifact|artefact|degrad|defect|flaw|why)", re.IGNORECASE)
 
 
@@ -62,6 +63,8 @@ def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> Summari
     if plan.query_type is QueryType.OTHER:
         return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
     facts = Facts(plan, evidence, quality_score(evidence))
+    if len(scopes_of(evidence)) > 1:
+        return _on_parts(query, facts)
     if plan.answer_mode is AnswerMode.SCORING:
         return _scoring(query, facts)
     if plan.answer_mode is AnswerMode.MCQ:
@@ -69,51 +72,34 @@ def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> Summari
     return _result(_explanation(query, facts), facts)
 
 
-def reasoning(facts: Facts, *first: str) -> str:
-    """The reasons in words: the tools' numbers, the strongest distortions, and what the reader must know.
-
-    Args:
-        facts: What was measured.
-        first: Sentences to put in front.
-
-    Returns:
-        One paragraph.
-    """
-    evidence = facts.evidence
-    parts = [*first, _scope_sentence(facts), *_tool_sentences(facts)]
-    parts += [_finding_sentence(scope, item.explanation) for scope, item in facts.present[:3]]
-    if facts.unanalysed:
-        parts.append(f"Detected, without analysis: {', '.join(facts.unanalysed)}.")
-    elif not facts.present and facts.covers(()):
-        parts.append("No distortion was found.")
-    elif not facts.present:
-        parts += [_finding_sentence(scope, item.explanation) for scope, item in facts.analysed[:3]]
-    parts += [f"Tool {log.tool} failed: {log.error}." for log in evidence.tool_logs if log.error]
-    parts += evidence.notes
-    if evidence.error:
-        parts.append(f"The executor failed: {evidence.error}.")
-    return " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts if part)
-
-
-def used_evidence(facts: Facts) -> dict[str, Any]:
-    """The items of evidence behind an answer, as JSON-ready values."""
-    score = facts.score
-    return {
-        "tool": score.tool if score else None,
-        "tool_score": round(score.tool_score, 3) if score else None,
-        "tool_scores": {name: round(value, 3) for name, value in facts.evidence.quality_scores.items()},
-        "distortions": [
-            {"scope": scope, "type": item.type, "severity": item.severity.value, "confidence": item.confidence}
-            for scope, item in facts.present
-        ],
-        "opinion": {str(level): p for level, p in score.opinion.items()} if score and score.opinion else None,
-    }
-
-
 def _result(final: str, facts: Facts, *first: str) -> SummarizerOutput:
     return SummarizerOutput(
         final_answer=final, quality_reasoning=reasoning(facts, *first), used_evidence=used_evidence(facts)
     )
+
+
+def _on_parts(query: str, facts: Facts) -> SummarizerOutput:
+    """A comparison of the parts where the question asks for one, else an answer for each of them."""
+    split, mode = split_options(query), facts.plan.answer_mode
+    if mode is AnswerMode.MCQ:
+        chosen = choose_part(split.stem, split.options, facts) if asks_about_parts(split.stem) else None
+        return _result(chosen[0] or UNABLE, facts, chosen[1]) if chosen else _multiple_choice(query, facts)
+    if asks_about_parts(split.stem) and not _REFERENCE.search(split.stem):
+        result = _result(compare_parts(split.stem, facts), facts)
+    else:
+        said = [_on_part(query, scope, facts) for scope in scopes_of(facts.evidence)]
+        result = _result(" ".join(said), facts)
+    score = facts.score if mode is AnswerMode.SCORING else None
+    return result.model_copy(update={"quality_score": round(score.value, 4)}) if score else result
+
+
+def _on_part(query: str, scope: str, facts: Facts) -> str:
+    evidence = evidence_on(facts.evidence, scope)
+    part = Facts(facts.plan, evidence, quality_score(evidence))
+    if facts.plan.answer_mode is not AnswerMode.SCORING:
+        return f"{_capital(scope_words(scope))}: {_explanation(clause_about(query, scope), part)}"
+    said = f"{part.score.level} ({part.score.value:.1f} of 5)" if part.score else UNABLE
+    return f"{_capital(scope_words(scope))}: {said}."
 
 
 def _scoring(query: str, facts: Facts) -> SummarizerOutput:
@@ -243,56 +229,5 @@ def _details(item: DistortionFinding, facts: Facts, *, number: bool = False) -> 
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _scopes(facts: Facts) -> list[str]:
-    evidence = facts.evidence
-    logs = [log.region for log in evidence.tool_logs]
-    return list(dict.fromkeys([*evidence.distortion_set, *evidence.distortion_analysis, *logs]))
-
-
-def scope_words(scope: str) -> str:
-    """A scope as it is put into a sentence."""
-    return "the whole image" if scope == GLOBAL else f"the {scope}"
-
-
 def _where(facts: Facts) -> str:
-    return "in " + (" and ".join(map(scope_words, _scopes(facts))) or "the image")
-
-
-def _scope_sentence(facts: Facts) -> str:
-    scopes = _scopes(facts)
-    return f"Measured on {' and '.join(map(scope_words, scopes))}." if scopes else ""
-
-
-def _finding_sentence(scope: str, explanation: str) -> str:
-    return explanation if scope == GLOBAL else f"In the {scope}: {explanation}"
-
-
-def _tool_sentences(facts: Facts) -> list[str]:
-    score, evidence = facts.score, facts.evidence
-    if score is None:
-        return [_no_score(facts)]
-    log = next((log for log in evidence.tool_logs if log.tool == score.tool and log.score is not None), None)
-    own = f"{score.tool} gives a score of {score.tool_score:.2f}"
-    if log and log.raw is not None:
-        own = f"{score.tool} measures {in_unit(log.tool, log.raw)}, a score of {score.tool_score:.2f}"
-    sentences = [f"{own} on the scale of 1 (bad) to 5 (excellent)."]
-    if overlooked := facts.overlooked:
-        sentences.append(f"{score.tool} is weak at {' and '.join(overlooked)}, so the score may be too good.")
-    if score.opinion:
-        sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
-    others = [f"{name} {value:.2f}" for name, value in score.baselines.items() if name != score.tool]
-    if others:
-        sentences.append(f"The other tools alone: {', '.join(others)}.")
-    opposed = contradicting(evidence)
-    if opposed:
-        verb = "contradicts" if len(opposed) == 1 else "contradict"
-        sentences.append(
-            f"{' and '.join(opposed)} {verb} {evidence.primary_tool} by more than their calibration errors."
-        )
-    return sentences
-
-
-def _no_score(facts: Facts) -> str:
-    if not facts.plan.plan.tool_execution:
-        return "The plan ran no quality tool, so there is no score."
-    return "No quality tool gave a score."
+    return "in " + (" and ".join(map(scope_words, scopes_of(facts.evidence))) or "the image")

@@ -1,18 +1,24 @@
 """One quality score out of the tools' scores, and where a chat model's opinion comes in.
 
-The answer is the primary tool's score: a learned fusion of tools did worse than the best of them on types of distortion
-that it had not seen, so there is none. The scores of the other tools stay beside it as baselines.
+The answer is the primary tool's score, unless the curves in use hold a fusion for the recognised kind of distortion:
+one that agreed better with people than the best single tool on types that it had not seen (`tools.fusions`). The
+shipped curves hold none, because none did. Every tool's own score stays beside the answer as a baseline.
 """
 
 from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.schemas import ExecutorOutput
+from loopwright.workflows.iqa.distortions import Severity, kind_of
+from loopwright.workflows.iqa.measuring.detection import SURE
+from loopwright.workflows.iqa.measuring.likeness import strength
+from loopwright.workflows.iqa.schemas import GLOBAL, DistortionFinding, ExecutorOutput
+from loopwright.workflows.iqa.tools.calibration import get_fusion
+from loopwright.workflows.iqa.tools.fusions import Fusion
 
 LEVEL_NAMES: dict[int, str] = {1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent"}
 """Quality level -> its name, as in the five-point scale of ITU-R BT.500."""
@@ -28,13 +34,15 @@ class QualityScore:
     value: float
     """From 1 (bad) to 5 (excellent)."""
     tool: str
-    """The tool whose score it is, or that the opinion was weighed against."""
+    """The tool whose score it is, or that the opinion was weighed against; a fusion names all of its tools."""
     tool_score: float
-    """That tool's own score, 1..5."""
+    """The score of that tool or fusion, 1..5."""
     baselines: dict[str, float]
     """Every tool's own score, 1..5, that tool's too: what each would have answered alone."""
     opinion: dict[int, float] | None = None
     """The chat model's probability of each level, if it took part."""
+    fusion: Fusion | None = None
+    """What the score was fused by, if it is no single tool's."""
 
     @property
     def level(self) -> str:
@@ -120,8 +128,9 @@ def quality_score(
         eta: See `weigh_opinion`.
 
     Returns:
-        The primary tool's score, weighed with the opinion if there is one; where the primary tool gave none, that of
-        the first selected tool that did. None if no tool gave a score: an opinion alone is not measured.
+        The primary tool's score, or that of the `fusion_for` the evidence, weighed with the opinion if there is one;
+        where the primary tool gave none, that of the first selected tool that did. None if no tool gave a score: an
+        opinion alone is not measured.
 
     Raises:
         InputError: If the opinion is no distribution over the levels.
@@ -131,8 +140,43 @@ def quality_score(
     tool = next((name for name in order if name in scores), None)
     if tool is None:
         return None
-    own = scores[tool]
-    if opinion is None:
-        return QualityScore(own, tool, own, dict(scores))
-    value = weigh_opinion(own, opinion, eta=eta)
-    return QualityScore(value, tool, own, dict(scores), dict(opinion))
+    fusion = fusion_for(evidence)
+    fused = None if fusion is None else fusion.score(scores)
+    if fusion is None or fused is None:
+        fusion, name, own = None, tool, scores[tool]
+    else:
+        name, own = fusion.name, fused
+    value = own if opinion is None else weigh_opinion(own, opinion, eta=eta)
+    return QualityScore(value, name, own, dict(scores), None if opinion is None else dict(opinion), fusion)
+
+
+def fusion_for(evidence: ExecutorOutput) -> Fusion | None:
+    """The fusion that the curves in use hold for what the evidence recognised, for an image beside its reference.
+
+    Args:
+        evidence: What was measured; of several parts, the first one counts, as its scores are the answer's.
+
+    Returns:
+        The fusion; None if there is none for the recognised kind, nothing is recognised, or the answering tool is
+        another than the one that the fusion was held against, for example because the question named it.
+    """
+    scope = evidence.tool_logs[0].region if evidence.tool_logs else GLOBAL
+    kind = recognised_kind(evidence.distortion_analysis.get(scope, ()))
+    fusion = None if kind in evidence.undecided else get_fusion(kind)
+    return fusion if fusion is not None and fusion.alone == evidence.primary_tool else None
+
+
+def recognised(findings: Iterable[DistortionFinding]) -> str | None:
+    """The strongest distortion that is surely there, or None.
+
+    Args:
+        findings: What was found on one image.
+    """
+    sure = [item for item in findings if item.severity is not Severity.NONE and item.confidence >= SURE]
+    return max(sure, key=strength).type if sure else None
+
+
+def recognised_kind(findings: Iterable[DistortionFinding]) -> str | None:
+    """The kind that the `recognised` distortion belongs to, or None."""
+    name = recognised(findings)
+    return None if name is None else kind_of(name).value

@@ -9,13 +9,11 @@ from loopwright.errors import ImageError, UnknownNameError
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.likeness import closeness
 from loopwright.workflows.iqa.query.options import split_options
+from loopwright.workflows.iqa.query.places import REGION_PREFIX
 from loopwright.workflows.iqa.query.terms import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput, PlannerOutput, QueryType, ToolLog
 from loopwright.workflows.iqa.tools.calibration import get_calibration
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
-
-REGION_PREFIX = "region "
-"""How the scope of a box begins; the box counts as the place of whatever the query asks about."""
 
 ErrorOf = Callable[[str], float]
 """Tool -> root mean square error of its score, on the scale of 1 to 5."""
@@ -47,9 +45,9 @@ def missing_evidence(
 ) -> str | None:
     """Why another plan is needed.
 
-    In this order: the executor failed; an object that was asked about could not be located; a located scope has no tool
-    scores; a distortion that was asked about has no finding; a tool failed and another could stand in; the tools
-    contradict each other and another could decide.
+    In this order: the executor failed; an object that was asked about could not be located; the box of one says
+    nothing; a located scope has no tool scores; a distortion that was asked about has no finding; a tool failed and
+    another could stand in; the tools contradict each other and another could decide.
 
     Nothing that the plan switched off is ever missed, and no reason is given twice in a run: if the plan after it did
     not help, the next would not either.
@@ -73,6 +71,7 @@ def missing_evidence(
     reasons = (
         failed_executor(evidence),
         *unlocated_objects(plan, evidence),
+        useless_box(plan, evidence),
         missing_scores(plan, evidence, known),
         missing_distortion(plan, evidence, query),
         failed_tool(plan, evidence, history, known),
@@ -95,11 +94,15 @@ def failed_executor(evidence: ExecutorOutput) -> str | None:
 
 
 def unlocated_objects(plan: PlannerOutput, evidence: ExecutorOutput) -> list[str]:
-    """One reason for each object of the query that no evidence is about; none where a region was given."""
+    """One reason for each object of the query that no evidence is about.
+
+    None where a region was given, nor where other objects were located: the whole image was measured beside them.
+    """
     if evidence.error or plan.query_scope == GLOBAL:
         return []
-    scopes = {scope.casefold() for scope in measured_scopes(evidence)}
-    if any(scope.startswith(REGION_PREFIX) for scope in scopes):
+    scopes = {scope.casefold() for scope in (*measured_scopes(evidence), *evidence.regions)}
+    located = any(name.casefold() in scopes for name in plan.query_scope)
+    if any(scope.startswith(REGION_PREFIX) for scope in scopes) or (located and GLOBAL.casefold() in scopes):
         return []
     return [
         f"The {_without_article(name)} could not be located, so there is no evidence for it alone"
@@ -108,13 +111,29 @@ def unlocated_objects(plan: PlannerOutput, evidence: ExecutorOutput) -> list[str
     ]
 
 
+def useless_box(plan: PlannerOutput, evidence: ExecutorOutput) -> str | None:
+    """An object or position was found in the image, but nothing could be measured there, as in a tiny box."""
+    for scope in useless_scopes(plan, evidence):
+        return f"The {_without_article(scope)} could not be located well enough: its box gave no usable evidence"
+    return None
+
+
+def useless_scopes(plan: PlannerOutput, evidence: ExecutorOutput) -> list[str]:
+    """The objects and positions of a plan that have a box, and neither a finding nor a score for it."""
+    if evidence.error or isinstance(plan.query_scope, str):
+        return []
+    scored = {log.region for log in evidence.tool_logs if log.score is not None}
+    usable = {*evidence.distortion_set, *evidence.distortion_analysis, *scored}
+    return [scope for scope in plan.query_scope if scope in evidence.regions and scope not in usable]
+
+
 def missing_scores(plan: PlannerOutput, evidence: ExecutorOutput, tools: Sequence[Tool]) -> str | None:
     """Tools were to be chosen and run, but on some scope none ran, although there are some."""
     wanted = plan.plan.tool_execution and (plan.plan.tool_selection or bool(plan.required_tools))
     if evidence.error or not wanted or not _of_mode(tools, plan):
         return None
     ran = {log.region for log in evidence.tool_logs}
-    scopes = [*evidence.distortion_set, *evidence.distortion_analysis] or [GLOBAL]
+    scopes = [*evidence.distortion_set, *evidence.distortion_analysis, *evidence.regions] or [GLOBAL]
     for scope in scopes:
         if scope not in ran:
             return f"Missing tool scores for {'the whole image' if scope == GLOBAL else _region(scope)}"

@@ -78,7 +78,7 @@ class Facts:
     @property
     def overlooked(self) -> list[str]:
         """The kinds of tone and colour among the present distortions that the score's tool ranks unlike people."""
-        tool = self.score.tool if self.score else None
+        tool = None if self.score is None else self.score.fusion.alone if self.score.fusion else self.score.tool
         strengths = next((known.strengths for known in all_tools() if known.name == tool), frozenset(Distortion))
         tone = (Distortion.BRIGHTNESS, Distortion.CONTRAST, Distortion.COLOR)
         kinds = dict.fromkeys(kind_of(item.type) for _, item in self.present)

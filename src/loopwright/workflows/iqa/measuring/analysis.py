@@ -73,8 +73,8 @@ def _measured(name: str, detection: Detection, features: ImageFeatures, pair: Pa
     if finding.severity >= Severity.MODERATE and not explained_otherwise:
         return finding
     other = f"; what was measured is put down to {in_words(detection.findings[0].type)}" if detection.findings else ""
-    value = finding.measured["value"]
-    said = f"{_subject(name)} was not found: the number for it, {value:.3g}, does not suffice{other}."
+    number = finding.explanation.partition(": ")[2].rstrip(".")
+    said = f"{_subject(name)} was not found: {number}, which alone does not suffice{other}."
     changes = {"severity": Severity.NONE, "confidence": 1 - UNSTATED, "explanation": said}
     return finding.model_copy(update=changes)
 

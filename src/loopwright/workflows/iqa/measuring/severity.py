@@ -8,42 +8,32 @@ its reference shows are different numbers, so each has its own gauge.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
 
-from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, in_words, parse_distortion
+from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, in_words, kind_of, parse_distortion
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.measuring.features.model import finite
+from loopwright.workflows.iqa.measuring.gauges import (
+    BLIND,
+    CHANNEL_SHIFT,
+    NOT_WITHOUT_REFERENCE,
+    PAIRED,
+    VEIL,
+    Bounds,
+    Gauge,
+)  # fmt: skip
 from loopwright.workflows.iqa.schemas import DistortionFinding
-
-F = TypeVar("F", ImageFeatures, PairFeatures)
-Bounds = tuple[float, float, float, float]
-"""Where slight, moderate, severe and extreme begin; falling bounds mean that a smaller number is worse."""
 
 NATURAL_SIDE = 256
 """Shorter side from which the absence of every edge says something, pixels; a small crop may lie within a wall."""
 CONTENT = 6.0
 """`tone_variation` from which there is content. Of 4,800 quarters of real photographs, 33 have no edge: skies, walls
 and backgrounds with at most 4.0. Photographs blurred by 20 pixels have 10 to 37, pure textures 4."""
+STARTING = (Severity.SLIGHT, Severity.MODERATE, Severity.SEVERE, Severity.EXTREME)
+"""The severities that the bounds of a gauge start."""
+BESIDE = "against the reference"
+"""How an explanation says that its number is from a comparison."""
 VEILED = 8.0
 """`least_blur` from which nothing is sharp: 15 to 27 pixels after a blur by 20, below 6 in 99 % of photographs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gauge(Generic[F]):
-    """The number that stands for the strength of one distortion."""
-
-    label: str
-    """What is measured, as it appears in the explanation."""
-    unit: str
-    """Its unit, or nothing."""
-    read: Callable[[F], float]
-    """Takes the number from the features."""
-    bounds: Bounds
-    """Where the severities begin."""
-    fields: tuple[str, ...]
-    """Features that go into the finding beside the number."""
 
 
 def severity_of(value: float, bounds: Bounds) -> Severity:
@@ -124,7 +114,7 @@ def _read(
     if pair is not None and name in PAIRED:
         return PAIRED[name].read(pair), PAIRED[name]
     if name in ("gaussian blur", "lens blur") and features.edge_tiles == 0 and is_veiled(features):
-        return _VEIL.read(features), _VEIL
+        return VEIL.read(features), VEIL
     if name not in BLIND:
         return math.nan, NOT_WITHOUT_REFERENCE
     return BLIND[name].read(features), BLIND[name]
@@ -144,155 +134,27 @@ def _sentence(
     if math.isnan(value):
         return f"{subject} cannot be measured here: {gauge.label}."
     unit = f" {gauge.unit}" if gauge.unit else ""
-    source = "against the reference" if with_reference else "from the image alone"
-    direction = "or more" if gauge.bounds[0] < gauge.bounds[3] else "or less"
-    bound = gauge.bounds[max(0, severity.rank - 1)]
-    start = f"{'slight' if severity is Severity.NONE else severity.value} starts at {bound:g} {direction}"
+    source = BESIDE if with_reference else "from the image alone"
+    starts = ", ".join(f"{each.value} from {bound:g}" for each, bound in zip(STARTING, gauge.bounds, strict=True))
+    direction = "upwards" if gauge.rising else "downwards"
     reason = f"; {why}" if why else ""
     head = f"No {words}" if severity is Severity.NONE else f"{subject} is {severity.value}"
-    return f"{head}: {gauge.label} is {value:.3g}{unit}, {source} ({start}){reason}."
+    return f"{head}: {gauge.label} is {value:.3g}{unit}, {source} ({starts} {direction}){reason}."
 
 
-NOT_WITHOUT_REFERENCE: Gauge[ImageFeatures] = Gauge(
-    "it shows only beside a reference", "", lambda _: math.nan, (1, 2, 3, 4), ()
-)
-CHANNEL_SHIFT: Gauge[PairFeatures] = Gauge(
-    "the displacement between the colour channels", "pixels", lambda p: p.channel_shift, (0.2, 1.0, 2.0, 4.0), ()
-)
+def gauge_of(finding: DistortionFinding) -> Gauge[ImageFeatures] | Gauge[PairFeatures] | None:
+    """The gauge that a finding's number was read from: of a kind, one of its sub-types'.
 
-_BLUR: Gauge[ImageFeatures] = Gauge(
-    "the standard deviation of the strongest edges", "pixels", lambda f: f.edge_sigma_strong,
-    (0.9, 1.3, 2.0, 3.4), ("edge_sigma", "edge_sigma_typical", "edge_sigma_weak", "fine_detail_gap"),
-)  # fmt: skip
-_VEIL: Gauge[ImageFeatures] = Gauge(
-    "the standard deviation of a blur that leaves no steeper slope", "pixels", lambda f: f.least_blur,
-    (0.9, 1.3, 2.0, 3.4), ("steepest_slope", "tone_variation"),
-)  # fmt: skip
-_NOISE: Gauge[ImageFeatures] = Gauge(
-    "the standard deviation of the noise in flat areas", "grey levels", lambda f: f.noise_sigma,
-    (3.0, 7.0, 15.0, 28.0), ("noise_whiteness",),
-)  # fmt: skip
-_EXPOSURE: Gauge[ImageFeatures] = Gauge(
-    "the share of clipped bright pixels", "", lambda f: f.overexposed_fraction + f.partly_clipped_fraction,
-    (0.08, 0.2, 0.3, 0.5), ("mean_luma", "bright_point"),
-)  # fmt: skip
-_SQUARES: Gauge[ImageFeatures] = Gauge(
-    "the side of repeated pixels", "pixels", lambda f: f.pixel_size, (1.6, 3.0, 4.5, 9.0), ()
-)
+    Args:
+        finding: As `assess` gives it.
 
-BLIND: dict[str, Gauge[ImageFeatures]] = {
-    "gaussian blur": _BLUR,
-    "lens blur": _BLUR,
-    "motion blur": Gauge(
-        "the directional loss of fine detail", "nepers", lambda f: f.motion_anisotropy,
-        (0.75, 1.05, 1.6, 2.4), ("motion_direction",),
-    ),
-    "jpeg": Gauge(
-        "the coder's quality setting", "of 100", lambda f: f.jpeg_quality, (72, 46, 26, 9),
-        ("jpeg_evidence", "blockiness"),
-    ),
-    "jpeg2000": Gauge(
-        "the standard deviation of the typical edges", "pixels", lambda f: f.edge_sigma_typical,
-        (0.6, 1.1, 1.8, 3.2), ("edge_sigma_strong", "edge_sigma_weak", "fine_detail_gap"),
-    ),
-    "gaussian noise": _NOISE,
-    "multiplicative noise": _NOISE,
-    "impulse noise": Gauge(
-        "the share of black and white specks", "", lambda f: f.impulse_fraction, (0.001, 0.006, 0.02, 0.06),
-        ("impulse_balance", "impulse_evenness"),
-    ),
-    "color cast": Gauge(
-        "the tint that highlights and mean share", "CIELAB units", lambda f: f.cast, (15, 20, 27, 36),
-        ("cast_a", "cast_b"),
-    ),
-    "saturation change": Gauge("the mean chroma", "CIELAB units", lambda f: f.chroma, (6, 4, 2, 0.8), ()),
-    "overexposure": _EXPOSURE,
-    "underexposure": Gauge(
-        "the 99th percentile of luma", "grey levels", lambda f: f.bright_point, (140, 110, 75, 45), ("mean_luma",)
-    ),
-    "oversharpening": Gauge(
-        "the ratio of fine to coarse gradients at edges", "", lambda f: f.edge_ratio, (2.9, 3.05, 3.4, 4.0),
-        ("halo", "edge_sigma"),
-    ),
-    "low contrast": Gauge(
-        "the range between the 1st and 99th percentile of luma", "grey levels", lambda f: f.contrast_range,
-        (110, 90, 65, 42), ("dark_point", "bright_point"),
-    ),
-    "banding": Gauge(
-        "the share of the 8-bit levels in use", "", lambda f: f.level_use, (0.3, 0.09, 0.05, 0.03), ()
-    ),
-    "pixelation": _SQUARES,
-    "aliasing": _SQUARES,
-}  # fmt: skip
-"""Sub-type -> the gauge that needs no reference."""
-
-_PAIR_BLUR: Gauge[PairFeatures] = Gauge(
-    "the standard deviation of the blur", "pixels", lambda p: p.blur_sigma, (0.35, 1.1, 1.9, 3.6),
-    ("blur_sigma_minor", "detail_gain", "filter_share"),
-)  # fmt: skip
-_PAIR_NOISE: Gauge[PairFeatures] = Gauge(
-    "the standard deviation of the noise", "grey levels", lambda p: p.residual_rms, (2.5, 7.0, 15.0, 28.0),
-    ("residual_flatness", "residual_kurtosis", "residual_luma_slope"),
-)  # fmt: skip
-_PAIR_BRIGHTER: Gauge[PairFeatures] = Gauge(
-    "the shift of the mean luma", "grey levels", lambda p: p.mean_shift, (4, 15, 34, 58), ("contrast_gain",)
-)
-_PAIR_DARKER: Gauge[PairFeatures] = Gauge(
-    "the shift of the mean luma", "grey levels", lambda p: p.mean_shift, (-4, -15, -34, -58), ("contrast_gain",)
-)
-
-PAIRED: dict[str, Gauge[PairFeatures]] = {
-    "gaussian blur": _PAIR_BLUR,
-    "lens blur": _PAIR_BLUR,
-    "motion blur": Gauge(
-        # A line of length L has the variance L^2 / 12.
-        "the length of the motion", "pixels", lambda p: math.sqrt(12) * p.blur_sigma, (2.5, 6.0, 11.0, 20.0),
-        ("blur_direction", "blur_sigma_minor"),
-    ),
-    "jpeg": Gauge(
-        "the coder's quality setting", "of 100", lambda p: p.jpeg_quality, (88, 46, 26, 9),
-        ("jpeg_evidence", "blockiness_gain", "rms_error"),
-    ),
-    "jpeg2000": Gauge(
-        "the error of the coder", "grey levels", lambda p: math.hypot(p.filter_rms, p.residual_rms),
-        (2.5, 7.0, 12.0, 18.0), ("detail_gain", "filter_share"),
-    ),
-    "gaussian noise": _PAIR_NOISE,
-    "multiplicative noise": _PAIR_NOISE,
-    "impulse noise": Gauge(
-        "the share of black and white specks", "", lambda p: p.impulse_fraction, (0.0005, 0.006, 0.02, 0.06),
-        ("impulse_share", "residual_kurtosis"),
-    ),
-    "color cast": Gauge(
-        "the shift of the mean colour", "CIELAB units", lambda p: p.color_shift, (4, 10, 18, 28), ("color_shift_rms",)
-    ),
-    "saturation change": Gauge(
-        "the change of saturation", "of 1", lambda p: abs(p.saturation_ratio - 1), (0.12, 0.4, 0.65, 0.92),
-        ("saturation_ratio", "saturation_rms"),
-    ),
-    "overexposure": _PAIR_BRIGHTER,
-    "underexposure": _PAIR_DARKER,
-    "mean shift": Gauge(
-        "the size of the shift of the mean luma", "grey levels", lambda p: abs(p.mean_shift), (4, 15, 34, 58),
-        ("mean_shift", "contrast_gain"),
-    ),
-    "oversharpening": Gauge(
-        "the gain of fine detail", "", lambda p: p.detail_gain, (1.12, 1.6, 2.1, 3.0), ("filter_share",)
-    ),
-    "low contrast": Gauge(
-        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (0.92, 0.7, 0.5, 0.28),
-        ("contrast_rms",),
-    ),
-    "high contrast": Gauge(
-        "the slope of luma over the reference's", "", lambda p: p.contrast_gain, (1.08, 1.35, 1.7, 2.2),
-        ("contrast_rms",),
-    ),
-    "banding": Gauge(
-        "the share of levels in use of those the reference uses", "", lambda p: p.level_use_ratio,
-        (0.3, 0.09, 0.05, 0.03), ("rms_error",),
-    ),
-    "pixelation": Gauge(
-        "the side of repeated pixels over the reference's", "", lambda p: p.pixel_size_gain, (1.6, 3.0, 4.5, 9.0), ()
-    ),
-}  # fmt: skip
-"""Sub-type -> the gauge that compares with the reference."""
+    Returns:
+        The gauge whose label the explanation names; None for a finding of another origin.
+    """
+    kind = kind_of(finding.type)
+    names = [finding.type, *(sub for sub, parent in SUBTYPES.items() if parent is kind)]
+    table = PAIRED if BESIDE in finding.explanation else BLIND
+    gauges = [table[name] for name in names if name in table]
+    return next(
+        (gauge for gauge in (*gauges, VEIL, CHANNEL_SHIFT) if f"{gauge.label} is " in finding.explanation), None
+    )

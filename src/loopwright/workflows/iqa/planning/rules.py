@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.workflows.iqa.answering.sufficiency import REGION_PREFIX, contradicting, measured_scopes
+from loopwright.workflows.iqa.answering.sufficiency import contradicting, measured_scopes, useless_scopes
 from loopwright.workflows.iqa.distortions import kind_of
+from loopwright.workflows.iqa.query.places import REGION_PREFIX
 from loopwright.workflows.iqa.query.reading import QueryReading
 from loopwright.workflows.iqa.query.terms import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, ReferenceMode
@@ -78,12 +79,15 @@ def lighten(case: Case) -> Change | None:
 
 
 def widen_scope(case: Case) -> Change | None:
-    """An object has no evidence, because it could not be located: ask about the whole image."""
-    scopes = {scope.casefold() for scope in measured_scopes(case.evidence)}
+    """An object has no evidence, because none could be located or its box says nothing: ask about the whole image."""
+    useless = useless_scopes(case.plan, case.evidence)
+    if useless:
+        return _to_global(case, f"The box of {', '.join(useless)} gave no usable evidence")
+    scopes = {scope.casefold() for scope in (*measured_scopes(case.evidence), *case.evidence.regions)}
     if isinstance(case.plan.query_scope, str) or not scopes or any(scope.startswith(REGION_PREFIX) for scope in scopes):
         return None
     missing = [name for name in case.plan.query_scope if name.casefold() not in scopes]
-    if not missing:
+    if len(missing) < len(case.plan.query_scope):
         return None
     return _to_global(case, f"There is no evidence for {', '.join(missing)} alone")
 

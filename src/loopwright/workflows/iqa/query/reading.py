@@ -11,6 +11,7 @@ from typing import Literal
 
 from loopwright.errors import PlannerError
 from loopwright.workflows.iqa.query.options import parse_options, split_options
+from loopwright.workflows.iqa.query.places import REGION_PREFIX, place_name, spelled_out
 from loopwright.workflows.iqa.query.scope import query_scope
 from loopwright.workflows.iqa.query.terms import named_distortions, named_tools, spoken
 from loopwright.workflows.iqa.query.thresholds import read_threshold
@@ -53,7 +54,7 @@ class QueryReading:
     option_distortions: list[str]
     """The distortions that the answer options name."""
     region: Box | None
-    """Left, top, width and height in pixels, if it gives them."""
+    """Left, top, width and height in pixels, if it gives one box; several are the scope."""
 
 
 _EXPLANATION = re.compile(
@@ -133,15 +134,19 @@ def read_query(query: str) -> QueryReading:
     if len(text) > MAX_QUERY:
         raise PlannerError(f"the query has {len(text)} characters; at most {MAX_QUERY} are read, so shorten it")
     split = split_options(text)
-    stem = " ".join(split.stem.split())
-    region = parse_region(stem)
+    stem = spelled_out(" ".join(split.stem.split()))
+    boxes = parse_regions(stem)
     stem = _REGION.sub("region ", stem)
     tools = named_tools(stem)
-    named = named_distortions(stem)
+    scope = _several_boxes(boxes) or query_scope(stem)
+    if scope == GLOBAL:
+        scope = _places_of(split.options) or GLOBAL
+    named = compared_distortions(stem) if len(scope) > 1 and scope != GLOBAL else named_distortions(stem)
     in_options = [name for option in split.options.values() for name in named_distortions(option)]
-    query_type = _query_type(spoken(stem), names_something=bool(tools or named or in_options or region))
+    query_type = _query_type(spoken(stem), names_something=bool(tools or named or in_options or boxes))
     other = query_type is QueryType.OTHER
-    scope = GLOBAL if other else query_scope(stem)
+    if other:
+        scope = GLOBAL
     return QueryReading(
         text=text,
         query_type=query_type,
@@ -151,7 +156,7 @@ def read_query(query: str) -> QueryReading:
         tools=tools,
         options=split.options,
         option_distortions=list(dict.fromkeys(in_options)),
-        region=region,
+        region=boxes[0] if len(boxes) == 1 else None,
     )
 
 
@@ -162,20 +167,37 @@ def asks_value(stem: str) -> bool:
 
 
 def parse_region(query: str) -> Box | None:
-    """The region that a query gives in numbers, as in "region 10,20,100,80".
+    """The one region that a query gives in numbers, as in "region 10,20,100,80" or "box x=10 y=20 w=100 h=80".
 
     Args:
         query: The user's question.
 
     Returns:
-        Left, top, width, height in pixels, or None if it gives none.
+        Left, top, width, height in pixels, or None if it gives none or several.
 
     Raises:
         PlannerError: If the numbers are no region.
     """
-    match = _REGION.search(" ".join(query.split()))
-    if match is None:
-        return None
+    boxes = parse_regions(query)
+    return boxes[0] if len(boxes) == 1 else None
+
+
+def parse_regions(query: str) -> list[Box]:
+    """The different regions that a query gives in numbers, in order.
+
+    Args:
+        query: The user's question.
+
+    Returns:
+        Left, top, width and height of each, in pixels.
+
+    Raises:
+        PlannerError: If some numbers are no region.
+    """
+    return list(dict.fromkeys(map(_box, _REGION.finditer(spelled_out(" ".join(query.split()))))))
+
+
+def _box(match: re.Match[str]) -> Box:
     parts = re.split(r"[,;\s]+", match[1].rstrip("."))
     numbers = [int(part) for part in parts if _WHOLE_NUMBER.fullmatch(part)]
     if len(parts) != 4 or len(numbers) != 4 or not numbers[2] or not numbers[3]:
@@ -208,6 +230,30 @@ def _query_type(stem: str, *, names_something: bool) -> QueryType:
     if _TASK.search(stem) or (_KNOWLEDGE.search(stem) and not _ABOUT_IT.search(stem)):
         return QueryType.OTHER
     return QueryType.IQA
+
+
+def _several_boxes(boxes: list[Box]) -> list[str]:
+    """The names of two or more boxes as scopes; none for a single one, which is the region of the whole question."""
+    return [REGION_PREFIX + ",".join(map(str, box)) for box in boxes] if len(boxes) > 1 else []
+
+
+def _places_of(options: dict[str, str]) -> list[str]:
+    """The positions that a question offers as its options, as in "Which half is noisier? A) left B) right"."""
+    names = [place_name(text) for text in options.values()]
+    places = [name for name in names if name is not None]
+    return places if len(places) > 1 else []
+
+
+def compared_distortions(stem: str) -> list[str]:
+    """The distortions that a comparison of two parts of one image names: "sharper than" is about sharpness there.
+
+    Args:
+        stem: The query, without its answer options.
+
+    Returns:
+        Different canonical names, in order.
+    """
+    return named_distortions(re.sub(r"\b(sharper|crisper) than\b", r"\1 against", spoken(stem)))
 
 
 def _by_object(stem: str, scope: list[str] | Literal["Global"], named: list[str]) -> dict[str, list[str]]:

@@ -2,7 +2,8 @@
 
 There is no grammar here, only word lists: a noun phrase begins after "the", "my", "of", "in" or "is", and ends at the
 first word that cannot be part of one. What is left of it, once words for the image and for quality are taken off, is an
-object. Where the lists do not know better, an unknown word counts as part of the object's name.
+object. Where the lists do not know better, an unknown word counts as part of the object's name. A position in the image
+("the upper half") is read like an object, unless it only says where an object is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from typing import Literal
 
 from loopwright.workflows.iqa.distortions import ALIASES, known_distortions
+from loopwright.workflows.iqa.query.places import mark_places
 from loopwright.workflows.iqa.query.terms import spoken
 from loopwright.workflows.iqa.schemas import GLOBAL
 from loopwright.workflows.iqa.tools.registry import all_tools
@@ -56,7 +58,8 @@ _POSITIONS = _set("side sides left right middle center centre top bottom half")
 _QUALITY = _set(
     "good bad better worse poor great fine ok okay excellent fair acceptable usable clear unclear clean crisp soft "
     "hazy foggy visible noticeable natural unnatural real wrong off right bright light low high sharper blurrier "
-    "noisier focus legible readable smooth rough strong weak severe slight mild moderate extreme present absent "
+    "noisier softer darker brighter dimmer grainier blockier crisper clearer cleaner focus legible readable smooth "
+    "rough strong weak severe slight mild moderate extreme present absent "
     "enough free full sharp washed blown crushed clipped lossy lossless correct transparent tolerable sufficient "
     "accurate neutral invisible negligible unacceptable"
 ) | {word for name in (*ALIASES, *known_distortions()) for word in name.split() if word not in ("of", "out", "and")}
@@ -89,11 +92,20 @@ def query_scope(stem: str) -> list[str] | Literal["Global"]:
         stem: The query, without its answer options.
 
     Returns:
-        Different object names in small letters, in order, or "Global" if the query is about the image as a whole.
+        Different names of objects or positions in small letters, in order, or "Global" if the query is about the image
+        as a whole.
     """
-    tokens: list[str] = _TOKEN.findall(spoken(stem))
+    text, places = mark_places(spoken(stem))
+    tokens: list[str] = _TOKEN.findall(text)
+    named = [places.get(token, token) for token in tokens]
+    return _objects(named, frozenset(places.values())) or GLOBAL
+
+
+def _objects(tokens: list[str], places: frozenset[str]) -> list[str]:
+    """The objects and positions that a query in tokens names; a position is one token."""
     names = {tool.name.lower() for tool in all_tools()}
     found: list[str] = []
+    asked_about: list[str] = []
     position = 0
     while position < len(tokens):
         if position and tokens[position - 1] in _IMAGE and tokens[position] in ("of", "showing", "with"):
@@ -112,12 +124,17 @@ def query_scope(stem: str) -> list[str] | Literal["Global"]:
         asked = tokens[position] not in _VERBS or (end < len(tokens) and tokens[end] in _QUALITY | {"in", "too", "so"})
         if name and asked:
             owner, end = _owner(tokens, end, names)
+            # "The car on the left side" asks about the car alone.
+            if name not in places or tokens[position - 1] not in _PLACE_WORDS | {"at", "to"}:
+                asked_about.append(name + owner)
             found.append(name + owner)
-            end = _more(tokens, end, names, found)
+            more: list[str] = []
+            end = _more(tokens, end, names, more)
+            found += more
+            asked_about += more
         position = max(end, position + 1)
-    # "the car on the left side" asks about the car alone.
-    things = [name for name in found if name.split()[-1] not in _POSITIONS]
-    return list(dict.fromkeys(things or found))[:MAX_OBJECTS] or GLOBAL
+    things = [name for name in asked_about if name in places or name.split()[-1] not in _POSITIONS]
+    return list(dict.fromkeys(things or found))[:MAX_OBJECTS]
 
 
 def _phrase_start(tokens: list[str], position: int) -> int | None:
@@ -147,6 +164,8 @@ def _phrase(tokens: list[str], start: int) -> tuple[list[str], int]:
         start, end = end, end + 2 if in_dark_areas else end
     while end < len(tokens) and end - start < MAX_WORDS and not _ends_phrase(tokens[end], first=end == start):
         end += 1
+        if " " in tokens[end - 1]:  # a position is a phrase by itself
+            break
     return tokens[start:end], end
 
 

@@ -26,9 +26,9 @@ QUESTION_WORDS: dict[str, str] = {
 """Words of questions that ask about a distortion and are no name of it: a photograph in focus is free of blur."""
 
 WELL_KNOWN_METRICS = frozenset(
-    "ahiq arniqa bliinds brisque butteraugli ckdn clipiqa cnniqa cornia cwssim dbcnn diivine dists dreamsim fid fsim "
+    "ahiq arniqa bliinds butteraugli ckdn clipiqa cnniqa cornia cwssim dbcnn diivine dists dreamsim fid fsim "
     "fsimc haarpsi hdrvdp hyperiqa ifc ilniqe iwssim liqe lpips maniqa mse msssim mssim musiq nima nlpd nrqm paq2piq "
-    "pieapp piqe psnrb psnrhvs qalign rmse srsim ssimulacra ssimulacra2 stlpips topiq uqi vif vifp vmaf vsi "
+    "pieapp psnrb psnrhvs qalign rmse srsim ssimulacra ssimulacra2 stlpips topiq uqi vif vifp vmaf vsi "
     "wadiqam".split()
 )
 """Published quality metrics, without punctuation: one that is not registered must not pass in silence."""
@@ -110,7 +110,7 @@ def named_tools(text: str) -> list[str]:
         Different registered names.
 
     Raises:
-        UnknownNameError: If the text asks for a tool that is not registered: a published metric ("BRISQUE"), an
+        UnknownNameError: If the text asks for a tool that is not registered: a published metric ("LPIPS"), an
             acronym after "use" or "compute", or a misspelt name ("use pnsr").
     """
     registered = {_plain(tool.name): tool.name for tool in all_tools()}

@@ -1,0 +1,195 @@
+"""Local measures: one number per small cell of an image, in the unit of the measure.
+
+Each takes the pixels of an image, and some the pixels of its reference, and gives a float32 grid. What a cell cannot
+tell is NaN.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.workflows.iqa.measuring.features.coding import grid_steps
+from loopwright.workflows.iqa.measuring.features.edges import COARSE, FINE, gradient
+from loopwright.workflows.iqa.measuring.features.grain import fine_detail, specks
+from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, block_means, detail_view, luma, magnitude
+
+CELL = 8
+"""Side of a cell, pixels of the plane that is measured."""
+VERY_COARSE = 3.0
+"""Standard deviation of a smoothing that leaves no trace of a halo, pixels."""
+TEXTURE = 0.6
+"""Gradient from which a neighbourhood tells how sharp it is, grey levels per pixel."""
+_LHM = np.array([[0.2989, 0.5870, 0.1140], [0.30, 0.04, -0.35], [0.34, -0.60, 0.17]], np.float32)
+"""Luminance and the opponent channels H and M of MDSI, one row each."""
+
+
+def blur(rgb: Rgb) -> Plane:
+    """How far the fine detail lies below the slopes that a blur leaves, nepers: about 0.6 where a photograph is sharp.
+
+    Fine detail goes with blur, a coder's loss of detail and motion in any direction, long before the edges widen. NaN
+    where there are no slopes, so that an empty sky is not called blurred.
+    """
+    plane = luma(rgb)
+    size = _cells(plane)
+    detail = smoothed(area_mean(_size(fine_detail(plane)), size), 2.0)
+    slope = smoothed(area_mean(magnitude(*gradient(plane, COARSE)), size), 2.0)
+    # A tenth of a grey level is what rounding to 8 bits leaves even of nothing.
+    lost = np.log((slope + 0.1) / (detail + 0.1))
+    return np.where(slope < TEXTURE, np.float32(np.nan), lost).astype(np.float32)
+
+
+def edge_gain(rgb: Rgb) -> Plane:
+    """Fine over coarse gradients: 2 to 5 in photographs, more where sharpening steepened edges and made halos."""
+    plane = luma(rgb)
+    fine, coarse = (
+        smoothed(area_mean(np.asarray(dx * dx + dy * dy, np.float32), _cells(plane)), 1.5)
+        for dx, dy in (gradient(plane, sigma) for sigma in (FINE, VERY_COARSE))
+    )
+    gain = np.sqrt(fine / np.maximum(coarse, 1e-6)).astype(np.float32)
+    return np.where(coarse < TEXTURE**2, np.float32(np.nan), gain)
+
+
+def _cells(plane: Plane) -> tuple[int, int]:
+    """Width and height in cells."""
+    return plane.shape[1] // CELL, plane.shape[0] // CELL
+
+
+def _pooled(values: Plane) -> Plane:
+    """Mean over half a cell and its neighbourhood."""
+    return smoothed(area_mean(values, (values.shape[1] * 2 // CELL, values.shape[0] * 2 // CELL)), 1.0)
+
+
+def noise(rgb: Rgb) -> Plane:
+    """Standard deviation of what is left beside texture, grey levels.
+
+    White noise loses three quarters of its energy where the size is halved, texture gains some; what the two sizes
+    share is taken off. The lowest of a cell's neighbours speaks for it, so that an edge does not count.
+    """
+    plane = np.asarray(cv2.extractChannel(rgb, 1), np.float32)
+    half = fine_detail(area_mean(plane, (plane.shape[1] // 2, plane.shape[0] // 2)))
+    fine = block_means(fine_detail(plane) ** 2, CELL)
+    coarse = block_means(half * half, CELL // 2)[: fine.shape[0], : fine.shape[1]]
+    energy = np.asarray(np.maximum(fine[: coarse.shape[0], : coarse.shape[1]] - coarse, 0) / 0.75, np.float32)
+    lowest = cv2.morphologyEx(smoothed(energy, 1.0), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    return np.sqrt(np.asarray(lowest, np.float32))
+
+
+def speck_share(rgb: Rgb) -> Plane:
+    """Share of samples that are isolated black or white specks, 0..1."""
+    found = specks(rgb)
+    return smoothed(block_means((found.black | found.white).mean(axis=2, dtype=np.float32), CELL), 1.0)
+
+
+def grid_phases(rgb: Rgb) -> tuple[int, int]:
+    """Row and column, 0..7, after which the 8 x 8 grid of a coder has its first border."""
+    plane = luma(detail_view(rgb))
+    return grid_steps(plane, 0)[2], grid_steps(plane, 1)[2]
+
+
+def blockiness(rgb: Rgb, phases: tuple[int, int]) -> Plane:
+    """Extra step between neighbours on the 8 x 8 grid over the mean step beside it, 0 for none."""
+    plane = luma(rgb)
+    width, height = _cells(plane)
+    extra, beside = (np.zeros((height, width), np.float32) for _ in range(2))
+    for axis, phase in enumerate(phases):
+        lines = plane if axis == 1 else np.ascontiguousarray(plane.T)
+        steps = _size(np.diff(lines, axis=1))
+        at = np.arange(phase, steps.shape[1] - 2, CELL)
+        at = at[at >= 2]
+        near = (steps[:, at - 2] + steps[:, at - 1] + steps[:, at + 1] + steps[:, at + 2]) / 4
+        size = (width, height) if axis == 1 else (height, width)
+        for total, values in ((extra, steps[:, at] - near), (beside, near)):
+            cells = area_mean(np.ascontiguousarray(values, np.float32), size)
+            total += cells if axis == 1 else cells.T
+    return np.maximum(smoothed(extra, 1.5) / (smoothed(beside, 1.5) + 1), 0)
+
+
+def repeats(rgb: Rgb) -> Plane:
+    """Mean step between neighbours that differ, times the share of neighbours that do not, grey levels.
+
+    Large only where equal pixels and large steps lie side by side: bands and squares of repeated pixels.
+    """
+    grey = np.asarray(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY), np.uint8)
+    result: list[Plane] = []
+    for near, far in ((grey[:-1, :-1], grey[1:, :-1]), (grey[:-1, :-1], grey[:-1, 1:])):
+        step = np.pad(cv2.absdiff(near, far), ((0, 1), (0, 1)), mode="edge")
+        same = smoothed(block_means((step == 0).astype(np.float32), CELL), 1.0)
+        size = smoothed(block_means(step.astype(np.float32), CELL), 1.0) / np.maximum(1 - same, 1 / 64)
+        result.append(np.asarray(same * size, np.float32))
+    return np.minimum(result[0], result[1])
+
+
+def brightness(rgb: Rgb) -> Plane:
+    """Luma, grey levels."""
+    return _pooled(luma(rgb))
+
+
+def brightness_change(rgb: Rgb, reference: Rgb) -> Plane:
+    """Size of the change of luma, without its fine detail, grey levels."""
+    return np.abs(_pooled(luma(rgb) - luma(reference)))
+
+
+def color_change(rgb: Rgb, reference: Rgb) -> Plane:
+    """Distance in CIELAB a, b, without its fine detail, CIELAB units."""
+    # 8-bit CIELAB is several times as fast, and its rounding averages out.
+    lab, lab_reference = (cv2.cvtColor(each, cv2.COLOR_RGB2LAB).astype(np.float32) for each in (rgb, reference))
+    shift = [_pooled(np.asarray(lab[..., i] - lab_reference[..., i], np.float32)) for i in (1, 2)]
+    return magnitude(shift[0], shift[1])
+
+
+def gradient_change(rgb: Rgb, reference: Rgb) -> Plane:
+    """Share of the reference's gradients that is gone; below 0 where there is more. NaN where it has none."""
+    now, before = (_pooled(magnitude(*gradient(luma(each), FINE))) for each in (rgb, reference))
+    share = (before - now) / (before + TEXTURE)
+    return np.where(np.maximum(before, now) < TEXTURE, np.float32(np.nan), share).astype(np.float32)
+
+
+def added_noise(rgb: Rgb, reference: Rgb) -> Plane:
+    """Standard deviation of the fine detail of the difference, grey levels."""
+    plane, before = (np.asarray(cv2.extractChannel(each, 1), np.float32) for each in (rgb, reference))
+    return np.sqrt(smoothed(block_means(fine_detail(plane - before) ** 2, CELL), 1.0))
+
+
+def dissimilarity(rgb: Rgb, reference: Rgb) -> Plane:
+    """One minus the local similarity of gradients and colours of MDSI, before it is pooled; 0 for no difference.
+
+    Nafchi, Shahkolaei, Hedjam and Cheriet, IEEE Access 4, 2016, with its constants and its averaging over blocks
+    of round(shorter side / 256) pixels.
+    """
+    (light, h, m), (light_ref, h_ref, m_ref) = (
+        cv2.split(np.asarray(cv2.transform(each, _LHM), np.float32)) for each in map(_averaged, (rgb, reference))
+    )
+    edges, edges_ref, edges_both = map(_prewitt_energy, (light, light_ref, (light + light_ref) / 2))
+    structure = _alike(edges_ref, edges, 140) + _alike(edges, edges_both, 55) - _alike(edges_ref, edges_both, 55)
+    colour = (2 * (h * h_ref + m * m_ref) + 550) / (h * h + h_ref * h_ref + m * m + m_ref * m_ref + 550)
+    return _pooled(np.asarray(1 - 0.6 * structure - 0.4 * colour, np.float32))
+
+
+def _averaged(rgb: Rgb) -> Plane:
+    height, width = rgb.shape[:2]
+    block = max(1, round(min(height, width) / 256))
+    return area_mean(rgb.astype(np.float32), (width // block, height // block))
+
+
+def _prewitt_energy(plane: NDArray[np.float32] | cv2.typing.MatLike) -> Plane:
+    edge, mean = np.array([1, 0, -1], np.float32), np.full(3, 1 / 3, np.float32)
+    across = cv2.sepFilter2D(plane, cv2.CV_32F, edge, mean, borderType=cv2.BORDER_REPLICATE)
+    down = cv2.sepFilter2D(plane, cv2.CV_32F, mean, edge, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(across * across + down * down, np.float32)
+
+
+def _alike(first: Plane, second: Plane, constant: float) -> Plane:
+    """Similarity of two gradient magnitudes, given as squares."""
+    return np.asarray((2 * np.sqrt(first * second) + constant) / (first + second + constant), np.float32)
+
+
+def _size(values: Plane) -> Plane:
+    return np.asarray(np.abs(values), np.float32)
+
+
+def smoothed(plane: Plane, sigma: float) -> Plane:
+    """Gaussian mean with a standard deviation of `sigma` pixels."""
+    return np.asarray(cv2.GaussianBlur(plane, (0, 0), sigma, borderType=cv2.BORDER_REPLICATE), np.float32)

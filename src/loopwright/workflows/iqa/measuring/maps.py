@@ -1,0 +1,191 @@
+"""Where in an image a distortion is: maps from 0, nothing, to 1, strong, for a report to draw over the image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from loopwright.workflows.iqa.distortions import Distortion, kind_of, parse_distortion
+from loopwright.workflows.iqa.measuring import local
+from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, checked, whole_view
+
+LONG_SIDE = 640
+"""The longer side of a map, in pixels, at most; that of the image if it is smaller."""
+STRIP_PIXELS = 2_000_000
+"""Pixels of an image that are measured at a time where the measure needs every one of them."""
+REACH = 4.0
+"""How far a cell that can tell speaks for one that cannot, as a standard deviation in cells."""
+
+Values = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class DistortionMap:
+    """Where a distortion is."""
+
+    values: Values
+    """float32, H x W with the proportions of the image and a longer side of at most `LONG_SIDE` pixels: 0 for nothing,
+    1 for the strongest of this image's scale."""
+    title: str
+    """What it shows."""
+    scale: str
+    """What 0 and 1 mean, with numbers and unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How one map is made."""
+
+    title: str
+    label: str
+    """What is measured, with ``{}`` for the number and its unit."""
+    low: float
+    """The number that is 0 on the map."""
+    least: float
+    """The number that is 1 where the image has nothing stronger; below `low` where less is worse."""
+    most: float
+    """The number that is 1 in any case; between the two, the strongest hundredth of the image is 1."""
+    measure: Callable[..., Plane]
+    every_pixel: bool = False
+    """Whether a reduced image would not show it."""
+
+
+_BLUR = _Recipe("Fine detail that is gone", "fine detail {} nepers below the slopes", 1.0, 2.0, 3.0, local.blur)
+_REPEATS = _Recipe(
+    "Equal pixels beside steps", "steps of {} grey levels between areas of equal pixels", 1.5, 6.0, 24.0, local.repeats,
+    every_pixel=True,
+)  # fmt: skip
+BLIND: dict[str, _Recipe] = {
+    "blurs": _BLUR,
+    "jpeg2000": _BLUR,
+    "noise": _Recipe(
+        "Local noise", "noise with a standard deviation of {} grey levels", 2.0, 8.0, 28.0, local.noise,
+        every_pixel=True,
+    ),
+    "impulse noise": _Recipe(
+        "Black and white specks", "specks at a share of {} of the samples", 0.0005, 0.01, 0.06, local.speck_share,
+        every_pixel=True,
+    ),
+    "overexposure": _Recipe("Bright areas", "a luma of {} grey levels", 200, 250, 250, local.brightness),
+    "underexposure": _Recipe("Dark areas", "a luma of {} grey levels", 60, 5, 5, local.brightness),
+    "sharpness": _Recipe(
+        "Sharpened edges", "fine gradients {} times the coarse ones", 4.0, 7.0, 16.0, local.edge_gain
+    ),
+    "spatial distortions": _REPEATS,
+}  # fmt: skip
+"""Kind or sub-type -> the map that needs no reference, beside that of the 8 x 8 grid. Contrast, a colour cast and a
+change of brightness or saturation concern the image as a whole, and what is there by nature looks the same."""
+
+_DIFFERENCE = _Recipe(
+    "Local difference in gradients and colours", "a difference of {} in gradients and colours (of 1, as in MDSI)",
+    0.01, 0.1, 0.5, local.dissimilarity,
+)  # fmt: skip
+_TONE = _Recipe(
+    "Change of brightness", "a change of luma by {} grey levels", 2.0, 15.0, 60.0, local.brightness_change
+)  # fmt: skip
+PAIRED: dict[str, _Recipe] = {
+    "blurs": _Recipe("Detail that is gone", "a loss of {} of the gradients", 0.05, 0.3, 0.8, local.gradient_change),
+    "sharpness": _Recipe("Gradients that grew", "gradients changed by {} of 1", -0.1, -0.5, -1.5,
+                         local.gradient_change),
+    "noise": _Recipe(
+        "Added noise", "noise with a standard deviation of {} grey levels", 1.0, 8.0, 28.0, local.added_noise,
+        every_pixel=True,
+    ),
+    "color distortions": _Recipe(
+        "Change of colour", "a change of colour by {} CIELAB units", 1.5, 8.0, 30.0, local.color_change
+    ),
+    "brightness change": _TONE,
+    "contrast": _TONE,
+}  # fmt: skip
+"""Kind or sub-type -> the map beside a reference; `_DIFFERENCE` for all others."""
+
+
+def distortion_map(rgb: Rgb, reference: Rgb | None, distortion: str | None) -> DistortionMap | None:
+    """Show where a distortion is.
+
+    Args:
+        rgb: The image, uint8, H x W x 3, at least 32 pixels a side.
+        reference: The pristine image of the same size, or None.
+        distortion: The distortion in question, as a kind, a sub-type or another word for one; None for any difference
+            from the reference.
+
+    Returns:
+        The map; None where a distortion has none: without a reference, changes of the whole image (contrast, colour
+        cast, saturation, a mean shift) and an unnamed distortion.
+
+    Raises:
+        ImageError: If an array is not uint8 RGB or is smaller than 32 pixels a side.
+        UnknownNameError: If nobody knows the distortion.
+    """
+    images = [checked(rgb)] if reference is None else [checked(rgb), checked(reference)]
+    name = None if distortion is None else parse_distortion(distortion)
+    recipe = _recipe(images, name)
+    if recipe is None:
+        return None
+    if recipe.every_pixel:
+        raw = _by_strips(recipe.measure, images)
+    else:
+        raw = recipe.measure(*map(whole_view, images))
+    raw = _spread(raw)
+    top = _top(raw, recipe)
+    values = np.nan_to_num(np.clip((raw - recipe.low) / (top - recipe.low), 0, 1), nan=0.0).astype(np.float32)
+    scale = f"0: {recipe.label.format(f'{recipe.low:g}')}; 1: {recipe.label.format(f'{top:.3g}')}"
+    return DistortionMap(_resized(values, rgb.shape[:2]), recipe.title, scale)
+
+
+def _recipe(images: Sequence[Rgb], name: str | None) -> _Recipe | None:
+    if len(images) == 2:
+        return PAIRED.get(name or "") or PAIRED.get(kind_of(name).value if name else "") or _DIFFERENCE
+    if name is None:
+        return None
+    if name in ("jpeg", Distortion.COMPRESSION):
+        # The grid has one phase for the whole image, which no strip could find alone.
+        measure = partial(local.blockiness, phases=local.grid_phases(images[0]))
+        return _Recipe("Local blockiness", "a step on the 8 x 8 grid of {} times that beside it",
+                       0.05, 0.4, 2.0, measure, every_pixel=True)  # fmt: skip
+    return BLIND.get(name) or BLIND.get(kind_of(name).value)
+
+
+def _by_strips(measure: Callable[..., Plane], images: Sequence[Rgb]) -> Plane:
+    """Measure strips of whole rows of cells, one after another, so that memory does not grow with the image."""
+    height, width = images[0].shape[:2]
+    rows = max(64, STRIP_PIXELS // width // 64 * 64)
+    tops = list(range(0, max(1, height - 63), rows))
+    ends = [*tops[1:], height]
+    parts = [measure(*(image[top:end] for image in images)) for top, end in zip(tops, ends, strict=True)]
+    return np.concatenate(parts)
+
+
+def _spread(raw: Plane) -> Plane:
+    """Let cells that can tell speak for neighbours that cannot; NaN is left where no neighbour can either."""
+    known = np.isfinite(raw)
+    if known.all():
+        return raw
+    weight = local.smoothed(known.astype(np.float32), REACH)
+    around = local.smoothed(np.where(known, raw, 0).astype(np.float32), REACH) / np.maximum(weight, 1e-6)
+    return np.where(known, raw, np.where(weight > 0.02, around, np.float32(np.nan)))
+
+
+def _top(raw: Plane, recipe: _Recipe) -> float:
+    """The number that is 1: the strongest hundredth of the image, within the recipe's bounds."""
+    known = raw[np.isfinite(raw)]
+    rising = recipe.least > recipe.low
+    if not known.size:
+        return recipe.least
+    strongest = float(np.quantile(known, 0.99 if rising else 0.01))
+    low, high = sorted((recipe.least, recipe.most))
+    return min(max(strongest, low), high)
+
+
+def _resized(values: Values, shape: tuple[int, ...]) -> Values:
+    scale = min(1.0, LONG_SIDE / max(shape))
+    size = (max(1, round(shape[1] * scale)), max(1, round(shape[0] * scale)))
+    if size[0] < values.shape[1]:
+        return area_mean(values, size)
+    return np.asarray(cv2.resize(values, size, interpolation=cv2.INTER_LINEAR), np.float32)

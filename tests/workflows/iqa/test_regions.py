@@ -1,0 +1,308 @@
+"""Positions, boxes and located objects: each is measured for itself, and the answer speaks about each."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from langgraph.errors import GraphBubbleUp
+from PIL import Image
+from skimage import data
+
+from loopwright.errors import InputError, PlannerError
+from loopwright.models import ModelRegistry
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.measuring.detection import Detection
+from loopwright.workflows.iqa.measuring.detection_blind import Doubt
+from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.measuring.features import measure
+from loopwright.workflows.iqa.measuring.severity import assess
+from loopwright.workflows.iqa.nodes.executing.opinions import settle
+from loopwright.workflows.iqa.nodes.executor import executor_node
+from loopwright.workflows.iqa.pipeline import run_pipeline
+from loopwright.workflows.iqa.query.places import box_of, fractions_of
+from loopwright.workflows.iqa.query.reading import read_query
+from loopwright.workflows.iqa.schemas import PlannerOutput
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.vision.opinions import Suspicion
+
+SIDE = 320
+LEFT, RIGHT = (0, 0, 160, 320), (160, 0, 160, 320)
+NOTHING_SEEN = {"distortions": []}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A photograph, and copies of it whose right or lower half is distorted."""
+    place = tmp_path_factory.mktemp("parts")
+    photograph = np.ascontiguousarray(data.astronaut()[:SIDE, :SIDE])
+    Image.fromarray(photograph).save(place / "reference.png")
+    blurred, noisy = photograph.copy(), photograph.copy()
+    blurred[:, 160:] = distort(photograph, "gaussian blur", 4)[:, 160:]
+    noisy[160:] = distort(photograph, "gaussian noise", 4)[160:]
+    Image.fromarray(blurred).save(place / "blurred.png")
+    Image.fromarray(noisy).save(place / "noisy.png")
+    return place
+
+
+@pytest.fixture
+def ask(folder):
+    def go(name, query, *, reference=None, **options):
+        pristine = str(folder / f"{reference}.png") if reference else None
+        return run_pipeline(query, str(folder / f"{name}.png"), pristine, **options)
+
+    return go
+
+
+def seeing(*script):
+    """Services whose executor has a chat model with vision that replies from a script."""
+    model = ScriptedChatModel(*script)
+    registry = ModelRegistry({"executor": model}, nodes=("planner", "executor", "summarizer"))
+    return dataclasses.replace(Services(IQAConfig()), models=registry), model
+
+
+def box(name, left, top, right, bottom):
+    return {"name": name, "left": left, "top": top, "right": right, "bottom": bottom}
+
+
+SCOPES = [
+    ("Is the left half sharper than the right half?", ["left half", "right half"], ["sharpness", "blurs"]),
+    ("Which is noisier, the top or the bottom?", ["top half", "bottom half"], ["noise"]),
+    ("Is the left or right half noisier?", ["left half", "right half"], ["noise"]),
+    ("What is wrong in the upper third?", ["upper third"], None),
+    ("Rate the bottom-right corner of the image", ["bottom right corner"], None),
+    ("Is the photo sharp in the centre?", ["centre"], ["sharpness", "blurs"]),
+    ("Is the sky noisier than the left half?", ["sky", "left half"], ["noise"]),
+    ("Is the left half darker than the right half?", ["left half", "right half"], ["underexposure"]),
+    ("Which half is noisier? A) left B) right", ["left half", "right half"], ["noise"]),
+    ("Is region 0,0,90,90 noisier than region 100,0,90,90?", ["region 0,0,90,90", "region 100,0,90,90"], ["noise"]),
+    ("Is the car on the left side noisy?", ["car"], ["noise"]),
+    ("Is the top of the tree sharp?", ["top of the tree"], ["sharpness", "blurs"]),
+    ("Is the exposure right?", "Global", ["brightness change"]),
+    ("Which of them is the right answer, and is it sharper than the original?", "Global", ["oversharpening"]),
+]
+
+
+@pytest.mark.parametrize(("query", "scope", "named"), SCOPES)
+def test_positions_are_read_as_scopes(query, scope, named):
+    reading = read_query(query)
+    assert reading.scope == scope
+    expected = {} if named is None else {name: named for name in ([scope] if scope == "Global" else scope)}
+    assert reading.distortions == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("left half", (0, 0, 300, 300)),
+        ("the upper third of the image", (0, 0, 600, 100)),
+        ("bottom right corner", (400, 200, 200, 100)),
+        ("top left", (0, 0, 300, 150)),
+        ("upper left quarter", (0, 0, 300, 150)),
+        ("right quarter", (450, 0, 150, 300)),
+        ("center", (150, 75, 300, 150)),
+        ("top center", (200, 0, 200, 100)),
+        ("region 10,20,100,80", (10, 20, 100, 80)),
+        ("sky", None),
+        ("left shoe", None),
+        ("half", None),
+    ],
+)
+def test_the_box_of_a_name(name, expected):
+    assert box_of(name, 600, 300) == expected
+
+
+def test_a_place_of_a_small_image_can_still_be_judged():
+    assert box_of("top left corner", 30, 20) == (0, 0, 16, 16)
+    assert fractions_of("sky") is None
+
+
+@pytest.mark.parametrize(
+    "query", ["Is the box x=10 y=20 w=100 h=80 sharp?", "sharp in x: 10, y: 20, width: 100, height: 80?"]
+)
+def test_a_box_with_letters_is_a_region(query):
+    assert read_query(query).region == (10, 20, 100, 80)
+
+
+def test_a_box_without_an_area_is_refused():
+    with pytest.raises(PlannerError, match="at least 1"):
+        read_query("Is the box x=10 y=20 w=0 h=80 sharp?")
+
+
+@pytest.mark.parametrize("reference", [None, "reference"])
+def test_halves_are_compared_by_their_numbers(ask, reference):
+    yes = ask("blurred", "Is the left half sharper than the right half?", reference=reference)
+    no = ask("blurred", "Is the right half sharper than the left half?", reference=reference)
+    which = ask("blurred", "Which half is blurrier, the left or the right?", reference=reference)
+    evidence = yes["executor_evidence"]
+    assert evidence.regions == {"left half": LEFT, "right half": RIGHT}
+    assert set(evidence.distortion_analysis) == {"left half", "right half"}
+    assert {log.region for log in evidence.tool_logs} == {"left half", "right half"}
+    first = [log for log in evidence.tool_logs if log.region == "left half"]
+    assert evidence.quality_scores == {log.tool: log.score for log in first if log.score is not None}
+    assert yes["summarizer_result"].final_answer.startswith("Yes: the standard deviation")
+    assert no["summarizer_result"].final_answer.startswith("No: the standard deviation")
+    assert which["summarizer_result"].final_answer.startswith("The right half: the standard deviation")
+    assert yes["iteration_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Which half is noisier? A) top B) bottom C) the same", "B"),
+        ("Is the bottom half less noisy than the top half? A) yes B) no", "B"),
+        ("Are the top and bottom halves equally noisy? A) yes B) no", "B"),
+        ("Is the lower half noisy?", "Yes: severe gaussian noise"),
+        ("Is the top half noisy?", "No: no noise found in the top half"),
+    ],
+)
+def test_questions_about_parts(ask, query, answer):
+    assert ask("noisy", query)["summarizer_result"].final_answer.startswith(answer)
+
+
+def test_each_part_has_its_own_answer(ask):
+    said = ask("noisy", "Is the top half sharp and the bottom half noisy?")["summarizer_result"].final_answer
+    assert said.startswith("The top half: Yes: no blur found in the top half. The bottom half: Yes: severe")
+    scored = ask("noisy", "How good are the top half and the bottom half?", reference="reference")["summarizer_result"]
+    assert scored.final_answer.startswith("The top half: Excellent (5.0 of 5). The bottom half: Poor")
+    assert scored.quality_score == 5.0
+    assert "By part: the top half 5.00 (MDSI)" in scored.quality_reasoning
+    better = ask("noisy", "Is the top half better than the bottom half?", reference="reference")["summarizer_result"]
+    assert better.final_answer.startswith("Yes: by MDSI, 5.00 of 5 in the top half")
+
+
+def test_a_region_partly_outside_is_clipped_and_one_outside_is_refused(ask, folder):
+    state = ask("noisy", "Is it noisy?", region=(200, 200, 300, 300))
+    evidence = state["executor_evidence"]
+    assert evidence.regions == {"region 200,200,120,120": (200, 200, 120, 120)}
+    assert "leaves the image of 320 x 320 pixels; region 200,200,120,120 of it was measured" in evidence.notes[0]
+    plan = {"plan": PlannerOutput(), "query": "?", "image_path": str(folder / "noisy.png")}
+    with pytest.raises(InputError, match="outside of the image, which is 320 x 320 pixels"):
+        executor_node({**plan, "region": (320, 0, 50, 50)})
+
+
+def test_the_region_given_is_stronger_than_a_position_in_the_query(ask):
+    evidence = ask("noisy", "Is the top half noisy?", region=(0, 200, 200, 100))["executor_evidence"]
+    assert list(evidence.regions) == ["region 0,200,200,100"]
+    assert evidence.notes[0] == "top half: taken to be what the region 0,200,200,100 shows"
+
+
+def run(folder, name, query, services, **more):
+    graph = build_graph(services=services)
+    return graph.invoke({"query": query, "image_path": str(folder / f"{name}.png"), "max_replan_iterations": 2, **more})
+
+
+def test_located_objects_are_measured_each_for_itself(folder):
+    boxes = {"objects": [box("suit", 500, 0, 1000, 1000), box("flag", 0, 0, 500, 1000)]}
+    services, model = seeing(boxes, NOTHING_SEEN, NOTHING_SEEN)
+    state = run(folder, "blurred", "Is the flag sharper than the suit?", services)
+    evidence = state["executor_evidence"]
+    assert evidence.regions == {"flag": LEFT, "suit": RIGHT}
+    assert "suit: located by the chat model at 160,0,160,320 (left, top, width, height)" in evidence.notes
+    assert state["summarizer_result"].final_answer.startswith("Yes: the standard deviation of the strongest edges")
+    assert state["iteration_count"] == 0
+    assert not state["summarizer_result"].need_replan
+    assert '"flag"' in str(model.calls[0].messages)
+
+
+def test_an_object_that_the_model_does_not_see_leaves_the_others_located(folder):
+    services, _ = seeing({"objects": [box("suit", 500, 0, 1000, 1000)]}, NOTHING_SEEN, NOTHING_SEEN)
+    state = run(folder, "blurred", "What is wrong with the suit and the dragon?", services)
+    evidence = state["executor_evidence"]
+    assert evidence.regions == {"suit": RIGHT}
+    assert list(evidence.distortion_set) == ["suit", "Global"]
+    assert "dragon: could not be located, so the whole image was measured" in evidence.notes
+    assert state["iteration_count"] == 0
+
+
+@pytest.mark.parametrize("reply", ["I see no boxes.", RuntimeError("the provider is down")])
+def test_a_model_that_fails_costs_the_place_and_nothing_else(folder, reply):
+    services, _ = seeing(*[reply] * 12)
+    state = run(folder, "noisy", "What is wrong with the suit?", services)
+    evidence = state["executor_evidence"]
+    assert evidence.error is None
+    assert list(evidence.distortion_set) == ["Global"]
+    assert any("chat model" in note and "failed" in note for note in evidence.notes)
+    assert "could not be located" in state["summarizer_result"].quality_reasoning
+
+
+def test_a_box_in_which_nothing_can_be_measured_widens_to_the_whole_image(folder, tmp_path):
+    Image.open(folder / "noisy.png").save(tmp_path / "noisy.png")
+    services, _ = seeing({"objects": [box("button", 500, 500, 520, 520)]}, *[NOTHING_SEEN] * 3)
+    services = dataclasses.replace(services, config=IQAConfig.model_validate({"iqa": {"tools": {"budget_ms": 1e-6}}}))
+    state = run(tmp_path, "noisy", "What is wrong with the button?", services)
+    assert "its box gave no usable evidence" in state["replan_history"][0]
+    assert list(state["executor_evidence"].distortion_set) == ["Global"]
+    assert "its box gave no usable evidence" in state["summarizer_result"].quality_reasoning
+
+
+def test_a_box_that_is_too_small_for_detection_is_scored_and_says_so(folder):
+    services, _ = seeing({"objects": [box("button", 500, 500, 560, 560)]}, NOTHING_SEEN)
+    pristine = str(folder / "reference.png")
+    evidence = run(folder, "noisy", "How good is the button?", services, reference_path=pristine)["executor_evidence"]
+    assert list(evidence.regions) == ["button"]
+    assert evidence.quality_scores
+    assert any("too small to measure distortions" in note for note in evidence.notes)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Features of a noisy photograph, and the sure finding about it."""
+    features = measure(distort(data.chelsea(), "gaussian noise", 4))
+    return features, assess("gaussian noise", features, confidence=0.95)
+
+
+def suspicion(name, severity=Severity.MODERATE):
+    return Suspicion(name, severity, "it looks like that.")
+
+
+def test_an_opinion_settles_a_doubt(noise):
+    features, _ = noise
+    doubt = Doubt((Distortion.COMPRESSION, Distortion.BLURS), "the scene could do that")
+    settled, notes = settle(Detection([], "it cannot be told", [doubt]), [suspicion("jpeg")], features, None)
+    (finding,) = settled.findings
+    assert (finding.type, finding.severity) == ("jpeg", Severity.MODERATE)
+    assert "chat model" in finding.explanation
+    assert settled.doubts == [Doubt((Distortion.BLURS,), "the scene could do that")]
+    assert settled.abstained == "it cannot be told"
+    assert notes == [
+        "The chat model sees moderate jpeg compression: it looks like that; "
+        "that settles what the measurements left undecided"
+    ] or notes[0].endswith("that settles what the measurements left undecided")
+    both, _ = settle(
+        Detection([], "it cannot be told", [doubt]), [suspicion("jpeg"), suspicion("blurs")], features, None
+    )
+    assert (both.doubts, both.abstained) == ([], None)
+
+
+def test_an_opinion_never_overrules_a_measurement(noise):
+    features, finding = noise
+    sure = Detection([finding], None, [])
+    seen = [suspicion("gaussian noise", Severity.EXTREME), suspicion("motion blur")]
+    settled, notes = settle(sure, seen, features, None)
+    assert settled == sure
+    assert [note.rpartition("; ")[2] for note in notes] == [
+        f"it was measured as {finding.severity.value} gaussian noise", "the measurements do not bear it out",
+    ]  # fmt: skip
+
+
+def test_an_opinion_that_shares_a_guess_makes_it_a_statement(noise):
+    features, finding = noise
+    guess = finding.model_copy(update={"confidence": 0.4})
+    settled, notes = settle(Detection([guess], "only a guess", []), [suspicion("noise")], features, None)
+    assert settled.findings[0].confidence >= 0.6
+    assert kind_of(settled.findings[0].type) is Distortion.NOISE
+    assert "only suggest" in notes[0]
+
+
+@pytest.mark.parametrize("before", [[], [{"objects": []}]], ids=["while locating", "while looking"])
+def test_a_spent_budget_is_not_taken_for_a_model_that_fails(folder, before):
+    services, model = seeing(*before, GraphBubbleUp())
+    plan = PlannerOutput(query_scope=["hat"])
+    with pytest.raises(GraphBubbleUp):
+        executor_node({"query": "Is the hat sharp?", "image_path": str(folder / "noisy.png"), "plan": plan}, services)
+    assert len(model.calls) == len(before) + 1
