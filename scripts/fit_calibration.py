@@ -6,10 +6,11 @@ Writes src/loopwright/workflows/iqa/data/calibration.json and prints the agreeme
 
 Data: TID2013 (rebuilt) for every tool; the train split of BIQ2021 as well for the tools without a reference. People's
 scores are mapped linearly to 1..5. TID2013's 0..9 counts the comparisons won out of nine, so a perfect image has 9.
-Each curve is the least-squares piecewise-linear one that is strictly monotone, with knots at quantiles, 5 for a perfect
-value and 1 for a hopeless one; data sets count equally. The error is cross-validated: twelve folds, each leaving one
-reference of TID2013 and one twelfth of BIQ2021 out. Needs scipy, which comes with the development dependencies. Takes
-about three minutes.
+The curve is that of `loopwright.workflows.iqa.evaluating.fitting`. The error is cross-validated: twelve folds, each
+leaving one reference of TID2013 and one twelfth of BIQ2021 out. Takes about five minutes.
+
+BlindScore is a regression onto these same scores, so its values are scores already: its curve is the straight line, and
+its error the one that scripts/train_blind.py cross-validated with the whole training inside the folds.
 """
 
 from __future__ import annotations
@@ -26,55 +27,36 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from scipy.optimize import lsq_linear
 from scipy.stats import spearmanr
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.evaluating.fitting import Ends, Samples, cross_validate
 from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 OUT = Path(__file__).resolve().parent.parent / "src/loopwright/workflows/iqa/data/calibration.json"
+TRAINED = OUT.parent / "blind_score.json"
 FOLDS = 12
-INNER_KNOTS = 9
-SMALLEST_STEP = 0.03
-"""Least rise of the score from knot to knot, so that no stretch of a curve is flat."""
 PERFECT = {
     "PSNR": 60.0, "SSIM": 1.0, "MS-SSIM": 1.0, "GMSD": 0.0, "MDSI": 0.0, "HaarPSI": 1.0, "VSI": 1.0, "FSIMc": 1.0,
-    "VIFp": 1.0, "NIQE": 0.0,
+    "VIFp": 1.0, "NIQE": 0.0, "BRISQUE": -25.0, "PIQE": 0.0,
 }  # fmt: skip
 """The raw value that gets 5. Above 60 dB fewer than one sample in fifteen is off by one level: nobody sees that.
-NIQE's 0 is no distance at all from pristine photographs."""
+NIQE's 0 is no distance at all from pristine photographs. BRISQUE's regression knows no best value; no photograph of
+TID2013 or BIQ2021 has less."""
+HOPELESS = {"BRISQUE": 125.0, "PIQE": 100.0}
+"""The raw value that gets 1 where white noise is not the worst: PIQE's scale ends there, and no image of TID2013 or
+BIQ2021 has more by BRISQUE."""
 
 
-@dataclass
-class Samples:
-    """One tool's values on one data set."""
+@dataclass(frozen=True, slots=True)
+class Grouped(Samples):
+    """One tool's values on one data set, and what each row belongs to."""
 
-    dataset: str
-    raw: np.ndarray
-    score: np.ndarray
-    fold: np.ndarray
     group: np.ndarray
-
-
-def fit(tool, raw, score, weight, hopeless):
-    """Knots [(raw, score), ...] of the weighted least-squares strictly monotone piecewise-linear curve.
-
-    It ends at 5 for a perfect value and at 1 for a hopeless one (see `hopeless_value`).
-    """
-    sign = 1.0 if tool.higher_is_better else -1.0
-    x, best, worst = sign * raw, sign * PERFECT[tool.name], sign * hopeless
-    inner = np.unique(np.quantile(x, np.linspace(0.01, 0.99, INNER_KNOTS)))
-    knots = np.r_[inner[(inner > worst) & (inner < best)], best]
-    # Column k falls from 1 to 0 between knots k and k + 1; the curve is 5 less what is still to rise.
-    design = 1 - np.clip((x[:, None] - knots[:-1]) / np.diff(knots), 0, 1)
-    lower = np.full(design.shape[1], SMALLEST_STEP)
-    root = np.sqrt(weight / weight.mean())
-    steps = lsq_linear(design * root[:, None], (5 - score) * root, bounds=(lower, np.inf)).x
-    levels = 5 - np.append(np.cumsum(steps[::-1])[::-1], 0)
-    pairs = zip(np.r_[worst, knots], np.r_[1, levels], strict=True)
-    return sorted((round(float(sign * k), 6), round(float(level), 4)) for k, level in pairs)
+    """The type of distortion, or the split."""
 
 
 def hopeless_value(tool, references):
@@ -82,33 +64,37 @@ def hopeless_value(tool, references):
     if tool.reference is ReferenceMode.FULL:
         pairs = zip(references, references[1:] + references[:1], strict=True)
         return float(np.median([tool.measure(a, b) for a, b in pairs if a.rgb.shape == b.rgb.shape]))
+    if tool.name in HOPELESS:
+        return HOPELESS[tool.name]
     noise = np.random.default_rng(0).integers(0, 256, (384, 512, 3)).astype(np.uint8)
     return float(tool.compute(noise))
 
 
-def predict(pairs, raw):
-    """Scores by the curve."""
-    return np.interp(raw, *zip(*pairs, strict=True))
-
-
 def calibrate(tool, sets, hopeless, today):
     """The tool's entry of calibration.json."""
-    raw, score, fold = (np.concatenate([getattr(s, name) for s in sets]) for name in ("raw", "score", "fold"))
-    weight = np.concatenate([np.full(len(s.raw), 1 / len(s.raw)) for s in sets])
-    predicted = np.empty_like(score)
-    for left_out in range(FOLDS):
-        inside = fold != left_out
-        predicted[~inside] = predict(fit(tool, raw[inside], score[inside], weight[inside], hopeless), raw[~inside])
-    square = (predicted - score) ** 2
-    parts = np.split(square, np.cumsum([len(s.raw) for s in sets])[:-1])
+    fitted = cross_validate(sets, Ends(PERFECT[tool.name], hopeless))
     return {
         "tool": tool.name,
-        "knots": fit(tool, raw, score, weight, hopeless),
-        "error": round(float(np.sqrt(np.average(square, weights=weight))), 4),
-        "errors": {s.dataset: round(float(np.sqrt(part.mean())), 4) for s, part in zip(sets, parts, strict=True)},
-        "dataset": " + ".join(s.dataset for s in sets),
-        "rows": len(raw),
+        "knots": fitted.knots,
+        "error": fitted.error,
+        "errors": fitted.errors,
+        "dataset": " + ".join(part.dataset for part in sets),
+        "rows": fitted.rows,
         "fitted_on": today,
+    }
+
+
+def calibrate_trained():
+    """The entry of calibration.json of the tool whose values are scores, from the report of its training."""
+    told = json.loads(TRAINED.read_text())
+    return {
+        "tool": BLIND_SCORE,
+        "knots": [(1.0, 1.0), (5.0, 5.0)],
+        "error": told["cross_validated_error"],
+        "errors": told["cross_validated_errors"],
+        "dataset": " + ".join(told["cross_validated_errors"]),
+        "rows": told["rows"],
+        "fitted_on": told["trained_at"],
     }
 
 
@@ -128,7 +114,7 @@ def measure(rows, folder, tools, dataset, highest, fold_of):
                 print(f"{row['sample_id']}: {error}", file=sys.stderr)
                 continue
             values[tool.name].append((raw, 1 + 4 * row["mos"] / highest, fold_of(index, row), row["group"]))
-    return {name: Samples(dataset, *map(np.array, zip(*v, strict=True))) for name, v in values.items()}
+    return {name: Grouped(dataset, *map(np.array, zip(*v, strict=True))) for name, v in values.items()}
 
 
 def agreement(tool, samples):
@@ -149,7 +135,7 @@ def report(tools, tid, biq_test):
         for tool in tools:
             s = tid[tool.name]
             inside = s.group == group
-            part = Samples(group, s.raw[inside], s.score[inside], s.fold[inside], s.group[inside])
+            part = Grouped(group, s.raw[inside], s.score[inside], s.fold[inside], s.group[inside])
             cells.append(f"{agreement(tool, part):.2f}")
         print(f"| {group.replace('_', ' ')} | " + " | ".join(cells) + " |")
 
@@ -188,6 +174,9 @@ def main():
     today = datetime.date.today().isoformat()
     entries = []
     for tool in tools:
+        if tool.name == BLIND_SCORE:
+            entries.append(calibrate_trained())
+            continue
         sets = [tid[tool.name]] + ([biq["train"][tool.name]] if tool.name in biq["train"] else [])
         entries.append(calibrate(tool, sets, hopeless_value(tool, pristine), today))
     note = "Fitted by scripts/fit_calibration.py; do not edit. The meaning of each key: class Calibration."

@@ -89,7 +89,7 @@ def test_assess_shows_the_answer_the_scores_and_the_path(loopwright):
     assert done.returncode == 0
     assert "planner > executor > summarizer > (replan exhausted)" in done.stdout
     assert "stopped: replan exhausted after 0 of 0" in done.stdout
-    assert "NIQE" in done.stdout
+    assert "BlindScore" in done.stdout
 
 
 def test_assess_resumes_a_finished_run_without_running_it_again(loopwright, tmp_path):
@@ -113,7 +113,7 @@ def test_assess_resumes_a_finished_run_without_running_it_again(loopwright, tmp_
         (("missing.png",), "there is no file"),
         (("coffee.png", "--query", " "), "query"),
         (("coffee.png", "--region", "1,2,3"), "left,top,width,height"),
-        (("coffee.png", "--region", "0,0,9999,9999"), "600"),
+        (("coffee.png", "--region", "600,0,50,50"), "600 x 400"),
         (("coffee.png", "--reference", "astronaut.png"), "512"),
         (("coffee.png", "--query", "use LPIPS"), "lpips"),
         (("coffee.png", "--query", "What is its MDSI?"), "reference"),
@@ -145,7 +145,8 @@ def test_the_installed_program_answers_and_fails_like_the_entry_point():
 
 def test_tools_lists_every_tool(loopwright):
     shown = loopwright("iqa", "tools").stdout
-    assert all(tool in shown for tool in ("PSNR", "SSIM", "GMSD", "MDSI", "NIQE"))
+    assert all(tool in shown for tool in ("PSNR", "SSIM", "GMSD", "MDSI", "BlindScore", "NIQE", "BRISQUE", "PIQE"))
+    assert shown.count("(primary)") == 2
 
 
 def test_a_large_image_is_one_line_too(loopwright, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -234,6 +235,17 @@ def test_models(monkeypatch):
         Services.of(config("models", {"planer": "openai:gpt-4.1-mini"}))
 
 
+@effect("iqa.tools.calibration")
+def test_calibration(tmp_path):
+    curve = {
+        "tool": "BlindScore", "knots": [[1.0, 1.0], [5.0, 1.5]], "error": 0.1, "dataset": "a test", "rows": 2,
+        "fitted_on": "2026-11-22",
+    }  # fmt: skip
+    (tmp_path / "curves.json").write_text(json.dumps({"note": "", "calibrations": [curve]}))
+    final = assess(config("iqa.tools.calibration", tmp_path / "curves.json"))
+    assert final["summarizer_result"].quality_score < 1.5 < assess(configured())["summarizer_result"].quality_score
+
+
 def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
     """The dotted names of all keys."""
     names: list[str] = []
@@ -252,5 +264,6 @@ def test_the_certificate_counts_the_calls_of_fallback_models():
     alone = build_graph(IQAConfig()).certificate.max_model_calls
     services = Services(IQAConfig())
     services.models.assign("planner", with_fallback(always("a"), always("b"), always("c")))
-    # One plan and at most ten more, with four attempts of three calls each; and the same for each model more.
-    assert build_graph(services=services).certificate.max_model_calls == alone + 2 * 11 * 4 * 3
+    # One plan and at most ten more, with four attempts of five calls each; and the same for each model more. Of the
+    # five, two are repairs, and two are refused: the image, and the wish for log-probabilities.
+    assert build_graph(services=services).certificate.max_model_calls == alone + 2 * 11 * 4 * 5

@@ -86,8 +86,16 @@ def test_a_tool_that_needs_none_runs_beside_a_reference():
 
 
 def test_unknown_tool():
-    with pytest.raises(UnknownNameError, match=f"unknown tool 'BRISQUE'.*{BLIND[0]}"):
-        make_plan(task("use BRISQUE"))
+    with pytest.raises(UnknownNameError, match=f"unknown tool 'MUSIQ'.*{BLIND[0]}"):
+        make_plan(task("use MUSIQ"))
+
+
+@pytest.mark.parametrize("tool", BLIND)
+def test_each_tool_that_needs_no_reference_runs_where_it_is_named(tool):
+    for reference in (False, True):
+        plan = make_plan(task(f"rate it with {tool.lower()}", reference=reference))
+        assert plan.required_tools == [tool]
+        assert plan.plan.tool_execution
 
 
 def test_other_switches_everything_off():
@@ -163,7 +171,8 @@ def test_a_named_tool_stays_required_when_it_failed():
 
 
 def test_no_untried_tool_is_invented():
-    first, plan = replan("How good is it?", found(log("NIQE")), "Tool NIQE failed", reference=False)
+    evidence = found(*(log(name) for name in BLIND))
+    first, plan = replan("How good is it?", evidence, f"Tool {BLIND[0]} failed", reference=False)
     assert plan.same_work(first)
     assert NOTHING_LEFT in plan.rationale
 
@@ -293,7 +302,7 @@ def test_other_stays_other():
 
 def test_a_score_that_cannot_be_had_again_is_not_required():
     _, plan = replan("How good is it?", found(log("MDSI", 1.0)), "Another tool, please", reference=False)
-    assert plan.required_tools == ["NIQE"]
+    assert plan.required_tools == [BLIND[0]]
 
 
 def test_feedback_without_a_previous_plan_changes_the_first_plan():

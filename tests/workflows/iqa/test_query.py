@@ -233,7 +233,7 @@ def test_named_tools_keep_their_order():
 @pytest.mark.parametrize(
     ("query", "name"),
     [
-        ("use BRISQUE", "BRISQUE"),
+        ("use MUSIQ", "MUSIQ"),
         ("rate it with lpips", "lpips"),
         ("Use the IW-SSIM metric", "IW-SSIM"),
         ("IW SSIM please", "IW SSIM"),

@@ -164,6 +164,7 @@ def test_each_pass_names_another_tool_until_none_is_left():
 
 
 def test_a_failed_tool_without_an_alternative_of_its_reference_mode_is_no_reason():
+    # Of the tools that this file knows, only NIQE needs no reference.
     alone = plan(reference_mode="No-Reference")
     assert missing_evidence(alone, evidence(logs=[("NIQE", "too small")]), QUERY, []) is None
 

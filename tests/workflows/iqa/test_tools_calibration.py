@@ -1,7 +1,6 @@
 """The curves from raw values to 1..5 are monotone, spread out, and agree with people on images that were scored."""
 
 import csv
-import importlib.util
 import json
 import math
 from datetime import date
@@ -16,11 +15,15 @@ from pydantic import ValidationError
 from skimage import data as samples
 
 from loopwright.errors import InputError, UnknownNameError
+from loopwright.workflows.iqa.evaluating.fitting import Ends, fit_curve
+from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import Calibration, calibrations, get_calibration
 from loopwright.workflows.iqa.tools.full_reference import Pair
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 NAMES = [tool.name for tool in all_tools()]
+BLIND = [tool.name for tool in all_tools() if tool.reference is ReferenceMode.NONE]
+DATA = Path(__file__).resolve().parents[3] / "src/loopwright/workflows/iqa/data"
 TID = Path(__file__).resolve().parents[3].parent / "shared/data/iqa/tid_rebuilt"
 
 
@@ -31,9 +34,21 @@ def test_every_tool_has_a_calibration_with_its_provenance():
         assert curve.rows > 700
         assert date.fromisoformat(curve.fitted_on)
         assert 0 < curve.error < 0.8
-    assert "BIQ2021" in get_calibration("NIQE").dataset
-    # The primary tool is the one to trust most.
-    assert get_calibration("MDSI").error == min(curve.error for curve in calibrations().values())
+    assert all(("BIQ2021" in get_calibration(name).dataset) == (name in BLIND) for name in NAMES)
+
+
+@pytest.mark.parametrize("mode", ReferenceMode)
+def test_the_primary_tool_is_the_one_to_trust_most(mode):
+    error = {tool: get_calibration(tool.name).error for tool in all_tools() if tool.reference is mode}
+    assert min(error, key=lambda tool: error[tool]).primary
+
+
+def test_a_tool_that_was_trained_on_scores_has_the_error_of_its_training_and_keeps_its_values():
+    told = json.loads((DATA / "blind_score.json").read_text())
+    curve = get_calibration("BlindScore")
+    assert (curve.error, curve.errors) == (told["cross_validated_error"], told["cross_validated_errors"])
+    assert curve.rows == told["rows"]
+    assert curve.score(3.21) == pytest.approx(3.21)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,13 +71,14 @@ def test_scores_of_real_images_are_not_squashed(name):
     for amplitude in (2, 20, 60, 120):
         noise = np.random.RandomState(0).randint(-amplitude, amplitude + 1, reference.shape)
         image = np.clip(reference.astype(int) + noise, 0, 255).astype(np.uint8)
-        raw = tool.compute(image) if name == "NIQE" else tool.compute(Pair(image, reference))
+        raw = tool.compute(image) if name in BLIND else tool.compute(Pair(image, reference))
         scores.append(curve.score(raw))
     assert scores == sorted(scores, reverse=True)
-    assert scores[0] - scores[-1] > 1.2
+    # A tool that looks at the noisy image alone is less sure of itself, and a curve fitted to people says so.
+    assert scores[0] - scores[-1] > (0.9 if name in BLIND else 1.2)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "NIQE"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in BLIND])
 def test_identical_images_score_five(name):
     reference = samples.chelsea()
     assert get_calibration(name).score(get_tool(name).compute(Pair(reference, reference))) == pytest.approx(5, abs=1e-3)
@@ -130,16 +146,9 @@ def test_scores_are_near_peoples_on_jpeg_images(name, worst):
 
 def test_the_fit_finds_a_known_curve():
     """On invented scores that fall in a straight line, the fitted knots lie on that line."""
-    path = Path(__file__).resolve().parents[3] / "scripts" / "fit_calibration.py"
-    spec = importlib.util.spec_from_file_location("fit_calibration", path)
-    script = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules["fit_calibration"] = script
-    spec.loader.exec_module(script)
     raw = np.linspace(0.001, 0.45, 400)
     score = 5 - 8 * raw + np.random.default_rng(0).normal(0, 0.05, 400)
-    knots = script.fit(get_tool("MDSI"), raw, score, np.ones(400), 0.5)
+    knots = fit_curve(raw, score, np.ones(400), Ends(perfect=0.0, hopeless=0.5))
     assert knots[0] == (0.0, 5.0)
     assert knots[-1] == (0.5, 1.0)
     assert all(abs(level - (5 - 8 * at)) < 0.08 for at, level in knots)

@@ -48,7 +48,9 @@ def assess(
         sample_id=sample_id, resume=resume, force=force, region=_box(region),
     )  # fmt: skip
     if as_json:
-        print(json.dumps(_plain(result.state), indent=2, ensure_ascii=False))
+        # A file name that is not UTF-8 holds lone surrogates, which JSON writes as escapes and no terminal takes.
+        shown = json.dumps(_plain(result.state), indent=2, ensure_ascii=False)
+        print(shown.encode("utf-8", "backslashreplace").decode())
     else:
         from rich.console import Console
 

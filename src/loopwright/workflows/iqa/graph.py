@@ -14,13 +14,16 @@ from loopwright.engine.guarding import add_node
 from loopwright.engine.policies import is_transient
 from loopwright.errors import ModelError, NodeFailed, unknown_name_message
 from loopwright.models import ModelRegistry
+from loopwright.models.conversation import REFUSALS
 from loopwright.workflows.compiling import compiled
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
+from loopwright.workflows.iqa.nodes.executing.subjects import MAX_SUBJECTS
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
+from loopwright.workflows.iqa.tools.calibration import load_calibration_file, using_calibrations
 
 NAME = "AgenticIQA-Pipeline"
 STAGES = ("planner", "executor", "summarizer")
@@ -29,6 +32,9 @@ NODES: dict[str, Callable[..., Any]] = {
     "executor": executor_node,
     "summarizer": summarizer_node,
 }
+
+EXECUTOR_QUESTIONS = 1 + MAX_SUBJECTS
+"""What the executor asks its chat model, if it has one: where the objects are, and which distortions each part has."""
 
 PLAN_STALL = Stall(key=plan_content)
 """A plan that is equal in every parameter ends the loop: the same work gives the same evidence."""
@@ -91,6 +97,7 @@ def build_graph(
 
     Raises:
         ValueError: If `stages` is no beginning of planner, executor, summarizer, or `nodes` names another stage.
+        ConfigError: If the configuration names a file of calibration curves that is none.
     """
     services = services or Services.of(config or IQAConfig())
     config = config or services.config
@@ -99,7 +106,7 @@ def build_graph(
     policies = node_policies(config, stages, services.models)
     for stage in stages:
         function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
-        add_node(builder, stage, function, policies[stage])
+        add_node(builder, stage, _scored_by(config, function), policies[stage])
     builder.set_entry_point("planner")
     for source, target in pairwise(stages):
         builder.add_edge(source, target)
@@ -124,10 +131,11 @@ def node_policies(
     graceful = config.langgraph.graceful_errors
 
     def calls(stage: str) -> int:
-        """Every model of a chain is asked, and each has its own repairs."""
+        """Every model of a chain is asked, and each has its own repairs and can refuse what it is sent."""
+        asked = len(models.models_of(stage)) if models else 0
         if stage == "executor":
-            return 0
-        return (config.iqa.repairs + 1) * max(1, len(models.models_of(stage)) if models else 0)
+            return EXECUTOR_QUESTIONS * (config.iqa.repairs + 1 + REFUSALS) * asked
+        return (config.iqa.repairs + 1 + REFUSALS) * max(1, asked)
 
     def graceful_or_replanning(state: Mapping[str, Any]) -> bool:
         return graceful or state.get("iteration_count", 0) > 0
@@ -169,6 +177,21 @@ def could_pass(error: BaseException) -> bool:
     """
     cause = error.__cause__ if isinstance(error, NodeFailed) else error
     return is_transient(error) and not isinstance(cause, ModelError)
+
+
+def _scored_by(config: IQAConfig, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The stage, with the configuration's own curves and fusions in force while it runs, if it names any."""
+    path = config.iqa.tools.calibration
+    if path is None:
+        return function
+    held = load_calibration_file(path)
+    curves = held.by_tool()
+
+    def stage(state: AgenticIQAState) -> dict[str, Any]:
+        with using_calibrations(curves, held.fusions):
+            return function(state)
+
+    return stage
 
 
 def _check(stages: Sequence[str], nodes: Mapping[str, Any]) -> None:

@@ -17,8 +17,8 @@ from loopwright.workflows.hosting import ClientEvent, HostedRun, Outcome
 from loopwright.workflows.iqa.answering.choices import UNABLE
 from loopwright.workflows.iqa.form import EXAMPLES, LONGEST_QUERY, NODE_INFO, PROGRESS, SCHEMA
 from loopwright.workflows.iqa.graph import build_graph
-from loopwright.workflows.iqa.nodes.prompting import prompts
 from loopwright.workflows.iqa.pipeline import initial_state
+from loopwright.workflows.iqa.prompting import prompts
 from loopwright.workflows.iqa.sample import FILES, PREFIX, sample_path
 from loopwright.workflows.iqa.schemas import ExecutorOutput, SummarizerOutput
 from loopwright.workflows.iqa.services import Services

@@ -26,9 +26,11 @@ from loopwright.engine.fingerprint import FORCE
 from loopwright.errors import CheckpointError, InputError, unknown_name_message
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.images import at_home
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
+from loopwright.workflows.iqa.tools.calibration import calibration_digest
 from loopwright.workflows.threads import free_thread
 
 logger = logging.getLogger("loopwright.iqa")
@@ -227,8 +229,8 @@ def initial_state(config: IQAConfig, query: str, image_path: str | Path, options
     reference, region = options.get("reference_path"), _region(options.get("region"))
     return AgenticIQAInput(
         query=query,
-        image_path=str(image_path),
-        reference_path=str(reference) if reference else None,
+        image_path=at_home(image_path),
+        reference_path=at_home(reference) if reference else None,
         region=region,
         iteration_count=0,
         max_replan_iterations=limit,
@@ -256,14 +258,15 @@ def _region(box: Box | None) -> Box | None:
 
 
 def sample_id_of(state: AgenticIQAInput, config: IQAConfig, content: str) -> str:
-    """The default name of a sample: a hash of the input, the image's content and the configuration.
+    """The default name of a sample: a hash of the input, the image's content, the configuration and its curves.
 
     Args:
         state: The input.
         config: The configuration.
         content: What `content_of` gives for the input.
     """
-    given = json.dumps([state, config.model_dump(mode="json"), content], sort_keys=True, default=str)
+    parts = [state, config.model_dump(mode="json"), content, calibration_digest(config.iqa.tools.calibration)]
+    given = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(given.encode()).hexdigest()[:16]
 
 

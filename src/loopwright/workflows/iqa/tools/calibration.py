@@ -1,22 +1,30 @@
 """From a tool's own number to a score of 1 (bad) to 5 (excellent): one strictly monotone curve per tool.
 
 The curves are piecewise linear, fitted by `scripts/fit_calibration.py` to human scores and shipped in
-`data/calibration.json` with the data set, the date and the cross-validated error of each.
+`data/calibration.json` with the data set, the date and the cross-validated error of each. A file of the same form that
+``loopwright iqa calibrate`` wrote stands in for them, for the tools that it holds (``iqa.tools.calibration``). Beside
+the curves stand the fusions that passed their test with these very curves, if any did.
 """
 
 from __future__ import annotations
 
 import bisect
 import functools
+import hashlib
 import itertools
-import json
 import math
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import resources
+from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import ConfigError, InputError, UnknownNameError, unknown_name_message
+from loopwright.workflows.iqa.tools.fusions import Fusion
 
 LOWEST, HIGHEST = 1.0, 5.0
 """The ends of the common scale."""
@@ -84,12 +92,57 @@ class Calibration(BaseModel):
         return low_score + (high_score - low_score) * (raw - low) / (high - low)
 
 
+class CalibrationFile(BaseModel):
+    """What a file of curves holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    note: str = ""
+    """Where it comes from."""
+    calibrations: list[Calibration] = Field(min_length=1)
+    """One curve for each tool."""
+    fusions: list[Fusion] = Field(default_factory=list[Fusion])
+    """At most one for each recognised kind of distortion, of tools that have a curve here."""
+
+    @model_validator(mode="after")
+    def _fusions_of_its_curves(self) -> Self:
+        known = self.by_tool()
+        for fusion in self.fusions:
+            unknown = [tool for tool in (*fusion.weights, fusion.alone) if tool not in known]
+            if unknown:
+                raise ValueError(f"fusion for {fusion.kind.value}: {unknown_name_message('curve', unknown[0], known)}")
+        for kind, count in Counter(fusion.kind for fusion in self.fusions).items():
+            if count > 1:
+                raise ValueError(f"there are {count} fusions for {kind.value}; a kind has one")
+        return self
+
+    def by_tool(self) -> dict[str, Calibration]:
+        """The curves by the tool's registered name."""
+        return {curve.tool: curve for curve in self.calibrations}
+
+
+_given: ContextVar[Mapping[str, Calibration]] = ContextVar("calibrations", default={})  # noqa: B039  # never changed
+"""Curves that stand in for shipped ones, within `using_calibrations`."""
+
+
+_given_fusions: ContextVar[tuple[Fusion, ...] | None] = ContextVar("fusions", default=None)
+"""The fusions that belong to `_given`; None where the shipped curves are in use."""
+
+
 @functools.cache
-def calibrations() -> dict[str, Calibration]:
-    """Every shipped calibration, by the tool's registered name."""
+def _shipped() -> CalibrationFile:
     text = (resources.files("loopwright.workflows.iqa") / "data" / "calibration.json").read_text(encoding="utf-8")
-    curves = (Calibration.model_validate(entry) for entry in json.loads(text)["calibrations"])
-    return {curve.tool: curve for curve in curves}
+    return CalibrationFile.model_validate_json(text)
+
+
+def shipped_calibrations() -> dict[str, Calibration]:
+    """Every shipped calibration, by the tool's registered name."""
+    return _shipped().by_tool()
+
+
+def calibrations() -> dict[str, Calibration]:
+    """Every calibration in use, by the tool's registered name: the shipped ones, or what stands in for them."""
+    return {**shipped_calibrations(), **_given.get()}
 
 
 def get_calibration(tool: str) -> Calibration:
@@ -99,12 +152,102 @@ def get_calibration(tool: str) -> Calibration:
         tool: The tool's registered name, as in `Tool.name`.
 
     Returns:
-        Its curve.
+        Its curve: of `using_calibrations`, or the shipped one.
 
     Raises:
-        UnknownNameError: If none ships for that name.
+        UnknownNameError: If there is none for that name.
     """
     known = calibrations()
     if tool not in known:
         raise UnknownNameError("calibrated tool", tool, known)
     return known[tool]
+
+
+def get_fusion(kind: str | None) -> Fusion | None:
+    """The fusion in use for a recognised kind of distortion.
+
+    Fusions belong to the curves that they were fitted with: other curves bring their own or none.
+
+    Args:
+        kind: A kind of distortion; None where none is recognised.
+
+    Returns:
+        The fusion, or None if none passed for that kind.
+    """
+    given = _given_fusions.get()
+    return next((each for each in (_shipped().fusions if given is None else given) if each.kind == kind), None)
+
+
+def load_calibrations(path: Path) -> dict[str, Calibration]:
+    """The curves of a file that ``loopwright iqa calibrate`` wrote.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The curves by the tool's name.
+
+    Raises:
+        ConfigError: If it cannot be read, or a curve or a fusion is wrong.
+    """
+    return load_calibration_file(path).by_tool()
+
+
+def load_calibration_file(path: Path) -> CalibrationFile:
+    """The curves and fusions of a file that ``loopwright iqa calibrate`` wrote.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigError: If it cannot be read, or a curve or a fusion is wrong.
+    """
+    try:
+        return CalibrationFile.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"cannot read the calibration {str(path)!r}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        said = f"{where}: {first['msg']}" if where else first["msg"]
+        raise ConfigError(
+            f"{str(path)!r} is no calibration ({said}); write one with `loopwright iqa calibrate`"
+        ) from error
+
+
+@contextmanager
+def using_calibrations(
+    curves: Mapping[str, Calibration], fusions: Iterable[Fusion] = ()
+) -> Generator[None, None, None]:
+    """Score with other curves than the shipped ones, in this thread or task, until the block ends.
+
+    Args:
+        curves: Tool -> curve; tools that it does not hold keep the shipped one.
+        fusions: Those that were fitted with these curves.
+    """
+    token, fused = _given.set(curves), _given_fusions.set(tuple(fusions))
+    try:
+        yield
+    finally:
+        _given_fusions.reset(fused)
+        _given.reset(token)
+
+
+def calibration_digest(path: Path | None) -> str | None:
+    """A hash of a calibration file's bytes, so that what was scored with other curves is not taken for the same.
+
+    Args:
+        path: The file, or None for the shipped curves.
+
+    Returns:
+        The hash; None for the shipped curves, which change with the package's version alone.
+
+    Raises:
+        ConfigError: If it cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise ConfigError(f"cannot read the calibration {str(path)!r}: {error.strerror}") from error

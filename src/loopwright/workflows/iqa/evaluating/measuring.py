@@ -1,0 +1,296 @@
+"""What the tools and the pipeline say about each row of a manifest, over several processes."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import signal
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import cv2
+
+from loopwright.engine import run as engine_run
+from loopwright.workflows.iqa.batch.assessing import told
+from loopwright.workflows.iqa.batch.pool import one_thread_each
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.evaluating.manifest import Row
+from loopwright.workflows.iqa.evaluating.questions.asking import Asker, Reply
+from loopwright.workflows.iqa.evaluating.recognising import detected, stated
+from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.pipeline import initial_state
+from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.tools.calibration import (
+    calibrations,
+    get_calibration,
+    load_calibrations,
+    using_calibrations,
+)
+from loopwright.workflows.iqa.tools.execution import run_tools
+from loopwright.workflows.iqa.tools.registry import all_tools
+
+QUESTION = "What is the overall quality of this image?"
+"""What the pipeline is asked about an image with people's score."""
+
+ANSWER = "the answer"
+"""How the pipeline's own score is called beside the tools."""
+
+_AHEAD = 3
+"""Rows in flight for each process, so that memory does not grow with the manifest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came of one row."""
+
+    row: Row
+    """The row."""
+    raw: dict[str, float] = field(default_factory=dict[str, float])
+    """Tool -> its own value; an infinite one is the end of the tool's curve."""
+    scores: dict[str, float] = field(default_factory=dict[str, float])
+    """Tool -> its score, 1 to 5, and `ANSWER` -> the pipeline's."""
+    found: str | None = None
+    """The distortion that is stated, or None if the pipeline, or the detector in its place, abstains or finds none."""
+    clean: bool = False
+    """Whether it states that there is no distortion."""
+    reply: Reply | None = None
+    """What was answered to the row's question, if it has one."""
+    problems: tuple[str, ...] = ()
+    """Why the row, or single tools on it, could not be measured."""
+
+
+Progress = Callable[[int, int], None]
+"""Hears how many rows are done, of how many."""
+
+
+class Measurer:
+    """The tools and the pipeline, built once, for one row after the other."""
+
+    def __init__(self, root: Path, config: IQAConfig, tools: tuple[str, ...] | None, *, pipeline: bool = True) -> None:
+        """Build the graph.
+
+        Args:
+            root: What the rows' paths are relative to.
+            config: The configuration; its checkpoints are not used.
+            tools: Names of the tools to run; None runs all.
+            pipeline: Whether the pipeline is asked too; without it, the tools and, beside a reference, the detector.
+
+        Raises:
+            ConfigError: If a model's settings or the curves are wrong.
+        """
+        self._root = root
+        self._config = config
+        self._tools = [tool for tool in all_tools() if tools is None or tool.name in tools]
+        services = Services.of(config)
+        self._graph = build_graph(config, services=services) if pipeline else None
+        self._asker = Asker(root, config, services, self._graph) if self._graph else None
+        path = config.iqa.tools.calibration
+        self._curves = load_calibrations(path) if path else {}
+
+    def measure(self, row: Row) -> Measured:
+        """Measure one row; whatever goes wrong with it is in the result."""
+        raw: dict[str, float] = {}
+        scores: dict[str, float] = {}
+        problems: list[str] = []
+        found: tuple[str | None, bool] = (None, False)
+        reply = None
+        # Nothing that one image does may end the evaluation; the row says what it was.
+        try:
+            if row.mos is not None or row.distortion is not None:
+                if self._graph is not None and row.answer is None:
+                    found = self._ask(row, scores, problems)
+                if row.mos is not None:
+                    with using_calibrations(self._curves):
+                        image, reference = self._load(row)
+                        self._run_tools(image, reference, raw, scores, problems)
+                    if self._graph is None and reference is not None:
+                        found = detected(image, reference)
+            if row.answer is not None and self._asker is not None:
+                reply = self._asker.ask(row)
+        except Exception as error:
+            problems.append(told(error))
+        return Measured(row, raw, scores, *found, reply, tuple(dict.fromkeys(problems)))
+
+    def _ask(self, row: Row, scores: dict[str, float], problems: list[str]) -> tuple[str | None, bool]:
+        reference = str(self._root / row.reference) if row.reference else None
+        given = initial_state(self._config, QUESTION, self._root / row.image, {"reference_path": reference})
+        assert self._graph is not None
+        state = engine_run(self._graph, given).state
+        result, evidence = state.get("summarizer_result"), state.get("executor_evidence")
+        if state.get("error"):
+            problems.append(str(state["error"]))
+        if result is not None and result.quality_score is not None:
+            scores[ANSWER] = result.quality_score
+        return stated(evidence) if evidence else (None, False)
+
+    def _run_tools(
+        self,
+        image: LoadedImage,
+        reference: LoadedImage | None,
+        raw: dict[str, float],
+        scores: dict[str, float],
+        problems: list[str],
+    ) -> None:
+        tools = [tool for tool in self._tools if reference is not None or tool.reference is ReferenceMode.NONE]
+        timeout = self._config.iqa.tools.timeout
+        # Failed tools have no stand-in here: each is to be judged by its own values.
+        for log in run_tools(tools, image, reference, timeout_s=timeout, workers=1, alternatives=()):
+            if log.error is not None or log.score is None:
+                problems.append(f"{log.tool}: {log.error}")
+            else:
+                raw[log.tool] = _finite(log.tool, log.raw, log.score)
+                scores[log.tool] = log.score
+
+    def _load(self, row: Row) -> tuple[LoadedImage, LoadedImage | None]:
+        limit = self._config.iqa.tools.max_pixels
+        image = load_image(self._root / row.image, max_pixels=limit)
+        reference = load_image(self._root / row.reference, max_pixels=limit) if row.reference else None
+        if reference is not None:
+            check_pair(image, reference)
+        return image, reference
+
+
+def _finite(tool: str, raw: float | None, score: float) -> float:
+    if raw is not None:
+        return raw
+    knots = get_calibration(tool).knots
+    return knots[0][0] if abs(score - knots[0][1]) < abs(score - knots[-1][1]) else knots[-1][0]
+
+
+def signed(tool: str, raw: float) -> float:
+    """A tool's value, turned so that more is better."""
+    return raw if calibrations()[tool].higher_is_better else -raw
+
+
+def measure_rows(
+    rows: list[Row],
+    root: Path,
+    config: IQAConfig,
+    *,
+    tools: tuple[str, ...] | None = None,
+    pipeline: bool = True,
+    workers: int = 1,
+    on_progress: Progress | None = None,
+) -> list[Measured]:
+    """Measure rows; the result is the same whatever the number of processes.
+
+    Args:
+        rows: The rows.
+        root: What their paths are relative to.
+        config: The configuration.
+        tools: Names of the tools to run; None runs all.
+        pipeline: Whether the pipeline is asked too; see `Measurer`.
+        workers: How many processes; 1 measures in this one.
+        on_progress: Hears how far it has come.
+
+    Returns:
+        One result for each row, in their order.
+
+    Raises:
+        ConfigError: If a model's settings or the curves are wrong.
+    """
+    if workers == 1 or len(rows) < 2:
+        with _quiet():
+            measurer = Measurer(root, config, tools, pipeline=pipeline)
+            return [measurer.measure(row) for row in _counted(rows, on_progress)]
+    # What is wrong with the configuration is told here, and not by every process.
+    Measurer(root, config, tools, pipeline=pipeline)
+    given = (root, config, tools, pipeline)
+    results: dict[int, Measured] = {}
+    lost = list(range(len(rows)))
+    for alone in (False, True):
+        lost = _run(rows, lost, given, 1 if alone else workers, results, on_progress, alone=alone)
+    return [results[index] for index in range(len(rows))]
+
+
+def _run(
+    rows: list[Row],
+    indices: list[int],
+    given: tuple[Any, ...],
+    workers: int,
+    results: dict[int, Measured],
+    on_progress: Progress | None,
+    *,
+    alone: bool,
+) -> list[int]:
+    """Measure some rows; what was in flight when a process died is returned, or has an error if it was alone."""
+    waiting = iter(indices)
+    while True:
+        flying: dict[Future[Measured], int] = {}
+        with _pool(workers, given) as pool:
+            try:
+                while True:
+                    for index in islice(waiting, (1 if alone else workers * _AHEAD) - len(flying)):
+                        flying[pool.submit(_measure, rows[index])] = index
+                    if not flying:
+                        return []
+                    for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                        results[flying[future]] = future.result()
+                        del flying[future]
+                        if on_progress is not None:
+                            on_progress(len(results), len(rows))
+            except BrokenProcessPool:
+                pass
+        if not alone:
+            return sorted([*flying.values(), *waiting])
+        for index in flying.values():
+            said = "the process died over this row, perhaps because memory ran out"
+            results[index] = Measured(rows[index], problems=(said,))
+
+
+@contextmanager
+def _pool(workers: int, given: tuple[Any, ...]) -> Generator[ProcessPoolExecutor]:
+    # A new interpreter: a fork would copy locks that threads of this one hold.
+    context = multiprocessing.get_context("spawn")
+    with one_thread_each():
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=given)
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+_measurer: list[Measurer] = []
+"""The one of this process."""
+
+
+def _begin(root: Path, config: IQAConfig, tools: tuple[str, ...] | None, pipeline: bool) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(1)
+    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+    warnings.filterwarnings("ignore", module="PIL")
+    _measurer.append(Measurer(root, config, tools, pipeline=pipeline))
+
+
+def _measure(row: Row) -> Measured:
+    return _measurer[0].measure(row)
+
+
+def _counted(rows: list[Row], on_progress: Progress | None) -> Iterator[Row]:
+    for done, row in enumerate(rows):
+        yield row
+        if on_progress is not None:
+            on_progress(done + 1, len(rows))
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Keep what there is to say of single images off standard error; it is in their results."""
+    logger = logging.getLogger("loopwright.iqa")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="PIL")
+            yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,205 @@
+"""An evaluation as Markdown tables, or as one HTML file."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+
+from loopwright.workflows.iqa.evaluating.agreement import Part
+from loopwright.workflows.iqa.evaluating.calibrating import FittedCurves
+from loopwright.workflows.iqa.evaluating.evaluation import Evaluation
+from loopwright.workflows.iqa.evaluating.fusing import TriedFusion
+from loopwright.workflows.iqa.evaluating.measuring import ANSWER
+from loopwright.workflows.iqa.evaluating.statistics import Estimate
+from loopwright.workflows.iqa.tools.fusions import MINIMUM_GAIN, Fusion
+
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;"
+    "padding:0 1rem}table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}"
+    "td,th{padding:.3rem .8rem;border-bottom:1px solid #8886;text-align:left;font-variant-numeric:tabular-nums}"
+)
+
+
+def to_markdown(found: Evaluation) -> str:
+    """An evaluation as Markdown.
+
+    Args:
+        found: What was found.
+    """
+    blocks = [f"# Evaluation of {_plain(found.manifest)}", _head(found)]
+    for part in found.parts[:1]:
+        blocks += ["## Agreement with people", _agreement(part), *_curves(part)]
+    for key in dict.fromkeys(part.by for part in found.parts[1:]):
+        blocks += [f"## SRCC by {key}", _by(key, [part for part in found.parts if part.by == key])]
+    if found.recognition:
+        blocks += ["## Distortion types", _recognition(found)]
+    if found.answers:
+        blocks += ["## Questions", _answers(found)]
+    if found.problems:
+        listed = [f"- line {line}, {_plain(name)}: {_plain(said)}" for line, name, said in found.problems]
+        blocks += ["## Rows with problems", "\n".join(listed)]
+    blocks.append(f"{found.versions}; configuration {found.configuration}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def to_html(found: Evaluation) -> str:
+    """An evaluation as one HTML file that needs nothing else.
+
+    Args:
+        found: What was found.
+    """
+    body = "\n".join(_block(block) for block in to_markdown(found).strip().split("\n\n"))
+    title = html.escape(f"Evaluation of {found.manifest}")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )
+
+
+def curves_to_markdown(found: FittedCurves) -> str:
+    """The tables of a calibration: each tool's agreement and cross-validated error, and each fusion's gain.
+
+    Args:
+        found: The curves.
+    """
+    rows = [
+        [item.curve.tool, f"{item.curve.rows:,}", shown(item.agreement.srcc), f"{item.curve.error:.3f}",
+         f"{item.agreement.rmse.value:.3f}"]
+        for item in found.tools
+    ]  # fmt: skip
+    left = f"; left out in turn: {found.folds} folds of whole {found.unit}s"
+    said = [
+        _table(["tool", "rows", "SRCC", "error of the new curve", "error of the curve so far"], rows),
+        f"People's scores: {found.scale}. Errors: root mean square, on the scale of 1 to 5{left}.",
+    ]
+    if found.left_out:
+        said.append("Too few rows for a curve: " + ", ".join(f"{name} ({n})" for name, n in found.left_out.items()))
+    if found.fusions:
+        said += _fusions(found.fusions)
+    return "\n\n".join(said) + "\n"
+
+
+def _fusions(tried: list[TriedFusion]) -> list[str]:
+    rows = [
+        [item.kind.value, f"{item.rows:,}", str(item.types), shown(item.gain, sign=True),
+         f"yes: {_shares(item.fusion)}" if item.fusion else f"no: {item.why}"]
+        for item in tried
+    ]  # fmt: skip
+    return [
+        _table(["fusion: recognised kind", "rows", "true types", "gain, types left out", "used"], rows),
+        "Gain: SRCC less that of the best single tool, with both the type and the references left out; a fusion is "
+        f"used from a gain of {MINIMUM_GAIN:g} whose interval lies above 0. Elsewhere the primary tool answers.",
+    ]
+
+
+def _shares(fusion: Fusion) -> str:
+    return ", ".join(f"{tool} {weight:.2f}" for tool, weight in fusion.weights.items())
+
+
+def _block(block: str) -> str:
+    """One block of the Markdown that `to_markdown` writes."""
+    lines = block.splitlines()
+    if match := re.match(r"(#+) (.*)", block):
+        return f"<h{len(match[1])}>{_text(match[2])}</h{len(match[1])}>"
+    if lines[0].startswith("|"):
+        head, _, *rest = [re.split(r"(?<!\\)\|", line.strip("|")) for line in lines]
+        cells = ["<tr>" + "".join(f"<th>{_text(cell)}</th>" for cell in head) + "</tr>"]
+        cells += ["<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rest]
+        return f"<table>{''.join(cells)}</table>"
+    if lines[0].startswith("- "):
+        return "<ul>" + "".join(f"<li>{_text(line[2:])}</li>" for line in lines) + "</ul>"
+    return f"<p>{_text(block)}</p>"
+
+
+def _text(words: str) -> str:
+    return html.escape(words.strip().replace("\\|", "|"))
+
+
+def _plain(words: str) -> str:
+    """Words that break no table and no line."""
+    return " ".join(words.split()).replace("|", "\\|")
+
+
+def _head(found: Evaluation) -> str:
+    said = [f"{found.rows:,} rows, {found.failed:,} of them failed."]
+    if found.scale:
+        said.append(f"People's scores: {found.scale}.")
+        drawn = {
+            "reference": f"whole references ({found.units:,}; images without one singly)",
+            "group": f"whole groups ({found.units:,})",
+            "row": "single rows",
+        }[found.unit]
+        said.append(
+            f"Intervals of 95 %: {found.resamples:,} resamples of {drawn}; that of the PLCC holds the fit fixed."
+        )
+    return " ".join(said)
+
+
+def shown(figure: Estimate | None, *, sign: bool = False) -> str:
+    """A figure with its interval, as ``0.874 [0.851, 0.893]``; a dash where there is none.
+
+    Args:
+        figure: The figure.
+        sign: Whether to write the plus sign.
+    """
+    if figure is None or not math.isfinite(figure.value):
+        return "-"
+    form = "+.3f" if sign else ".3f"
+    held = f" [{figure.low:{form}}, {figure.high:{form}}]" if math.isfinite(figure.low) else ""
+    return f"{figure.value:{form}}{held}"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _agreement(part: Part) -> str:
+    rows = [
+        [item.tool, f"{item.srcc.rows:,}", shown(item.srcc), shown(item.plcc), shown(item.krcc), shown(item.rmse),
+         shown(item.behind, sign=True)]
+        for item in part.tools
+    ]  # fmt: skip
+    return _table(["", "rows", "SRCC", "PLCC", "KRCC", "RMSE (of 1 to 5)", "answer's SRCC less this"], rows)
+
+
+def _curves(part: Part) -> list[str]:
+    said = [f"{item.tool}: {item.curve}" for item in part.tools if item.curve != "five-parameter logistic"]
+    return [f"PLCC without the five-parameter logistic: {'; '.join(said)}."] if said else []
+
+
+def _by(key: str, parts: list[Part]) -> str:
+    tools = list(dict.fromkeys(item.tool for part in parts for item in part.tools))
+    rows: list[list[str]] = []
+    for part in parts:
+        held = {item.tool: item for item in part.tools}
+        cells = [f"{held[tool].srcc.value:.3f}" if tool in held else "-" for tool in tools if tool != ANSWER]
+        rows.append([_plain(part.value), str(part.rows), shown(held[ANSWER].srcc) if ANSWER in held else "-", *cells])
+    return _table([key, "rows", ANSWER, *(tool for tool in tools if tool != ANSWER)], rows)
+
+
+def _recognition(found: Evaluation) -> str:
+    rows = [
+        [_plain(item.title), str(item.rows), *(_share(count, item.rows) for count in
+         (item.right, item.sibling, item.abstained, item.wrong))]
+        for item in found.recognition
+    ]  # fmt: skip
+    return _table(["", "rows", "right", "another of its kind", "abstained", "wrong"], rows)
+
+
+def _share(count: int, rows: int) -> str:
+    return f"{count} ({count / rows:.0%})"
+
+
+def _answers(found: Evaluation) -> str:
+    compared = any(item.gain for item in found.answers)
+    head = ["", "questions", "accuracy", "chance", "right", "wrong", "cannot tell", "failed"]
+    rows: list[list[str]] = []
+    for item in found.answers:
+        counts = (item.right, item.wrong, item.cannot_tell, item.failed)
+        cells = [item.kind, str(item.rows), shown(item.accuracy), f"{item.chance:.3f}", *map(str, counts)]
+        if compared:
+            cells += [f"{item.against:.3f}" if item.against is not None else "-", shown(item.gain, sign=True)]
+        rows.append(cells)
+    return _table([*head, "other configuration", "difference"] if compared else head, rows)
