@@ -306,3 +306,24 @@ def test_a_spent_budget_is_not_taken_for_a_model_that_fails(folder, before):
     with pytest.raises(GraphBubbleUp):
         executor_node({"query": "Is the hat sharp?", "image_path": str(folder / "noisy.png"), "plan": plan}, services)
     assert len(model.calls) == len(before) + 1
+
+
+def test_an_object_that_was_not_found_is_not_answered_for_with_yes(ask):
+    final = ask("noisy", "Is the car sharp?")["summarizer_result"].final_answer
+    assert final.startswith("The car could not be located, so this is about the whole image. ")
+    final = ask("noisy", "Is the car noisy?", max_replan_iterations=0)["summarizer_result"].final_answer
+    assert final.startswith("The car could not be located, so this is about the whole image. ")
+
+
+def test_two_halves_are_compared_without_a_word_for_what_in(ask):
+    final = ask("blurred", "Compare the left half with the right half")["summarizer_result"].final_answer
+    assert final.startswith("The left half does better: by BlindScore, ")
+
+
+@pytest.mark.parametrize("query", ["Ist das Bild unscharf?", "asdf qwerty zxcv"])
+def test_a_question_without_a_known_word_is_said_to_be_read_as_another(ask, query):
+    assert ask("noisy", query)["summarizer_result"].quality_reasoning.startswith(
+        "No word of the question is known here"
+    )
+    known = ask("noisy", "What is wrong with it?")["summarizer_result"]
+    assert "No word of the question" not in known.quality_reasoning

@@ -107,13 +107,15 @@ def _print_answer(console: Console, run: RunResult) -> None:
     console.print(result.quality_reasoning, markup=False)
     evidence = state.get("executor_evidence")
     if evidence:
+        several = len({log.region for log in evidence.tool_logs}) > 1
         for log in evidence.tool_logs:
             shown = (
                 f"{log.score:.1f} of 5 (raw {log.raw:.4g})"
                 if log.score is not None and log.raw is not None
                 else log.error
             )
-            console.print(f"  {log.tool:<8} {shown}  {log.seconds * 1000:.0f} ms", style="dim", markup=False)
+            where = f"  {log.region}" if several else ""
+            console.print(f"  {log.tool:<10} {shown}  {log.seconds * 1000:.0f} ms{where}", style="dim", markup=False)
         for note in evidence.notes:
             console.print(f"  note: {note}", style="dim", markup=False)
     console.print(f"  path: {path_taken(run.events)}  {run.seconds:.2f} s", style="dim", markup=False)

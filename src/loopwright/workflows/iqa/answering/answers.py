@@ -21,7 +21,7 @@ from loopwright.workflows.iqa.answering.reasons import reasoning, used_evidence
 from loopwright.workflows.iqa.answering.verdicts import Facts, compare, judge
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words
 from loopwright.workflows.iqa.query.options import split_options
-from loopwright.workflows.iqa.query.reading import asks_value
+from loopwright.workflows.iqa.query.reading import asks_value, is_understood
 from loopwright.workflows.iqa.query.terms import named_distortions, named_tools
 from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
 from loopwright.workflows.iqa.schemas import (
@@ -33,6 +33,12 @@ from loopwright.workflows.iqa.schemas import (
     ReferenceMode,
     SummarizerOutput,
 )
+
+NOT_UNDERSTOOD = (
+    'No word of the question is known here, so it is taken for "what is wrong with it?"; without a chat model, '
+    "questions are read in English."
+)
+"""What the reasoning of an answer begins with where the question was not understood."""
 
 OTHER_ANSWER = "I answer questions about image quality only."
 """The answer to a question about anything else."""
@@ -69,7 +75,7 @@ def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> Summari
         return _scoring(query, facts)
     if plan.answer_mode is AnswerMode.MCQ:
         return _multiple_choice(query, facts)
-    return _result(_explanation(query, facts), facts)
+    return _result(_explanation(query, facts), facts, *([] if is_understood(query) else [NOT_UNDERSTOOD]))
 
 
 def _result(final: str, facts: Facts, *first: str) -> SummarizerOutput:

@@ -30,6 +30,7 @@ _MORE = re.compile(
     r"|dimmer|worse|worst)\b"
 )
 _LUMA = re.compile(r"\b(?:bright|light|dark|dimm)(?:er|est)\b")
+_COMPARE = re.compile(r"\bcompar(?:e|ed|ing|ison)\b")
 _EQUAL = re.compile(r"\b(?:equal|equally|same|alike|identical|no difference|as \w+ as)\b")
 
 Sought = Literal["more", "less"]
@@ -60,7 +61,10 @@ def _sought(text: str) -> Sought | None:
         return "less" if degree[2].startswith(_PRAISE) is more else "more"
     if _LESS.search(text):
         return "less"
-    return "more" if _MORE.search(text) else None
+    if _MORE.search(text):
+        return "more"
+    # "Compare the left half with the right half" asks which is better.
+    return "less" if _COMPARE.search(text) else None
 
 
 def compare_parts(stem: str, facts: Facts) -> str:
@@ -86,7 +90,8 @@ def compare_parts(stem: str, facts: Facts) -> str:
         return f"{'Yes' if yes else 'No'}: {why}{standing.said}."
     if standing.alike:
         return f"About the same: {standing.said}."
-    return f"{first[0].upper()}{first[1:]}: {standing.said}."
+    does = " does better" if _COMPARE.search(spoken(stem)) and not _DEGREE.search(spoken(stem)) else ""
+    return f"{first[0].upper()}{first[1:]}{does}: {standing.said}."
 
 
 def choose_part(stem: str, options: dict[str, str], facts: Facts) -> tuple[str | None, str] | None:

@@ -234,7 +234,7 @@ def _task(state: Mapping[str, Any]) -> PlannerInput:
     for key in ("query", "image_path"):
         value = state.get(key)
         if not isinstance(value, str) or not value.strip():
-            raise PlannerError(f"the state has no {key!r}: give the planner a query and the path of an image")
+            raise PlannerError(f"there is no {key!r}: the planner needs a question and the path of an image")
     try:
         return PlannerInput(
             query=state["query"],

@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.answering.answers import UNABLE, answer, reasoning
 from loopwright.workflows.iqa.answering.choices import parse_choice
 from loopwright.workflows.iqa.answering.contradictions import contradictions
 from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, quality_score
-from loopwright.workflows.iqa.answering.sufficiency import missing_evidence, without_iteration
+from loopwright.workflows.iqa.answering.sufficiency import missing_evidence, unlocated_objects, without_iteration
 from loopwright.workflows.iqa.answering.verdicts import Facts
 from loopwright.workflows.iqa.prompting import prompts
 from loopwright.workflows.iqa.query.options import parse_options
@@ -79,9 +79,12 @@ def _by_rules(query: str, plan: PlannerOutput, evidence: ExecutorOutput, history
     # The plan that looks at the whole image instead no longer names the object.
     unlocated = [entry for entry in map(without_iteration, history) if "could not be located" in entry]
     said = " ".join([result.quality_reasoning, *(f"{entry}." for entry in unlocated)])
-    return result.model_copy(
-        update={"quality_reasoning": said, "need_replan": reason is not None, "replan_reason": reason}
-    )
+    changes = {"quality_reasoning": said, "need_replan": reason is not None, "replan_reason": reason}
+    lost = unlocated or unlocated_objects(plan, evidence)
+    if lost and plan.answer_mode is AnswerMode.EXPLANATION:
+        names = "; ".join(entry.partition(",")[0] for entry in lost)
+        changes["final_answer"] = f"{names}, so this is about the whole image. {result.final_answer}"
+    return result.model_copy(update=changes)
 
 
 class LevelProbabilities(BaseModel):

@@ -160,6 +160,12 @@ def read_query(query: str) -> QueryReading:
     )
 
 
+def is_understood(query: str) -> bool:
+    """Whether a query has any known word about quality; where it has none, it can only be told what is wrong."""
+    stem = split_options(query).stem
+    return bool(_ABOUT_QUALITY.search(spoken(stem)) or named_distortions(stem))
+
+
 def asks_value(stem: str) -> bool:
     """Whether a question asks for a tool's own value ("What is the PSNR?"), not for a grade by it ("Rate by PSNR")."""
     text = spoken(stem)
