@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "devtools/tests/browser"
 TITLE = re.compile(r"""^\s*(describe|it)\((['"`])(.+?)\2,""", re.MULTILINE)
-ON_DEMAND = {"history_page", "prompts_page", "run_page_long", "whole_page"}
+ON_DEMAND = {"history_page", "prompts_page", "run_page_long", "whole_page", "whole_prompts"}
 """The files that only ``./test --all`` runs: the others go through every feature too, and CI has a quarter of an hour."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

@@ -144,7 +144,7 @@ export function useBrowser(options: ServerOptions = {}): {
     async open(hash = '#/runs', more = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...more });
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(30_000);
       page.on('console', (message) => {
         if (message.type() === 'error') errors.push(message.text());
       });

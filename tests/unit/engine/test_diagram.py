@@ -243,4 +243,6 @@ def test_any_name_is_safe_and_shown_as_it_is(names: list[str]):
                 boxes[identifier] = decoded(pill or box).strip()
     assert list(boxes.values()) == [flat(caption(name)) for name in (START, *names, END)]
     labels = [flat(decoded(match[5])) for match in matches if match and match[5]]
-    assert labels == [flat(edge.label or "") for edge in edges]
+    # A label that only repeats the name of where it leads is left out.
+    told = [edge.label or "" for edge in edges if edge.label not in (edge.target, caption(edge.target))]
+    assert labels == [flat(label) for label in told]

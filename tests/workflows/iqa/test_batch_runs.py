@@ -58,6 +58,7 @@ def test_a_row_is_what_the_pipeline_answers(photos, expected):
     assert row["MDSI_raw"] is None and row["error"] is None and row["replans"] == 0
 
 
+@pytest.mark.slow
 def test_workers_and_order_change_no_row(photos, expected, tmp_path):
     # A manifest in the opposite order, by three workers.
     manifest = photos / "manifest.jsonl"
@@ -148,6 +149,7 @@ def test_an_empty_shard_is_an_empty_table(tmp_path):
     assert rows_of(tmp_path / "r.csv") == []
 
 
+@pytest.mark.slow
 def test_references_regions_and_scores_of_a_manifest(tmp_path):
     save(tmp_path / "ref" / "a.png", 1)
     save(tmp_path / "img" / "a.png", 2)
@@ -190,6 +192,7 @@ def test_a_killed_worker_costs_one_row(photos, expected, tmp_path):
     assert rows_of(out) == expected
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_it_starts_costs_no_row_of_its_own(photos, tmp_path):
     killed: list[int] = []
 
@@ -205,6 +208,7 @@ def test_a_worker_killed_while_it_starts_costs_no_row_of_its_own(photos, tmp_pat
     assert (result.progress.done, result.progress.failed) == (GOOD, 1)
 
 
+@pytest.mark.slow
 def test_names_that_are_not_utf8(tmp_path):
     folder = tmp_path / "photos"
     save(folder / "x.png", 1)

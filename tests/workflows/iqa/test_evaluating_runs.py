@@ -76,6 +76,7 @@ def test_the_distortions_are_recognised(found):
     assert every.right >= 23 and every.right + every.sibling + every.abstained + every.wrong == 25
 
 
+@pytest.mark.slow
 def test_the_figures_do_not_depend_on_the_number_of_processes(rated, found):
     assert evaluate(rated, scale="0,10", resamples=100, workers=2).as_json() == found.as_json()
 
