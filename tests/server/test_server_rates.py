@@ -13,20 +13,28 @@ def statuses(served, method: str, path: str, times: int, **options) -> list[int]
         return [client.request(method, path, **options).status_code for _ in range(times)]
 
 
+def answered(found: list[int], good: int) -> int:
+    """How many requests were answered before the rest was refused."""
+    count = found.count(good)
+    assert found == [good] * count + [429] * (len(found) - count)
+    return count
+
+
 def test_who_asks_too_often_is_told_when_to_come_back(serve_script):
     served = serve_script(settings={"reads_per_minute": 5, "starts_per_minute": 3})
-    assert statuses(served, "GET", "/runs", 7) == [200] * 5 + [429] * 2
+    # One more where the clock's minute turns between two of them: requests are counted by the minute, and weighed.
+    assert answered(statuses(served, "GET", "/runs", 8), 200) in (5, 6)
     reply = httpx.get(served.url + "/runs")
     assert (reply.json()["error_type"], reply.json()["can_retry"]) == ("TooManyRequests", True)
     assert 1 <= int(reply.headers["retry-after"]) <= 60
-    assert statuses(served, "POST", "/api/chat", 4, json=script(DONE)) == [200] * 3 + [429], "counted apart"
+    assert answered(statuses(served, "POST", "/api/chat", 5, json=script(DONE)), 200) in (3, 4), "counted apart"
     assert statuses(served, "GET", "/health/live", 20) == [200] * 20
 
 
 def test_wrong_tokens_are_counted_and_do_not_use_up_the_right_ones_share(serve_script):
     served = serve_script(token="right", settings={"reads_per_minute": 5})
-    guesses = [statuses(served, "GET", "/runs", 1, headers={"Authorization": f"Bearer {n}"})[0] for n in range(7)]
-    assert guesses == [401] * 5 + [429] * 2
+    guesses = [statuses(served, "GET", "/runs", 1, headers={"Authorization": f"Bearer {n}"})[0] for n in range(8)]
+    assert answered(guesses, 401) in (5, 6)
     assert statuses(served, "GET", "/runs", 5, headers={"Authorization": "Bearer right"}) == [200] * 5
 
 
