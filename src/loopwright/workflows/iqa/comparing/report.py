@@ -6,8 +6,6 @@ neither. All text is escaped where it is put in.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +23,7 @@ from loopwright.workflows.iqa.comparing.results import ImageComparison
 from loopwright.workflows.iqa.comparing.thumbnails import strip
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.images import MAX_PIXELS
+from loopwright.workflows.pages import policy_hash, write_page
 
 SHOWN_PAIRS = 6
 """Pairs with pictures in each direction: where B loses most, and where A does."""
@@ -61,23 +60,14 @@ def write_comparison_report(
     pieces = _environment().get_template("compare.html.j2").generate(
         result=result,
         style=Markup(style),
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        style_hash=policy_hash(style),
         charts=[] if isinstance(result, ImageComparison) else _charts(result),
         size=(charts.WIDTH, charts.HEIGHT),
         rows=((row, strip(row.a, row.b, row.reference, max_pixels)) for row in shown),
         left_out_shown=SHOWN_LEFT_OUT,
         made=datetime.now(UTC),
     )  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
-        # A file name that is not UTF-8 is full of lone surrogates, which no encoder but this one takes.
-        with unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.writelines(pieces)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+    return write_page(path, pieces)
 
 
 @dataclass(frozen=True, slots=True)

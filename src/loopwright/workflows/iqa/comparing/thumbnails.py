@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from PIL import Image
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.images import RGB, LoadedImage, load_image
+from loopwright.workflows.iqa.report.pictures import data_uri
 from loopwright.workflows.iqa.schemas import Box
 
 SIDE = 256
@@ -91,5 +91,4 @@ def _scaled(image: LoadedImage | str) -> Thumbnail:
 def _encoded(rgb: RGB) -> Thumbnail:
     buffer = io.BytesIO()
     Image.fromarray(rgb).save(buffer, "WEBP", lossless=True)
-    uri = f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
-    return Thumbnail(uri, rgb.shape[1], rgb.shape[0])
+    return Thumbnail(data_uri("image/webp", buffer.getvalue()), rgb.shape[1], rgb.shape[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -21,6 +19,7 @@ from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.report.overview import STRENGTHS, Overview
 from loopwright.workflows.iqa.report.pictures import data_uri, pictures, ramp
 from loopwright.workflows.iqa.report.rows import ReportRow, View
+from loopwright.workflows.pages import policy_hash, write_page
 
 OPEN_ROWS = 30
 """Up to this many rows, the measurements are unfolded from the start."""
@@ -67,9 +66,9 @@ def write_report(
     pieces = _environment().get_template("report.html.j2").generate(
         title=title,
         style=Markup(style),
-        style_hash=_hash(style),
+        style_hash=policy_hash(style),
         script=Markup(script),
-        script_hash=_hash(script),
+        script_hash=policy_hash(script),
         diagram=None if svg is None else data_uri("image/svg+xml", svg.encode("utf-8", "replace")),
         views=views,
         overview=overview,
@@ -78,16 +77,7 @@ def write_report(
         unfolded=len(views) <= OPEN_ROWS,
         made=datetime.now(UTC),
     )  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
-        # A file name that is not UTF-8 is full of lone surrogates, which no encoder but this one takes.
-        with unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.writelines(pieces)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+    return write_page(path, pieces)
 
 
 class Choices:
@@ -119,10 +109,6 @@ def _found(view: View) -> set[str]:
 
 def _asset(name: str) -> str:
     return files(_PACKAGE).joinpath("templates", name).read_text("utf-8")
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _number(value: float | None) -> str:

@@ -6,8 +6,6 @@ where it is put in. Without JavaScript the drawing stands still, and its nodes l
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,6 +19,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from loopwright.workflows.pages import policy_hash, write_page
 from loopwright.workflows.rag.export.layout import positions
 from loopwright.workflows.rag.export.neighbourhood import Edge, Neighbourhood, Node
 
@@ -101,9 +100,9 @@ def save_html(neighbourhood: Neighbourhood, path: Path, *, title: str) -> Path:
     page = _environment().get_template("neighbourhood.html.j2").render(
         title=title,
         style=Markup(style),
-        style_hash=_digest(style),
+        style_hash=policy_hash(style),
         script=Markup(script),
-        script_hash=_digest(script),
+        script_hash=policy_hash(script),
         boxes=boxes,
         lines=lines,
         facts=_facts(neighbourhood),
@@ -112,15 +111,7 @@ def save_html(neighbourhood: Neighbourhood, path: Path, *, title: str) -> Path:
         left_out=neighbourhood.left_out,
         made=datetime.now(UTC),
     )  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
-        # Titles may come from file names that are not UTF-8, full of lone surrogates.
-        unfinished.write_text(page, encoding="utf-8", errors="backslashreplace", newline="\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+    return write_page(path, [page])
 
 
 def _boxes(neighbourhood: Neighbourhood) -> list[Box]:
@@ -237,10 +228,6 @@ def _view(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
 
 def _resource(name: str) -> str:
     return files(_PACKAGE).joinpath("templates", name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 @cache
