@@ -46,7 +46,7 @@ def evaluate(
 ) -> None:
     """Measure how well the tools and the answers agree with people's scores, known distortions and known answers."""
     from loopwright.workflows.iqa import IQAConfig
-    from loopwright.workflows.iqa.batch.pool import processors
+    from loopwright.workflows.iqa.batch.processes import processors
     from loopwright.workflows.iqa.evaluating.agreement import PARTS, UNITS
     from loopwright.workflows.iqa.evaluating.evaluation import evaluate as measure
     from loopwright.workflows.iqa.evaluating.rendering import to_html, to_markdown
@@ -84,7 +84,7 @@ def calibrate(
 ) -> None:
     """Fit each tool's curve to people's scores of your own; iqa.tools.calibration makes every command use the file."""
     from loopwright.workflows.iqa import IQAConfig
-    from loopwright.workflows.iqa.batch.pool import processors
+    from loopwright.workflows.iqa.batch.processes import processors
     from loopwright.workflows.iqa.evaluating.agreement import UNITS
     from loopwright.workflows.iqa.evaluating.calibrating import calibrate as fit
     from loopwright.workflows.iqa.evaluating.calibrating import write_curves

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import sys
 from collections import deque
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Self, cast
 
 from loopwright.errors import BackendError
+from loopwright.workflows.iqa.batch.processes import one_thread_each
 from loopwright.workflows.iqa.batch.records import Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.batch.worker import work
@@ -35,11 +35,6 @@ _FALSE_STARTS = 3
 
 _LOOK_S = 0.2
 """Seconds until it is looked again whether to stop."""
-
-_ONE_THREAD = {
-    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-}
-"""Read by the arithmetic libraries when they are loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +65,6 @@ class _Worker:
     connection: Connection
     ready: bool = False
     jobs: deque[Job] = field(default_factory=deque[Job])
-
-
-def processors() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Pool:
@@ -193,21 +183,6 @@ def _ending(code: int) -> str:
     name = signal.Signals(-code).name
     memory = ", perhaps because memory ran out: try fewer --workers" if name == "SIGKILL" else ""
     return f"was ended by {name}{memory}"
-
-
-@contextlib.contextmanager
-def one_thread_each() -> Generator[None, None, None]:
-    """Let processes that start meanwhile take over one thread of arithmetic."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 @contextlib.contextmanager

@@ -14,7 +14,8 @@ from loopwright.workflows.iqa.batch.interrupting import interruptible
 from loopwright.workflows.iqa.batch.journal import Journal, journal_of
 from loopwright.workflows.iqa.batch.keys import configuration_digest, row_key, stamp, versions
 from loopwright.workflows.iqa.batch.manifest import read_manifest
-from loopwright.workflows.iqa.batch.pool import Job, Pool, Reply, processors
+from loopwright.workflows.iqa.batch.pool import Job, Pool, Reply
+from loopwright.workflows.iqa.batch.processes import processors
 from loopwright.workflows.iqa.batch.records import Record
 from loopwright.workflows.iqa.batch.reporting import WORST, Digest, write_batch_report
 from loopwright.workflows.iqa.batch.rows import Row, row_of

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import signal
-import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import cv2
-
 from loopwright.workflows.iqa.batch.assessing import Assessor
+from loopwright.workflows.iqa.batch.processes import begin_quietly
 from loopwright.workflows.iqa.config import IQAConfig
 
 
@@ -23,12 +19,7 @@ def work(connection: Connection, root: Path, config: IQAConfig) -> None:
         root: What the samples' paths are relative to.
         config: The configuration.
     """
-    # Ctrl-C goes to the whole group; the parent alone decides what becomes of the rows in flight.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(1)
-    # What there is to say of an image is in its row; a million rows on standard error help nobody.
-    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
-    warnings.filterwarnings("ignore", module="PIL")
+    begin_quietly()
     assessor = Assessor(root, config)
     try:
         connection.send(None)

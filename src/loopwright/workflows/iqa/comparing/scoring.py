@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import logging
-import multiprocessing
-import os
-import signal
-import warnings
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
-
-from loopwright.errors import BackendError, InputError
-from loopwright.workflows.iqa.batch.pool import processors
+from loopwright.errors import InputError
+from loopwright.workflows.iqa.batch.processes import over_processes, processors
 from loopwright.workflows.iqa.comparing.results import Letter, Measured
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
@@ -31,9 +22,6 @@ from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 _WORTH_A_PROCESS = 16
 """Images for each further process: starting one takes as long as measuring about so many small ones."""
-
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""Read by the arithmetic libraries when they are loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +113,7 @@ def measure_image(
 def score_all(jobs: Iterable[Job], config: IQAConfig, workers: int | None = None) -> Iterator[Scored]:
     """Measure images over processes with one arithmetic thread each, and yield what came of each, in no order.
 
-    Never more than two jobs for each process are in flight. Where a process dies, the jobs in flight are done again,
-    each in a process of its own, so that only the one at fault is lost.
+    See `over_processes` for what becomes of a process that dies.
 
     Args:
         jobs: The images; those of one reference in a row save reading it again.
@@ -142,10 +129,8 @@ def score_all(jobs: Iterable[Job], config: IQAConfig, workers: int | None = None
             # The file may be another by the next call.
             _load_reference.cache_clear()
         return
-    while waiting:
-        lost = yield from _drain(waiting, config, count)
-        for job in lost:
-            yield _alone(job, config)
+    for job, scored in over_processes(functools.partial(score, config=config), waiting, count):
+        yield scored or Scored(job, None, "the process that measured it died, perhaps because memory ran out")
 
 
 def _worthwhile(images: int) -> int:
@@ -177,62 +162,3 @@ def score(job: Job, config: IQAConfig) -> Scored:
 @functools.lru_cache(maxsize=1)
 def _load_reference(path: Path, max_pixels: int) -> LoadedImage:
     return load_image(path, max_pixels=max_pixels)
-
-
-def _drain(waiting: deque[Job], config: IQAConfig, workers: int) -> Generator[Scored, None, list[Job]]:
-    """Work through the jobs; where a process dies, end and return those that were in flight."""
-    running: dict[Future[Scored], Job] = {}
-    with _pool(workers) as pool:
-        while waiting or running:
-            try:
-                while waiting and len(running) < 2 * workers:
-                    running[pool.submit(score, waiting[0], config)] = waiting[0]
-                    waiting.popleft()
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    scored = future.result()
-                    del running[future]
-                    yield scored
-            except BrokenProcessPool:
-                return list(running.values())
-    return []
-
-
-def _alone(job: Job, config: IQAConfig) -> Scored:
-    with _pool(1) as pool:
-        try:
-            return pool.submit(score, job, config).result()
-        except BrokenProcessPool:
-            return Scored(job, None, "the process that measured it died, perhaps because memory ran out")
-
-
-@contextmanager
-def _pool(workers: int) -> Generator[ProcessPoolExecutor, None, None]:
-    """A pool of new interpreters that have begun: a fork would copy locks that threads of this one hold."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin)
-    try:
-        try:
-            pool.submit(os.getpid).result()
-        except BrokenProcessPool as error:
-            raise BackendError(
-                "a worker process ended before it began; in a script, call this below `if __name__ == '__main__':`, "
-                "or with one worker"
-            ) from error
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _begin() -> None:
-    # Ctrl-C goes to the whole group; the parent alone decides.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(1)
-    # What there is to say of an image comes back with it.
-    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
-    warnings.filterwarnings("ignore", module="PIL")

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
-import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import cv2
 
 from loopwright.engine import run as engine_run
 from loopwright.workflows.iqa.batch.assessing import told
-from loopwright.workflows.iqa.batch.pool import one_thread_each
+from loopwright.workflows.iqa.batch.processes import begin_quietly, over_processes
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.evaluating.manifest import Row
 from loopwright.workflows.iqa.evaluating.questions.asking import Asker, Reply
@@ -43,9 +35,6 @@ QUESTION = "What is the overall quality of this image?"
 
 ANSWER = "the answer"
 """How the pipeline's own score is called beside the tools."""
-
-_AHEAD = 3
-"""Rows in flight for each process, so that memory does not grow with the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,59 +193,14 @@ def measure_rows(
             return [measurer.measure(row) for row in _counted(rows, on_progress)]
     # What is wrong with the configuration is told here, and not by every process.
     Measurer(root, config, tools, pipeline=pipeline)
-    given = (root, config, tools, pipeline)
     results: dict[int, Measured] = {}
-    lost = list(range(len(rows)))
-    for alone in (False, True):
-        lost = _run(rows, lost, given, 1 if alone else workers, results, on_progress, alone=alone)
+    given = (root, config, tools, pipeline)
+    for (index, row), measured in over_processes(_measure, enumerate(rows), workers, _begin, given):
+        said = "the process died over this row, perhaps because memory ran out"
+        results[index] = measured or Measured(row, problems=(said,))
+        if on_progress is not None:
+            on_progress(len(results), len(rows))
     return [results[index] for index in range(len(rows))]
-
-
-def _run(
-    rows: list[Row],
-    indices: list[int],
-    given: tuple[Any, ...],
-    workers: int,
-    results: dict[int, Measured],
-    on_progress: Progress | None,
-    *,
-    alone: bool,
-) -> list[int]:
-    """Measure some rows; what was in flight when a process died is returned, or has an error if it was alone."""
-    waiting = iter(indices)
-    while True:
-        flying: dict[Future[Measured], int] = {}
-        with _pool(workers, given) as pool:
-            try:
-                while True:
-                    for index in islice(waiting, (1 if alone else workers * _AHEAD) - len(flying)):
-                        flying[pool.submit(_measure, rows[index])] = index
-                    if not flying:
-                        return []
-                    for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                        results[flying[future]] = future.result()
-                        del flying[future]
-                        if on_progress is not None:
-                            on_progress(len(results), len(rows))
-            except BrokenProcessPool:
-                pass
-        if not alone:
-            return sorted([*flying.values(), *waiting])
-        for index in flying.values():
-            said = "the process died over this row, perhaps because memory ran out"
-            results[index] = Measured(rows[index], problems=(said,))
-
-
-@contextmanager
-def _pool(workers: int, given: tuple[Any, ...]) -> Generator[ProcessPoolExecutor]:
-    # A new interpreter: a fork would copy locks that threads of this one hold.
-    context = multiprocessing.get_context("spawn")
-    with one_thread_each():
-        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=given)
-        try:
-            yield pool
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 _measurer: list[Measurer] = []
@@ -264,15 +208,12 @@ _measurer: list[Measurer] = []
 
 
 def _begin(root: Path, config: IQAConfig, tools: tuple[str, ...] | None, pipeline: bool) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(1)
-    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
-    warnings.filterwarnings("ignore", module="PIL")
+    begin_quietly()
     _measurer.append(Measurer(root, config, tools, pipeline=pipeline))
 
 
-def _measure(row: Row) -> Measured:
-    return _measurer[0].measure(row)
+def _measure(numbered: tuple[int, Row]) -> Measured:
+    return _measurer[0].measure(numbered[1])
 
 
 def _counted(rows: list[Row], on_progress: Progress | None) -> Iterator[Row]:
