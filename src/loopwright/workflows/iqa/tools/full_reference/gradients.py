@@ -8,7 +8,7 @@ from typing import cast
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, f32, similarity_of_squares
+from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, f32, mixed, similarity_of_squares
 
 _PREWITT_EDGE = np.array([1, 0, -1], np.float32)
 _PREWITT_MEAN = np.array([1, 1, 1], np.float32) / 3
@@ -55,7 +55,7 @@ def mdsi(pair: Pair) -> float:
         ImageError: If a side is shorter than 4 pixels.
     """
     pair.require("MDSI", 4)
-    (light, h, m), (light_ref, h_ref, m_ref) = (map(f32, cv2.split(cv2.transform(each, _LHM))) for each in pair.small)
+    (light, h, m), (light_ref, h_ref, m_ref) = (mixed(each, _LHM) for each in pair.small)
     edges, edges_ref = _gradient_energy(light), _gradient_energy(light_ref)
     edges_both = _gradient_energy((light + light_ref) * np.float32(0.5))
     structure = similarity_of_squares(edges_ref, edges, 140.0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, f32, length, similarity
+from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, Two, aligned, f32, similarity
 
 _SCALES, _ORIENTATIONS = 4, 4
 _SHORTEST_WAVE, _MULTIPLE = 6, 2
@@ -17,6 +17,8 @@ _BANDWIDTH, _ANGLE_RATIO = 0.55, 1.2
 _CUTOFF, _STEEPNESS = 0.45, 15
 _NOISE_DEVIATIONS, _NOISE_OVERRATED = 2.0, 1.7
 _T_PHASE, _T_EDGES, _T_COLOUR, _COLOUR_WEIGHT = 0.85, 160.0, 200.0, 0.03
+_TOO_UNEQUAL = 100
+"""Ratio of the standard deviations of two planes from which on they are not transformed together."""
 _TINY = np.float32(np.finfo(np.float32).eps)
 
 
@@ -38,7 +40,7 @@ def fsimc(pair: Pair) -> float:
     """
     pair.require("FSIMc", 16)
     light, i, q = pair.small_yiq
-    first, second = (_phase_congruency(plane) for plane in light)
+    first, second = _phase_congruency(light)
     alike = similarity(first, second, _T_PHASE)
     alike *= similarity(edges(light.image), edges(light.reference), _T_EDGES)
     colour = similarity(*i, _T_COLOUR)
@@ -56,10 +58,10 @@ def edges(plane: Map) -> Map:
     Args:
         plane: The plane.
     """
-    across, down = (
-        cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, scale=1 / 16, borderType=cv2.BORDER_CONSTANT) for dx in (1, 0)
-    )
-    return length(f32(across), f32(down))
+    across, down, steep = aligned(plane.shape, 3)
+    for dx, slope in ((1, across), (0, down)):
+        cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, dst=slope, scale=1 / 16, borderType=cv2.BORDER_CONSTANT)
+    return f32(cv2.magnitude(across, down, steep))
 
 
 def grid(height: int, width: int) -> tuple[Map, Map]:
@@ -74,16 +76,23 @@ def grid(height: int, width: int) -> tuple[Map, Map]:
 
 
 class _Bank(NamedTuple):
-    """Log-Gabor filters of one size, and what noise of variance 1 would give through them."""
+    """Log-Gabor filters of one size, and what noise of variance 1 would give through them.
 
-    filters: Map
-    """orientations x scales x h x w x 2, zero frequency first; each value twice, for both parts of a spectrum, and
-    divided by h w, as OpenCV's own scaling of an inverse transform takes as long as the transform."""
+    A filter answers with a wave's even part as the real part and its odd part as the imaginary one. It is split into
+    its symmetric half, which gives the even part, and its antisymmetric half, so that two images go through each as the
+    real and the imaginary part of one spectrum.
+    """
+
+    even: Map
+    """The symmetric halves: orientations x scales x h x w x 2, zero frequency first; each value twice, for both parts
+    of a spectrum, and divided by h w, as OpenCV's own scaling of an inverse transform takes as long as it does."""
+    odd: Map
+    """The antisymmetric halves, in the same form."""
     noise: tuple[float, ...]
     """Orientation -> the noise threshold, for a median of 1 of the squared response at the finest scale."""
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=2)
 def _bank(height: int, width: int) -> _Bank:
     down, across = grid(height, width)
     radius = np.fft.ifftshift(np.sqrt(down * down + across * across))
@@ -104,51 +113,73 @@ def _bank(height: int, width: int) -> _Bank:
         apart = angle - orientation * math.pi / _ORIENTATIONS
         apart = np.abs(np.arctan2(np.sin(apart), np.cos(apart)))
         spreads.append(np.exp(-(apart**2) / (2 * deviation**2)))
-    filters = np.stack([bands * spread for spread in spreads]).astype(np.float32)
-    scaled = filters / np.float32(height * width)
-    return _Bank(np.repeat(scaled[..., np.newaxis], 2, axis=-1), tuple(_noise(each) for each in filters))
+    filters = np.stack([bands * spread for spread in spreads])
+    mirrored = np.roll(filters[..., ::-1, ::-1], (1, 1), axis=(2, 3))
+    even, odd = (filters + mirrored) / 2, (filters - mirrored) / 2
+    noise = tuple(
+        _noise(halves, float(np.vdot(whole[0], whole[0]))) for halves, whole in zip(even, filters, strict=True)
+    )
+    return _Bank(_for_both_parts(even), _for_both_parts(odd), noise)
 
 
-def _noise(filters: Map) -> float:
+def _for_both_parts(filters: Map) -> Map:
+    height, width = filters.shape[-2:]
+    return np.repeat((filters / (height * width)).astype(np.float32)[..., np.newaxis], 2, axis=-1)
+
+
+def _noise(even: Map, energy_of_finest: float) -> float:
     """The noise threshold of one orientation; the sums over space are those over frequencies, by Parseval."""
-    mirrored = np.roll(filters[:, ::-1, ::-1], (1, 1), axis=(1, 2))
-    even = ((filters + mirrored) / 2).astype(np.float64).reshape(len(filters), -1)
+    even = even.reshape(len(even), -1).astype(np.float64)
     products = even @ even.T
-    power = -1 / math.log(0.5) / float((filters[0].astype(np.float64) ** 2).sum())
+    power = -1 / math.log(0.5) / energy_of_finest
     energy = 2 * power * np.trace(products) + 4 * power * np.triu(products, 1).sum()
     rayleigh = math.sqrt(energy / 2)
     threshold = rayleigh * math.sqrt(math.pi / 2) + _NOISE_DEVIATIONS * math.sqrt((2 - math.pi / 2) * rayleigh**2)
     return threshold / _NOISE_OVERRATED
 
 
-def _phase_congruency(plane: Map) -> Map:
-    """Where the plane's waves are in step, 0..1, and nearly 0 where there is only noise."""
-    bank = _bank(*plane.shape)
-    # A complex transform takes less than half the time of OpenCV's own for real planes with a full result.
-    spectrum = f32(cv2.dft(cv2.merge([plane, np.zeros_like(plane)])))
-    energy, amplitude = np.zeros_like(plane), np.zeros_like(plane)
-    # Buffers are used again and again: fresh ones cost more in page faults than the arithmetic.
-    wave = np.empty_like(spectrum)
-    size, *spares = (np.empty_like(plane) for _ in range(4))
-    waves = [[np.empty_like(plane), np.empty_like(plane)] for _ in range(_SCALES)]
-    middle = (plane.size - 1) // 2
-    for filters, noise in zip(bank.filters, bank.noise, strict=True):
-        median = 0.0
-        for scale, each in enumerate(filters):
-            np.multiply(spectrum, each, out=wave)
-            even, odd = waves[scale]
-            cv2.split(cv2.dft(wave, dst=wave, flags=cv2.DFT_INVERSE), [even, odd])
-            amplitude += _length_into(size, even, odd, spares[0])
+def _phase_congruency(planes: Two) -> Two:
+    """Where the planes' waves are in step, 0..1, and nearly 0 where there is only noise."""
+    weaker, stronger = sorted(float(plane.std()) for plane in planes)
+    if weaker * _TOO_UNEQUAL >= stronger:
+        return _side_by_side(planes)
+    # Nearly flat beside a rich one, a plane would drown in the rounding errors of the other.
+    return Two(*(_side_by_side(Two(plane, plane)).image for plane in planes))
+
+
+def _side_by_side(planes: Two) -> Two:
+    """Phase congruency of two planes that are the real and the imaginary part of one."""
+    height, width = planes.image.shape
+    bank = _bank(height, width)
+    spectrum = f32(cv2.dft(cv2.merge(planes)))
+    # By -i, which makes of the antisymmetric halves' imaginary answers real ones.
+    turned = f32(cv2.merge([spectrum[..., 1], -spectrum[..., 0]]))
+    energy, amplitude = np.zeros_like(spectrum), np.zeros_like(spectrum)
+    # Each holds both images. They are used again and again: fresh ones cost more in page faults than the arithmetic.
+    size, *spares = aligned(spectrum.shape, 4)
+    waves = [aligned(spectrum.shape, 2) for _ in range(_SCALES)]
+    for evens, odds, noise in zip(bank.even, bank.odd, bank.noise, strict=True):
+        medians = np.empty(0)
+        for scale, (even, odd) in enumerate(waves):
+            cv2.dft(np.multiply(spectrum, evens[scale], out=even), dst=even, flags=cv2.DFT_INVERSE)
+            cv2.dft(np.multiply(turned, odds[scale], out=odd), dst=odd, flags=cv2.DFT_INVERSE)
+            amplitude += f32(cv2.magnitude(even, odd, size))
             if scale == 0:
-                flat = size.ravel()
-                flat.partition(middle)
-                median = float(flat[middle])
-        in_step = _in_step(waves, size, *spares)
-        in_step -= np.float32(noise * median)
-        energy += np.maximum(in_step, 0, out=in_step)
+                medians = np.array([_median(f32(each)) for each in cv2.split(size)])
+        in_step = _in_step(waves, size, *spares).reshape(height, -1)
+        in_step -= np.tile((noise * medians).astype(np.float32), width)
+        energy += np.maximum(size, 0, out=size)
     energy += _TINY
     amplitude += _TINY
-    return np.divide(energy, amplitude, out=energy)
+    return Two(*map(f32, cv2.split(np.divide(energy, amplitude, out=energy))))
+
+
+def _median(values: Map) -> float:
+    """The lower median; the values are put in another order."""
+    middle = (values.size - 1) // 2
+    flat = values.ravel()
+    flat.partition(middle)
+    return float(flat[middle])
 
 
 def _in_step(waves: list[list[Map]], total: Map, even: Map, odd: Map, aside: Map) -> Map:
@@ -172,14 +203,7 @@ def _in_step(waves: list[list[Map]], total: Map, even: Map, odd: Map, aside: Map
         own_odd *= even
         aside += f32(cv2.absdiff(own_even, own_odd, dst=own_even))
     # Along the direction in which the waves point together, their sum is as long as it is.
-    _length_into(total, even, odd, waves[0][0])
+    cv2.magnitude(even, odd, total)
     aside /= np.add(total, _TINY, out=even)
     total -= aside
     return total
-
-
-def _length_into(length: Map, first: Map, second: Map, spare: Map) -> Map:
-    """`length` into a buffer, with another for what lies between."""
-    np.multiply(first, first, out=length)
-    length += np.multiply(second, second, out=spare)
-    return np.sqrt(length, out=length)

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.tools.full_reference.phase import edges, grid
-from loopwright.workflows.iqa.tools.full_reference.planes import MIRRORED, RGB, Map, Pair, block_mean, f32, similarity
+from loopwright.workflows.iqa.tools.full_reference.planes import (
+    MIRRORED,
+    RGB,
+    Map,
+    Pair,
+    block_mean,
+    f32,
+    mixed,
+    similarity,
+)
 
 _SIDE = 256
 """Pixels a side at which saliency is looked for."""
@@ -51,9 +60,7 @@ def vsi(pair: Pair) -> float:
         ImageError: If a side is shorter than 16 pixels.
     """
     pair.require("VSI", 16)
-    (light, m, n), (light_ref, m_ref, n_ref) = (
-        [f32(plane) for plane in cv2.split(cv2.transform(each, _LMN))] for each in pair.small
-    )
+    (light, m, n), (light_ref, m_ref, n_ref) = (mixed(each, _LMN) for each in pair.small)
     seen, seen_ref = (_saliency(rgb, pair.block) for rgb in (pair.image, pair.reference))
     alike = similarity(seen, seen_ref, _C_SALIENCY)
     alike *= cv2.pow(similarity(edges(light), edges(light_ref), _C_EDGES), _EDGE_WEIGHT)
@@ -154,7 +161,7 @@ def _lab(image: RGB) -> list[Map]:
     small = f32(cv2.resize(image.astype(np.float32), (_SIDE, _SIDE), interpolation=cv2.INTER_LINEAR))
     linear = _looked_up(_linear_light(), small, _STEPS)
     roots = _looked_up(_cie_root(), f32(cv2.transform(linear, _XYZ / _WHITE)), _FINE)
-    light, a, b = (f32(channel) for channel in cv2.split(cv2.transform(roots, _LAB)))
+    light, a, b = mixed(roots, _LAB)
     light -= np.float32(16)
     return [light, a, b]
 

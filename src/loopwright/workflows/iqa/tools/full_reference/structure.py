@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import cv2
 import numpy as np
 
@@ -11,6 +14,8 @@ WINDOW, SIGMA = 11, 1.5
 """The Gaussian window: pixels a side, and its standard deviation in pixels."""
 _BORDER = WINDOW // 2
 _C1, _C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+_MIDDLE = np.float32(256)
+"""The middle of the sum of two grey levels."""
 _WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 """The weights of the five scales, finest first, from table 1 of the paper on MS-SSIM."""
 
@@ -32,7 +37,7 @@ def ssim(pair: Pair) -> float:
         ImageError: If a side is shorter than 11 pixels.
     """
     pair.require("SSIM", WINDOW)
-    return similarity_of_structure(pair.small_luma)
+    return pair.once(_at_half).whole if pair.block == 2 else similarity_of_structure(pair.small_luma)
 
 
 def similarity_of_structure(planes: Two) -> float:
@@ -44,8 +49,7 @@ def similarity_of_structure(planes: Two) -> float:
     Returns:
         -1..1; 1 for identical planes; higher is better.
     """
-    means, spreads = _likeness(planes)
-    return _mean(np.multiply(means, spreads, out=means))
+    return _likeness(planes).whole
 
 
 def ms_ssim(pair: Pair) -> float:
@@ -64,41 +68,78 @@ def ms_ssim(pair: Pair) -> float:
         ImageError: If a side is shorter than 161 pixels.
     """
     pair.require("MS-SSIM", (WINDOW - 1) * 2 ** (len(_WEIGHTS) - 1) + 1)
-    planes, product = pair.luma, 1.0
-    for scale, weight in enumerate(_WEIGHTS):
-        if scale:
-            # An odd last row or column is repeated, as in the authors' code.
-            planes = pair.mirrored_half_luma if scale == 1 else Two(*(block_mean(each, 2, MIRRORED) for each in planes))
-        means, spreads = _likeness(planes)
-        if scale == len(_WEIGHTS) - 1:
-            spreads = np.multiply(means, spreads, out=means)
-        product *= max(_mean(spreads), 0.0) ** weight
-    return product
+    contrasts = [_contrast(_moments(pair.luma)), pair.once(_at_half).contrast]
+    planes = pair.mirrored_half_luma
+    for _ in _WEIGHTS[len(contrasts) : -1]:
+        planes = _halved(planes)
+        contrasts.append(_contrast(_moments(planes)))
+    factors = (*contrasts, _likeness(_halved(planes)).whole)
+    return math.prod(max(factor, 0.0) ** weight for factor, weight in zip(factors, _WEIGHTS, strict=True))
 
 
-def _likeness(planes: Two) -> Two:
-    """The two factors of SSIM for every pixel: likeness of the means, and of contrast and structure.
+class _Likeness(NamedTuple):
+    """How much alike two planes are, mean over the map without its border."""
 
-    The moments come from the sum and the difference of the images, which needs four filters instead of five and keeps
-    float32 exact where the images are alike.
+    whole: float
+    """Of means, contrast and structure together."""
+    contrast: float
+    """Of contrast and structure alone."""
+
+
+class _Moments(NamedTuple):
+    """Local moments of the sum and the difference of two planes.
+
+    They need four filters, where those of the two planes would need five, and keep float32 exact where the planes are
+    alike. Sum and difference carry twice the energy of the two planes.
     """
-    # Centred on zero, so that the squares below lose fewer float32 digits; the true mean of the sum is 256 higher.
+
+    mean: Map
+    """Of the sum, less `_MIDDLE`."""
+    spread: Map
+    """Variance of the sum."""
+    difference: Map
+    """Square of the difference's mean."""
+    difference_spread: Map
+    """Variance of the difference."""
+
+
+def _at_half(pair: Pair) -> _Likeness:
+    return _likeness(pair.mirrored_half_luma)
+
+
+def _halved(planes: Two) -> Two:
+    # An odd last row or column is repeated, as in the authors' code.
+    return Two(*(block_mean(each, 2, MIRRORED) for each in planes))
+
+
+def _likeness(planes: Two) -> _Likeness:
+    moments = _moments(planes)
+    mean = np.add(moments.mean, _MIDDLE, out=moments.mean)
+    energy = np.multiply(mean, mean, out=mean)
+    means = _ratio(energy, moments.difference, 2 * _C1)
+    spreads = _ratio(moments.spread, moments.difference_spread, 2 * _C2)
+    contrast = _mean(spreads)
+    return _Likeness(_mean(np.multiply(means, spreads, out=means)), contrast)
+
+
+def _contrast(moments: _Moments) -> float:
+    return _mean(_ratio(moments.spread, moments.difference_spread, 2 * _C2))
+
+
+def _moments(planes: Two) -> _Moments:
+    # Centred on zero, so that the squares below lose fewer float32 digits.
     # Buffers are used again as soon as they are free: fresh ones cost more in page faults than the arithmetic.
     total = planes.image + planes.reference
-    total -= np.float32(256)
+    total -= _MIDDLE
     difference = planes.image - planes.reference
-    total_mean = _gaussian(total)
-    total_spread = _gaussian(np.multiply(total, total, out=total))
+    mean = _gaussian(total)
+    spread = _gaussian(np.multiply(total, total, out=total))
     difference_mean = _gaussian(difference, into=total)
     difference_spread = _gaussian(np.multiply(difference, difference, out=difference))
-    scratch = difference
-    total_spread -= np.multiply(total_mean, total_mean, out=scratch)
-    total_mean += np.float32(256)
-    total_energy = np.multiply(total_mean, total_mean, out=total_mean)
-    difference_energy = np.multiply(difference_mean, difference_mean, out=difference_mean)
-    difference_spread -= difference_energy
-    # Sum and difference carry twice the energy of the two images, so the constants are doubled too.
-    return Two(_ratio(total_energy, difference_energy, 2 * _C1), _ratio(total_spread, difference_spread, 2 * _C2))
+    spread -= np.multiply(mean, mean, out=difference)
+    difference_mean *= difference_mean
+    difference_spread -= difference_mean
+    return _Moments(mean, spread, difference_mean, difference_spread)
 
 
 def _ratio(total: Map, difference: Map, constant: float) -> Map:
