@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import socket
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,7 @@ import typer
 
 from loopwright.cli.assistant.options import Store, conference
 from loopwright.cli.rag.options import ConfigFile
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import GraphError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from loopwright.workflows.assistant.services import Services as AssistantServices
@@ -61,6 +62,8 @@ class Opened:
 
     exits: ExitStack
     """Closes it."""
+    address: socket.socket
+    """Where it is served."""
     workflows: list[Hosted] = field(default_factory=list["Hosted"])
     """The workflows."""
     assistant: AssistantServices | None = None
@@ -93,14 +96,44 @@ def serve(
     open: Open = False,
 ) -> None:  # fmt: skip
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
-    with ExitStack() as exits:
-        served = Opened(exits)
+    _require_known(targets or ())
+    with reserved(host, port, token) as served:
         for target in targets or _installed():
+            if targets:
+                loading(target)
             _add(served, target, config, store)
         run(
             served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days,
             rates=(reads_per_minute, starts_per_minute), demo=demo, open=open,
         )  # fmt: skip
+
+
+@contextmanager
+def reserved(host: str, port: int, token: str | None) -> Generator[Opened]:
+    """Have the address before anything is loaded, which takes a while; see `serve` for the arguments.
+
+    Args:
+        host: The address.
+        port: The port.
+        token: The bearer token, if any.
+
+    Raises:
+        ConfigError: If it cannot be had, or must not be had without a token.
+    """
+    from loopwright.server.listening import require_token, reserve
+
+    require_token(host, token)
+    with ExitStack() as exits:
+        yield Opened(exits, exits.enter_context(reserve(host, port)))
+
+
+def loading(what: str) -> None:
+    """Say on standard error what is being loaded.
+
+    Args:
+        what: It in words.
+    """
+    print(f"loading {what} ...", file=sys.stderr, flush=True)
 
 
 def run(
@@ -134,6 +167,7 @@ def run(
         demo: Whether recorded runs are shown.
         open: Whether to open the page in the browser.
     """
+    loading("the server and its run history")
     from loopwright.server import ServerSettings, Serving
     from loopwright.server import serve as serve_until_told
     from loopwright.server.retention import Retention
@@ -152,7 +186,7 @@ def run(
         assistant=served.assistant,
         rag=served.rag,
     )
-    serve_until_told(serving, host, port, token, cors, started=started)
+    serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
 
 
 def add_assistant(served: Opened, config: Path | None, store: str | None) -> None:
@@ -172,22 +206,33 @@ def add_assistant(served: Opened, config: Path | None, store: str | None) -> Non
     served.workflows.append(AssistantHosted(services))
 
 
-def _installed() -> list[str]:
-    """Those of our workflows whose packages are installed."""
+def _require_known(targets: Sequence[str]) -> None:
+    """Refuse what can be seen to be wrong without loading anything."""
+    for target in targets:
+        place = target.partition(":")[0]
+        if target not in OURS and not any(mark in target for mark in (":", ".", "/")):
+            raise UnknownNameError("workflow", target, OURS)
+        if place.endswith(".py") and not Path(place).is_file():
+            raise GraphError(f"there is no file {place}")
+
+
+def _installed() -> Iterator[str]:
+    """Those of our workflows whose packages are installed, each when it is asked for."""
     from importlib import import_module
 
-    found: list[str] = []
+    found = False
     for name in OURS:
+        loading(name)
         try:
             import_module(f"loopwright.workflows.{name}.hosted")
         except ModuleNotFoundError as error:
             missing = f"{error.name} is not installed: pip install 'loopwright[{name}]'"
             print(f"loopwright: {name} is left out: {missing}", file=sys.stderr)
         else:
-            found.append(name)
+            found = True
+            yield name
     if not found:
         raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
-    return found
 
 
 def _add(served: Opened, target: str, config: Path | None, store: str | None) -> None:
@@ -200,8 +245,6 @@ def _add(served: Opened, target: str, config: Path | None, store: str | None) ->
         served.workflows.append(IqaHosted(Services.of(IQAConfig.load(config))))
     elif target == "rag":
         _add_rag(served, config)
-    elif not any(mark in target for mark in (":", ".", "/")):
-        raise UnknownNameError("workflow", target, OURS)
     else:
         _add_own(served, target)
 

@@ -97,8 +97,9 @@ async def astream(
     """Run a graph and yield its events as they happen; see `run` for the arguments."""
     watched = _Watch(graph, input, thread_id, options)
     yield watched.start
-    async for event in _awatch(graph, input, watched):
-        yield event
+    async with closing(_awatch(graph, input, watched)) as events:
+        async for event in events:
+            yield event
 
 
 def resume(graph: BoundedGraph, *, thread_id: str, force: bool = False, **options: Any) -> RunResult:

@@ -8,17 +8,20 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from math import isfinite
 from time import monotonic
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
 from loopwright.engine import BoundedGraph, RunResult
 from loopwright.engine.events import (
     ModelCalled,
+    NodeRetried,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -32,6 +35,7 @@ from loopwright.engine.policies import cause_of
 from loopwright.engine.runner import astream
 from loopwright.engine.usage import PriceTable
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
+from loopwright.runs.attempts import Attempts, repeats_nodes
 from loopwright.runs.live import LiveRun
 from loopwright.runs.model_calls import ModelCalls, model_calls
 from loopwright.runs.plain import Bounds, plain, shortened
@@ -79,7 +83,8 @@ class Drive:
     """Whether it can go on when the server is back."""
     control: RunControl = field(default_factory=RunControl)
     """By it the graph is asked to end with the superstep that is under way."""
-    _calls: deque[ModelCalled] = field(default_factory=deque[ModelCalled], init=False)
+    _heard: deque[ModelCalled | NodeRetried] = field(default_factory=deque["ModelCalled | NodeRetried"], init=False)
+    """What does not come with the graph's stream, and is not recorded yet."""
     _seen: list[RunEvent] = field(default_factory=list[RunEvent], init=False)
     _began: float = field(default_factory=monotonic, init=False)
     _earlier: float = field(default=0.0, init=False)
@@ -94,13 +99,7 @@ class Drive:
         # Everything that is started from here on sees these; the context is this task's own.
         for setting in (*self.settings, *self.run.settings()):
             setting.variable.set(setting.value)
-        loop = asyncio.get_running_loop()
-
-        def told(call: ModelCalled) -> None:
-            self._calls.append(call)
-            loop.call_soon_threadsafe(self._tell_calls)
-
-        model_calls.set(ModelCalls(told, self.prices))
+        model_calls.set(ModelCalls(partial(self._hear, asyncio.get_running_loop()), self.prices))
         try:
             self.live.begin()
             for event in self.before:
@@ -130,13 +129,15 @@ class Drive:
         return finished
 
     def _stream(self) -> AsyncIterator[RunEvent]:
-        return astream(
-            self.graph, self.input, thread_id=self.live.id, states=True, config=self.config, control=self.control
-        )
+        config = self.config
+        if repeats_nodes(self.graph):
+            hear = partial(self._hear, asyncio.get_running_loop())
+            config = merge_configs(config, {"callbacks": [Attempts(self.graph, hear)]})
+        return astream(self.graph, self.input, thread_id=self.live.id, states=True, config=config, control=self.control)
 
     def _take(self, event: RunEvent) -> None:
         """Have an event of the engine recorded, and what people and clients are told when it happens."""
-        self._tell_calls()
+        self._tell_heard()
         if not isinstance(event, StateSaved):
             self._seen.append(event)
         if not isinstance(event, RunFinished):  # that one comes with the outcome
@@ -153,15 +154,20 @@ class Drive:
         if self.tally.see(kept) or not isinstance(kept, TextStreamed):
             self.live.update(self._record())
 
-    def _tell_calls(self) -> None:
-        while self._calls:
-            call = self._calls.popleft()
+    def _hear(self, loop: asyncio.AbstractEventLoop, event: ModelCalled | NodeRetried) -> None:
+        """Have an event recorded soon, from any thread."""
+        self._heard.append(event)
+        loop.call_soon_threadsafe(self._tell_heard)
+
+    def _tell_heard(self) -> None:
+        while self._heard:
+            heard = self._heard.popleft()
             if self._closed:
                 continue
             try:
-                self._keep(call)
+                self._keep(heard)
             except TooManyEvents:
-                logger.warning("run %s: no room for a model call in its log", self.live.id)
+                logger.warning("run %s: no room for an event %s in its log", self.live.id, heard.type)
 
     def _tell_clients(self, events: Iterable[ClientEvent], *, last: bool = False) -> None:
         for event in events:
@@ -202,7 +208,7 @@ class Drive:
     def _cut_short(self, error: BaseException) -> RunRecord:
         """The record of a run that ended with an exception."""
         status, kind, message = self._why(error)
-        self._tell_calls()
+        self._tell_heard()
         message = self.recorder.words(message)
         self._keep(RunFailed(kind=kind, message=message), last=True)
         if kind != SHUTDOWN:

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from loopwright.engine.events import RunFailed
 from loopwright.errors import TooManyEvents
+from loopwright.runs.channel import Log
 from loopwright.runs.limits import RunLimits
 from loopwright.runs.schemas import Channel, RunRecord
 from loopwright.runs.store.protocol import KeptEvent, NewEvents
 from loopwright.runs.writer import Writer
 
 logger = logging.getLogger(__name__)
-
-TAIL = 256
-"""Kept events of a channel that stay in memory for those who follow closely; earlier ones are read from the store."""
 
 BEHIND = 1000
 """Events that may wait to be kept before the run waits for the store."""
@@ -41,28 +38,6 @@ class Following:
     """The events."""
     ended: bool
     """Whether no more will come."""
-
-
-@dataclass
-class _Log:
-    """One channel."""
-
-    made: int = 0
-    """The number of the last event that was made."""
-    kept: int = 0
-    """The number of the last event that is kept."""
-    size: int = 0
-    """Characters of JSON of the events that this process made."""
-    waiting: list[KeptEvent] = field(default_factory=list[KeptEvent])
-    tail: deque[KeptEvent] = field(default_factory=lambda: deque[KeptEvent](maxlen=TAIL))
-
-    def behind(self, after: int, limit: int) -> list[KeptEvent] | None:
-        """The kept events behind one of them; None if they are not in memory any more."""
-        if after >= self.kept:
-            return []
-        if not self.tail or self.tail[0].seq > after + 1:
-            return None
-        return [event for event in self.tail if event.seq > after][:limit]
 
 
 class LiveRun:
@@ -89,9 +64,9 @@ class LiveRun:
         self.limits = limits
         """How much it may hold."""
         before = counts or {}
-        self._logs: dict[Channel, _Log] = {
-            "run": _Log(before.get("run", 0), before.get("run", 0)),
-            "client": _Log(before.get("client", 0), before.get("client", 0)),
+        self._logs: dict[Channel, Log] = {
+            "run": Log(before.get("run", 0), before.get("run", 0)),
+            "client": Log(before.get("client", 0), before.get("client", 0)),
         }
         self._begun = self._ending = self._ended = False
         self._changed = False
@@ -211,7 +186,9 @@ class LiveRun:
             await self._news.wait()
         return self._record
 
-    async def follow(self, channel: Channel, after: int, patience: float, limit: int) -> Following | None:
+    async def follow(
+        self, channel: Channel, after: int, patience: float, limit: int, size: int | None = None
+    ) -> Following | None:
         """The kept events behind one of them, as soon as there are any; see `RunHub.follow`.
 
         Args:
@@ -219,6 +196,7 @@ class LiveRun:
             after: The number of the last event that is known, 0 for none.
             patience: Seconds to wait for one.
             limit: How many at most.
+            size: Characters of JSON that they have together at most; the first is given whatever it has.
 
         Returns:
             The events; None if they have to be read from the store.
@@ -232,7 +210,7 @@ class LiveRun:
                     await news.wait()
             except TimeoutError:
                 break
-        events = log.behind(after, limit)
+        events = log.behind(after, limit, size)
         if events is None:
             return None
         return Following(events, self._ended and (events[-1].seq if events else after) >= log.kept)
@@ -264,9 +242,7 @@ class LiveRun:
 
     def _publish(self, record: RunRecord | None, new: Sequence[NewEvents]) -> None:
         for part in new:
-            log = self._logs[part.channel]
-            log.tail.extend(part.events)
-            log.kept = part.events[-1].seq
+            self._logs[part.channel].publish(part.events)
         if record is not None:
             self._record = record
 
@@ -279,8 +255,8 @@ class LiveRun:
         message = f"the run was stopped, since nothing can be kept any more: {error}"
         failed = RunFailed(kind="StoreError", message=message)
         log = self._logs["run"]
-        log.made = log.kept = log.kept + 1
-        log.tail.append(KeptEvent(log.made, failed.type, failed.model_dump_json()))
+        log.made = log.kept + 1
+        log.publish([KeptEvent(log.made, failed.type, failed.model_dump_json())])
         update = {"status": "failed", "ended_at": failed.at, "error": message, "error_type": failed.kind}
         self._record = self._next = self._next.model_copy(update=update)
         self._ended = True

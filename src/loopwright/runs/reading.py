@@ -56,7 +56,13 @@ class RunReader:
         return live.record.model_copy(update={"children": kept.children}) if kept else live.record
 
     async def follow(
-        self, run_id: str, channel: Channel = "run", after: int = 0, patience: float = 15.0, limit: int = 256
+        self,
+        run_id: str,
+        channel: Channel = "run",
+        after: int = 0,
+        patience: float = 15.0,
+        limit: int = 256,
+        size: int | None = None,
     ) -> Following:
         """The events of a run behind one of them, as soon as there are any.
 
@@ -66,23 +72,26 @@ class RunReader:
             after: The number of the last event that is known, 0 for none.
             patience: Seconds to wait for one.
             limit: How many at most.
+            size: Characters of JSON that they have together at most; the first is given whatever it has.
 
         Returns:
-            The events, none if no one came in time; and whether they are the last.
+            The events, none if no one came in time; and whether no more will come, as far as that is known by now.
 
         Raises:
             InputError: If there is no such run.
         """
         live = self.live(run_id) or self._broken.get(run_id)
-        followed = await live.follow(channel, after, patience, limit) if live else None
+        followed = await live.follow(channel, after, patience, limit, size) if live else None
         if followed is not None:
             return followed
         # Whether it goes on is asked first: what is kept after that has all that it made until then.
         goes_on = run_id in self._going or run_id in self._reserved
-        events = await asyncio.to_thread(self.store.events, run_id, channel, after, limit + 1)
+        events = await asyncio.to_thread(self.store.events, run_id, channel, after, limit + 1, size)
         if not events and live is None and await asyncio.to_thread(self.store.get, run_id) is None:
             raise InputError(f"there is no run {run_id!r}")
-        return Following(events[:limit], ended=not goes_on and len(events) <= limit)
+        # Where the size may have cut them off, the next part tells: it is empty.
+        complete = len(events) <= limit and (size is None or not events)
+        return Following(events[:limit], ended=complete and not goes_on)
 
     async def checkpoints(self, run_id: str) -> list[CheckpointView]:
         """The checkpoints of a run, oldest first, as its log tells of them.

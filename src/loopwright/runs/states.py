@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
+import loopwright
 from loopwright.engine.events import RunEvent, StateSaved, run_event
-from loopwright.errors import UnknownNameError
+from loopwright.errors import StoreError, UnknownNameError
 from loopwright.runs.schemas import Frozen
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.protocol import KeptEvent, RunStore
 
 _PAGE = 1000
 """Events that are read at once."""
@@ -28,6 +31,25 @@ class CheckpointView(Frozen):
     """When it was made, UTC."""
 
 
+def event_of(run_id: str, kept: KeptEvent) -> RunEvent:
+    """An event of a run's log.
+
+    Args:
+        run_id: The run.
+        kept: The event as it is kept.
+
+    Raises:
+        StoreError: If it is none that this version of Loopwright knows.
+    """
+    try:
+        return run_event.validate_json(kept.data)
+    except ValidationError as error:
+        raise StoreError(
+            f"event {kept.seq} ({kept.name[:50]}) of run {run_id[:80]} is damaged, or of another version of Loopwright "
+            f"than this one ({loopwright.__version__}): look at the run with the version that made it, or delete it"
+        ) from error
+
+
 def logged(store: RunStore, run_id: str, *kinds: str) -> Iterator[RunEvent]:
     """The events of a run's log in order; blocks.
 
@@ -38,7 +60,7 @@ def logged(store: RunStore, run_id: str, *kinds: str) -> Iterator[RunEvent]:
     """
     after = 0
     while page := store.events(run_id, "run", after, _PAGE):
-        yield from (run_event.validate_json(kept.data) for kept in page if not kinds or kept.name in kinds)
+        yield from (event_of(run_id, kept) for kept in page if not kinds or kept.name in kinds)
         after = page[-1].seq
 
 

@@ -17,10 +17,12 @@ from loopwright.runs.hub import RunHub
 from loopwright.server.auth import Guard, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
+from loopwright.server.head import HeadAsGet
 from loopwright.server.headers import SafeHeaders
 from loopwright.server.metrics import CountRequests, Metrics
 from loopwright.server.problems import PROBLEM, AnswerUnforeseen, ProblemBody, handle_problems
 from loopwright.server.rates import RateLimit
+from loopwright.server.room import RoomForFiles
 from loopwright.server.routes import comparing, health, iqa, metrics, models, prompts, runs, uploads, workflows
 from loopwright.server.routes.health import StoreProbe
 from loopwright.server.routes.page import page_router
@@ -83,6 +85,8 @@ def create_app(
     describe(app, {"ProblemBody": ProblemBody, "RunEvent": RunEvent} | _include_own(app, hub))
     app.include_router(page_router())
     handle_problems(app)
+    app.add_middleware(HeadAsGet)
+    app.add_middleware(RoomForFiles, settings=settings)
     app.add_middleware(AnswerUnforeseen)
     app.add_middleware(Guard, token=token, origins=cors, settings=settings)
     app.add_middleware(RateLimit, token=token, settings=settings)

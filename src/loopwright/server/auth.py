@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
 import secrets
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loopwright.errors import ConfigError
+from loopwright.server.listening import is_loopback
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
 
@@ -26,37 +26,6 @@ SLOWEST = 10_000
 
 _HOST = re.compile(r"(?P<name>[a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\s\x00-\x20\x7f\ud800-\udfff]+")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address can only mean this machine.
-
-    Args:
-        host: The name or address, without a port.
-    """
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def require_token(host: str, token: str | None) -> None:
-    """Refuse to be open to everyone.
-
-    Args:
-        host: The address to listen on.
-        token: The bearer token, if any.
-
-    Raises:
-        ConfigError: If the address can be reached from other machines and there is no token.
-    """
-    if not token and not is_loopback(host):
-        raise ConfigError(
-            f"the server would listen on {host!r}, where other machines reach it, and has no token: give a token, or "
-            "listen on 127.0.0.1"
-        )
 
 
 def usable_token(token: str | None) -> str | None:

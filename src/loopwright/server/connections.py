@@ -1,4 +1,7 @@
-"""Connections that end where a request's head is too long or too slow: before it is there, nobody can be refused."""
+"""Connections that end where a request's head is too long or too slow, or where nobody takes the answer.
+
+Before a head is there, nobody can be refused; and what was written stays in memory until somebody takes it.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,14 @@ class Connection(HttpToolsProtocol):
     head_seconds = 20.0
     """The time that a head may take; also what is left of a body that nobody wants any more."""
 
+    idle_seconds = 90.0
+    """The time in which a client must take something of what waits for it; longer than streams of events wait, which
+    then end in good order."""
+
     _in_head = False
     _head_bytes = 0
     _deadline: asyncio.TimerHandle | None = None
+    _idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Begin to wait for a request.
@@ -37,6 +45,7 @@ class Connection(HttpToolsProtocol):
         """
         super().connection_lost(exc)
         self._unwatch()
+        self._stop_waiting()
 
     def data_received(self, data: bytes) -> None:
         """Read on.
@@ -64,6 +73,32 @@ class Connection(HttpToolsProtocol):
         """A reply was sent."""
         super().on_response_complete()
         self._watch()
+
+    def pause_writing(self) -> None:
+        """More waits than is good."""
+        super().pause_writing()
+        self._wait_for_client()
+
+    def resume_writing(self) -> None:
+        """The client took it."""
+        super().resume_writing()
+        self._stop_waiting()
+
+    def _wait_for_client(self) -> None:
+        self._stop_waiting()
+        self._idle = self.loop.call_later(self.idle_seconds, self._check_client, self.transport.get_write_buffer_size())
+
+    def _check_client(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() < before:
+            self._wait_for_client()
+        else:
+            # A connection that is only closed keeps what waits until it is taken, however long that is.
+            self.transport.abort()
+
+    def _stop_waiting(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
 
     def _watch(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison]

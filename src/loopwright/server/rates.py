@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import time
 
@@ -22,8 +23,8 @@ UNLIMITED = frozenset({"/health/live", "/health/ready"})
 class RateLimit:
     """Refuses a client that asks too often (429), what only reads and what starts something counted apart.
 
-    Who carries the token is one client; without it, and where there is none, each address is. So wrong tokens are
-    counted too.
+    Who carries the token is one client; without it, and where there is none, each address is, and of IPv6 each /64
+    network, within which a client may take any address that it likes. So wrong tokens are counted too.
     """
 
     def __init__(self, app: ASGIApp, token: str | None, settings: ServerSettings) -> None:
@@ -65,7 +66,30 @@ class RateLimit:
     def _client(self, scope: Scope) -> str:
         if self._token and carries(Headers(scope=scope), self._token):
             return "token"
-        return f"address {scope['client'][0] if scope.get('client') else 'unknown'}"
+        return f"address {network_of(scope['client'][0]) if scope.get('client') else 'unknown'}"
+
+
+def network_of(address: str) -> str:
+    """What counts as one client of an address.
+
+    Args:
+        address: The address, as a socket names it.
+
+    Returns:
+        An IPv4 address itself, also where IPv6 wraps it (RFC 4291, section 2.5.5.2); of another IPv6 address its /64
+        network, which is what one subscriber has at least (RFC 6177); anything else as it is.
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:  # a socket of the file system has no address
+        return address
+    if found.version == 4:
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    # Networks of the same machine's links are apart only by the scope, which an address of a network has not.
+    scope = f"%{found.scope_id}" if found.scope_id else ""
+    return f"{ipaddress.IPv6Network((int(found), 64), strict=False)}{scope}"
 
 
 def _per_minute(amount: int) -> RateLimitItemPerMinute | None:

@@ -14,14 +14,13 @@ from fastapi import FastAPI
 from uvicorn.loops.auto import auto_loop_factory
 
 from loopwright.engine.checkpoints import aopen_checkpointer
-from loopwright.errors import ConfigError
 from loopwright.runs.demo import ensure_demos
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server.app import create_app
-from loopwright.server.auth import require_token
 from loopwright.server.connections import Connection
 from loopwright.server.counting import counting
+from loopwright.server.listening import listen, require_token, reserve
 from loopwright.server.metrics import Metrics
 from loopwright.server.retention import Retention, retaining
 from loopwright.server.settings import ServerSettings
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from loopwright.workflows.assistant.services import Services as AssistantServices
     from loopwright.workflows.rag.services import Services as RagServices
 
-BACKLOG = 2048
-"""Connections that may wait to be accepted."""
 FAREWELL = 10
 """Seconds that clients have to take what is left once the server stops."""
 
@@ -129,6 +126,7 @@ def serve(
     token: str | None = None,
     cors: Sequence[str] = (),
     *,
+    reserved: socket.socket | None = None,
     started: Callable[[str], None] | None = None,
 ) -> None:
     """Serve workflows over HTTP until the process is told to stop.
@@ -141,6 +139,7 @@ def serve(
         port: The port to listen on; 0 takes a free one.
         token: The bearer token that every request must carry; required where other machines reach the server.
         cors: The origins whose pages may use the server; none by default.
+        reserved: The address and port, where they were had before; it is closed at the end.
         started: Called with the address once clients can connect.
 
     Raises:
@@ -151,10 +150,11 @@ def serve(
     require_token(host, token)
     name = f"[{host}]" if ":" in host else host
     with (
-        _listening(host, port) as listener,
+        reserved or reserve(host, port) as listener,
         suppress(KeyboardInterrupt),
         asyncio.Runner(loop_factory=auto_loop_factory()) as runner,
     ):
+        listen(listener)
         address = f"http://{name}:{listener.getsockname()[1]}"
         runner.run(_served(serving, listener, token, cors, lambda: started(address) if started else None))
 
@@ -180,13 +180,3 @@ async def _served(
             )  # fmt: skip
             async with retaining(store, saver, uploads, serving.retention):
                 await Server(app, started).serve([listener])
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family, _kind, _protocol, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
-    except OSError as error:
-        raise ConfigError(
-            f"the server cannot listen on {host} port {port}: {error.strerror}; give another address or port"
-        ) from None

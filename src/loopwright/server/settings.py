@@ -29,6 +29,10 @@ class ServerSettings:
     """The largest request to ``/rag/ingest``."""
     kept_bytes: int = 5_000 * MEGABYTE
     """Bytes of all uploaded files and documents together; a further one is refused."""
+    arriving_bytes: int = 1_000 * MEGABYTE
+    """Bytes of requests with files that are worked on at the same time; a further one has to come again."""
+    free_bytes: int = 200 * MEGABYTE
+    """Bytes of the disk that stay free; a file that would take from them is refused."""
     upload_pixels: int = 100_000_000
     """The largest picture that is decoded."""
     decoding_seconds: float = 30.0
@@ -46,12 +50,22 @@ class ServerSettings:
         Args:
             path: The path of the request's address.
         """
+        return self._file_bytes().get(path.rstrip("/"), self.request_bytes)
+
+    def takes_files(self, path: str) -> bool:
+        """Whether requests for a path bring files.
+
+        Args:
+            path: The path of the request's address.
+        """
+        return path.rstrip("/") in self._file_bytes()
+
+    def _file_bytes(self) -> dict[str, int]:
         # A multipart body says besides each file what it is.
         framing = self.request_bytes
-        own = {
+        return {
             "/uploads": self.upload_bytes + framing,
             "/iqa/assess": 2 * self.upload_bytes + framing,
             "/rag/ingest": self.ingest_bytes + framing,
             "/runs/import": self.import_bytes,
         }
-        return own.get(path.rstrip("/"), self.request_bytes)

@@ -7,11 +7,11 @@ in its channel of the run, from 1.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+import logging
+from collections.abc import AsyncIterator, Iterator
 
 from fastapi import Response
-from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
 from starlette.types import Message, Send
 
 from loopwright.runs.schemas import ENDED, Channel
@@ -19,23 +19,30 @@ from loopwright.runs.store.protocol import KeptEvent
 from loopwright.server.context import Context, unknown_run
 from loopwright.server.problems import Problem
 
+logger = logging.getLogger(__name__)
+
 BATCH = 16
-"""Events that are written at once at most; a client that reads nothing holds so many of them in memory."""
+"""Events that are read at once at most; a client that reads nothing holds so many of them in memory."""
+SIZE = 2**16
+"""Characters of JSON that are written at once at most; what was written waits in memory until the client takes it."""
 ESCAPED = {"\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u2029"}
 """Line ends of Unicode that JSON leaves as they are: the standard does not end a line there, but many clients do."""
 
 
-def frame(run_id: str, event: KeptEvent) -> bytes:
-    """One event as it goes over the wire.
+def frame(run_id: str, event: KeptEvent) -> Iterator[bytes]:
+    """One event as it goes over the wire, in pieces, so that a large one need not be there a second time as a whole.
 
     Args:
         run_id: The run.
-        event: The event.
+        event: The event; its data are one line.
     """
-    data = event.data
-    for character, escaped in ESCAPED.items():
-        data = data.replace(character, escaped)
-    return format_sse_event(event=event.name, data_str=data, id=f"{run_id}:{event.seq}")
+    yield f"event: {event.name}\ndata: ".encode()
+    for start in range(0, len(event.data), SIZE):
+        piece = event.data[start : start + SIZE]
+        for character, escaped in ESCAPED.items():
+            piece = piece.replace(character, escaped)
+        yield piece.encode()
+    yield f"\nid: {run_id}:{event.seq}\n\n".encode()
 
 
 def position(last_event_id: str) -> tuple[str, int]:
@@ -105,6 +112,7 @@ class EventStream(EventSourceResponse):
         """
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": run_id}
         super().__init__(_frames(context, run_id, channel, after), headers=headers)
+        self._run_id = run_id
         self._stalled = context.hub.limits.stalled
         self._clients = context.metrics.streams
 
@@ -120,16 +128,26 @@ class EventStream(EventSourceResponse):
                 await send(message)
 
         # Without an end of the body the connection is closed, so that the client knows that there is more.
-        with suppress(TimeoutError), self._clients.track_inprogress():
-            await super().stream_response(timely)
+        with self._clients.track_inprogress():
+            try:
+                await super().stream_response(timely)
+            except TimeoutError:
+                told = (
+                    "run %s: a client that took nothing for %g s is disconnected; it can come back with Last-Event-ID"
+                )
+                logger.info(told, self._run_id, self._stalled)
 
 
 async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:
     while True:
-        news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH)
+        news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH, SIZE)
         if news.events:
-            yield b"".join(frame(run_id, event) for event in news.events)
             after = news.events[-1].seq
+            if len(news.events[0].data) > SIZE:  # it comes alone
+                for piece in frame(run_id, news.events[0]):
+                    yield piece
+            else:
+                yield b"".join(piece for event in news.events for piece in frame(run_id, event))
         elif not news.ended:
             yield KEEPALIVE_COMMENT
         if news.ended:

@@ -61,9 +61,8 @@ class Uploads(Mapping[str, Path]):
 
         Raises:
             ImageError: If it is of no kind that is taken, or a picture that cannot be decoded within the limits.
-            HTTPException: If it is too large, or no room is left.
+            HTTPException: If it is too large.
         """
-        await check_room(self._settings)
         id = uuid.uuid4().hex
         path = self.folder / id
         try:
@@ -161,25 +160,6 @@ async def write_file(given: UploadFile, path: Path, most: int) -> int:
                 raise Problem(told, "RequestTooLarge", status=413).exception
             await asyncio.to_thread(file.write, piece)
     return size
-
-
-async def check_room(settings: ServerSettings) -> None:
-    """Make sure that further files can be kept.
-
-    Args:
-        settings: Where files are kept, and how many bytes of them.
-
-    Raises:
-        HTTPException: With status 507, if there is no room.
-    """
-    if await asyncio.to_thread(_kept_bytes, settings.data) >= settings.kept_bytes:
-        told = f"{settings.kept_bytes} bytes of files are kept, which is the limit: delete runs that you do not need"
-        raise Problem(told, "NoRoom", status=507).exception
-
-
-def _kept_bytes(data: Path) -> int:
-    files = (path for folder in ("uploads", "documents") for path in (data / folder).rglob("*"))
-    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def _written_kind(path: Path) -> str | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 from loopwright.cli.assistant.options import Store
 from loopwright.cli.rag.options import ConfigFile
-from loopwright.cli.serve import DATA, Cors, Data, Host, Opened, Port, Token, add_assistant, run
+from loopwright.cli.serve import DATA, Cors, Data, Host, Port, Token, add_assistant, loading, reserved, run
 
 
 def serve(
@@ -19,7 +17,7 @@ def serve(
     config: ConfigFile = None,
 ) -> None:
     """Serve the assistant alone over HTTP, its events as they happen, until it is told to stop."""
-    with ExitStack() as exits:
-        served = Opened(exits)
+    with reserved(host, port, token) as served:
+        loading("the assistant")
         add_assistant(served, config, store)
         run(served, host, port, token, cors or (), data=data, rates=(6000, 3000))

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing, suppress
 
-from sqlalchemy import create_engine, func, select
+from sqlalchemy import Connection, create_engine, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from loopwright.postgres import PostgresAddress
 from loopwright.runs.store.database import Claim, Database
 
 _CONNECTIONS = 8
 _WAIT = 10.0
+
+
+class _Lock:
+    """An advisory lock, held by a connection of its own."""
+
+    def __init__(self, connection: Connection, key: int) -> None:
+        self._connection = connection
+        self._key = key
+
+    def close(self) -> None:
+        # The server would notice the end of the connection a moment later, and refuse who asks at once.
+        with closing(self._connection), suppress(SQLAlchemyError, OSError):
+            self._connection.execute(select(func.pg_advisory_unlock(self._key)))
+            self._connection.commit()
 
 
 def open_database(url: str) -> Database:
@@ -44,6 +60,6 @@ def open_database(url: str) -> Database:
         connection.commit()
         if not had:
             connection.close()
-        return connection if had else None
+        return _Lock(connection, key) if had else None
 
     return Database(engine, str(address), claimed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -33,6 +33,22 @@ class NewEvents:
     """Which of its channels."""
     events: Sequence[KeptEvent]
     """The events, with the numbers that follow those kept."""
+
+
+def within(events: Iterable[KeptEvent], size: int | None) -> Iterator[KeptEvent]:
+    """The first of some events.
+
+    Args:
+        events: The events in order.
+        size: Characters of JSON that they have together at most, None for any number; the first is given whatever it
+            has.
+    """
+    taken = 0
+    for number, event in enumerate(events):
+        taken += len(event.data)
+        if number and size is not None and taken > size:
+            return
+        yield event
 
 
 class RunStore(Protocol):
@@ -78,7 +94,9 @@ class RunStore(Protocol):
         """
         ...
 
-    def events(self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000) -> list[KeptEvent]:
+    def events(
+        self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000, size: int | None = None
+    ) -> list[KeptEvent]:
         """Events of a run in order.
 
         Args:
@@ -86,6 +104,7 @@ class RunStore(Protocol):
             channel: Which of its channels.
             after: The number of the last event that is known, 0 for none.
             limit: How many at most.
+            size: Characters of JSON that they have together at most; the first is given whatever it has.
         """
         ...
 

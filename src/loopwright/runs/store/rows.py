@@ -99,7 +99,7 @@ def read(model: type[_Kept], what: str, *documents: str, **further: Any) -> _Kep
         fields = {name: value for document in documents for name, value in json.loads(document).items()}
         return model.model_validate({**fields, **further})
     except (ValueError, ValidationError) as error:
-        raise StoreError(f"the run history's entry of {what} is damaged: {error}") from error
+        raise StoreError(f"the run history's entry of {what} is damaged, or of another version: {error}") from error
 
 
 def _texts(value: Any) -> Iterator[str]:

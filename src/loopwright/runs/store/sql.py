@@ -16,7 +16,7 @@ from loopwright.runs.store.appending import append
 from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.forgetting import forget, outdated
 from loopwright.runs.store.listing import page
-from loopwright.runs.store.protocol import KeptEvent, NewEvents
+from loopwright.runs.store.protocol import KeptEvent, NewEvents, within
 from loopwright.runs.store.rows import read, record_of, row_of
 from loopwright.runs.store.tables import EVENTS, GRAPHS, METADATA, RUNS
 
@@ -72,7 +72,9 @@ class SqlRunStore(Choices):
             document = connection.scalars(wanted).one_or_none()
         return None if document is None else read(ShownGraph, f"the graph of run {run_id!r}", document)
 
-    def events(self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000) -> list[KeptEvent]:
+    def events(
+        self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000, size: int | None = None
+    ) -> list[KeptEvent]:
         """Events of a run in order."""
         wanted = (
             select(EVENTS.c.seq, EVENTS.c.name, EVENTS.c.data)
@@ -82,7 +84,9 @@ class SqlRunStore(Choices):
             .limit(max(0, limit))
         )
         with self._database.reading() as connection:
-            return [KeptEvent(row.seq, row.name, row.data) for row in connection.execute(wanted)]
+            # What is beyond the size is not read: SQLite gives row after row.
+            rows = connection.execute(wanted)
+            return [*within((KeptEvent(row.seq, row.name, row.data) for row in rows), size)]
 
     def count(self, run_id: str, channel: Channel = "run") -> int:
         """How many events a run has."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.engine.events import RunEvent, run_event
 from loopwright.runs.compare import compare
 from loopwright.runs.comparing.schemas import Comparison
 from loopwright.runs.schemas import KeptComparison, RunRecord
+from loopwright.runs.states import logged
 from loopwright.runs.store.protocol import RunStore
 from loopwright.server.context import RUN_ID, Context, Here, unknown_run
 from loopwright.server.given import Note
@@ -22,7 +21,6 @@ from loopwright.server.problems import PROBLEM
 router = APIRouter(prefix="/compare", tags=["runs"])
 
 MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
-BATCH = 5000
 
 RunId = Annotated[str, Query(pattern=RUN_ID)]
 
@@ -76,13 +74,4 @@ def _compared(
     store: RunStore, one: RunRecord, other: RunRecord, states: tuple[dict[str, Any], dict[str, Any]]
 ) -> Comparison:
     kept = next((each for each in store.comparisons(one.id) if {each.a, each.b} == {one.id, other.id}), None)
-    return compare(one, _events(store, one.id), states[0], other, _events(store, other.id), states[1], kept)
-
-
-def _events(store: RunStore, run_id: str) -> Sequence[RunEvent]:
-    events: list[RunEvent] = []
-    after = 0
-    while batch := store.events(run_id, after=after, limit=BATCH):
-        events += [run_event.validate_json(each.data) for each in batch]
-        after = batch[-1].seq
-    return events
+    return compare(one, [*logged(store, one.id)], states[0], other, [*logged(store, other.id)], states[1], kept)

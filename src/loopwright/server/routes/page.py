@@ -89,12 +89,12 @@ def page_router(folder: Path = BUILT) -> APIRouter:
     index = files.get("index.html") or PageFile(UNBUILT.encode(), "text/html", compresses=False, hashed=False)
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/", methods=["GET", "HEAD"])
+    @router.get("/")
     async def page(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         """The page."""
         return index.response(request)
 
-    @router.api_route("/assets/{name:path}", methods=["GET", "HEAD"])
+    @router.get("/assets/{name:path}")
     async def asset(name: str, request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         """A file that the page uses."""
         found = files.get(f"assets/{name}")

@@ -21,7 +21,7 @@ from loopwright.server.answering import WorkflowAnswer, answer_with
 from loopwright.server.context import Context, Here
 from loopwright.server.given import WITHOUT_NUL
 from loopwright.server.problems import PROBLEM, Problem
-from loopwright.server.uploads import check_room, shown_name, write_file
+from loopwright.server.uploads import shown_name, write_file
 from loopwright.workflows.rag.services import Services
 
 router = APIRouter(prefix="/rag", tags=["rag"])
@@ -97,7 +97,6 @@ async def ingest(
         told = "other documents are being read: ask again when they are done"
         raise Problem(told, "Busy", can_retry=True, status=409).exception
     async with context.ingesting:
-        await check_room(context.settings)
         kept = _named_places(context, files)
         for (path, _name), file in zip(kept.items(), files, strict=True):
             await _keep(context, path, file)

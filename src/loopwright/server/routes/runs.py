@@ -122,7 +122,7 @@ async def list_runs(
     return await asyncio.to_thread(context.hub.store.list, wanted, limit, before)
 
 
-@router.post("/import", status_code=201, operation_id="import_run", openapi_extra={
+@router.post("/import", status_code=201, operation_id="import_run", responses={507: PROBLEM}, openapi_extra={
     "requestBody": {
         "required": True, "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
     }

@@ -1,0 +1,98 @@
+"""The address that a server listens on. It imports nothing heavy, so that it can be had before anything is loaded."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+
+from loopwright.errors import ConfigError
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+_FIXES = {
+    errno.EADDRINUSE: "another program has it: stop that one, or take another port, or port 0 for a free one",
+    errno.EACCES: "only administrators may have it: take a port from 1024 on, or port 0 for a free one",
+    errno.EADDRNOTAVAIL: "this machine has no such address: take 127.0.0.1, or 0.0.0.0 for all that it has",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address can only mean this machine.
+
+    Args:
+        host: The name or address, without a port.
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_token(host: str, token: str | None) -> None:
+    """Refuse to be open to everyone.
+
+    Args:
+        host: The address to listen on.
+        token: The bearer token, if any.
+
+    Raises:
+        ConfigError: If the address can be reached from other machines and there is no token.
+    """
+    if not token and not is_loopback(host):
+        raise ConfigError(
+            f"the server would listen on {host!r}, where other machines reach it, and has no token: give a token, or "
+            "listen on 127.0.0.1"
+        )
+
+
+def reserve(host: str, port: int) -> socket.socket:
+    """Have an address; who connects is refused until `listen`.
+
+    Args:
+        host: The address to listen on.
+        port: The port; 0 takes a free one.
+
+    Raises:
+        ConfigError: If it cannot be had.
+    """
+    try:
+        family, kind, protocol, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        reserved = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _refused(host, port, error) from None
+    try:
+        if os.name == "posix":  # elsewhere it would let two programs have the same address
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            reserved.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        reserved.bind(address)
+    except OSError as error:
+        reserved.close()
+        raise _refused(host, port, error) from None
+    return reserved
+
+
+def listen(reserved: socket.socket) -> None:
+    """Begin to take connections.
+
+    Args:
+        reserved: The address.
+
+    Raises:
+        ConfigError: If another program began to listen there in between.
+    """
+    try:
+        reserved.listen(BACKLOG)
+    except OSError as error:
+        host, port = reserved.getsockname()[:2]
+        raise _refused(host, port, error) from None
+
+
+def _refused(host: str, port: int, error: OSError) -> ConfigError:
+    fix = _FIXES.get(error.errno or 0, "give another address or port")
+    return ConfigError(f"the server cannot listen on {host} port {port}: {error.strerror}; {fix}")

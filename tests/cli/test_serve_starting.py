@@ -1,0 +1,91 @@
+"""What ``loopwright serve`` says and does before it answers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from loopwright.errors import ConfigError
+from loopwright.server.listening import listen, reserve
+
+PROGRAM = Path(sys.executable).parent / "loopwright"
+SLOW = """
+import time
+from pathlib import Path
+from typing import TypedDict
+from langgraph.graph import END, START, StateGraph
+
+Path("begun").touch()
+while not Path("go").exists():
+    time.sleep(0.01)
+
+class State(TypedDict):
+    question: str
+
+builder = StateGraph(State)
+builder.add_node("answer", lambda state: state)
+builder.add_edge(START, "answer")
+builder.add_edge("answer", END)
+graph = builder.compile()
+"""
+
+
+@pytest.mark.parametrize("words", [["serve", "mine.py"], ["serve"], ["assistant", "serve"]])
+def test_a_port_that_is_taken_is_told_before_anything_is_loaded(loopwright, tmp_path, words):
+    (tmp_path / "mine.py").write_text("from pathlib import Path\nPath('begun').touch()\n")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = loopwright(*words, "--port", port, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    (said,) = done.stderr.splitlines()
+    assert f"127.0.0.1 port {port}" in said
+    assert "another program has it: stop that one, or take another port, or port 0 for a free one" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
+
+
+def test_it_says_what_it_loads_and_answers_nobody_until_it_can(tmp_path):
+    (tmp_path / "mine.py").write_text(SLOW)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/health/live"
+    environment = {key: value for key, value in os.environ.items() if key != "LOOPWRIGHT_TOKEN"}
+    command = [PROGRAM, "serve", "mine.py", "--port", str(port)]
+    serving = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert serving.stderr is not None
+        assert serving.stderr.readline() == "loading mine.py ...\n"
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(url, trust_env=False)
+        (tmp_path / "go").touch()
+        assert serving.stderr.readline() == "loading the server and its run history ...\n"
+        while not (line := serving.stderr.readline()).startswith("listening on "):
+            assert line, "it ended"
+        assert httpx.get(url, trust_env=False, timeout=60).json() == {"status": "live"}
+    finally:
+        serving.kill()
+        serving.communicate()
+
+
+def test_two_that_load_at_the_same_time_do_not_both_begin():
+    with reserve("127.0.0.1", 0) as first:
+        host, port = first.getsockname()
+        # The system may refuse the second one at once, or only where it begins.
+        with pytest.raises(ConfigError, match=f"{host} port {port}: .*another program has it"):
+            with reserve(host, port) as second:
+                listen(first)
+                listen(second)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "told"),
+    [("192.0.2.1", 1, "this machine has no such address"), ("no.such.host.invalid", 0, "give another address")],
+)
+def test_an_address_that_cannot_be_had_is_named_with_what_to_do(host, port, told):
+    with pytest.raises(ConfigError, match=f"{host} port {port}: .*{told}"):
+        reserve(host, port)

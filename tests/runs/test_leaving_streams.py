@@ -1,0 +1,52 @@
+"""Who leaves a stream of events in the middle leaves nothing behind: neither a task nor a complaint of Python's."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import RetryPolicy
+
+from loopwright import astream, bounded
+from loopwright.engine.events import NodeStarted
+
+
+class State(TypedDict, total=False):
+    asked: str
+
+
+@pytest.fixture
+def complaints(monkeypatch) -> list[Any]:
+    """What Python could raise nowhere."""
+    found: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", found.append)
+    return found
+
+
+@pytest.mark.parametrize("retry", [None, RetryPolicy(max_attempts=2)])
+def test_a_stream_that_is_closed_in_the_middle_has_ended_by_then(complaints, retry):
+    async def wait(state: State) -> State:
+        await asyncio.sleep(3600)
+        return state
+
+    builder = StateGraph(State)
+    builder.add_node("wait", wait, retry_policy=retry)
+    builder.add_edge(START, "wait")
+    builder.add_edge("wait", END)
+    graph = bounded(builder)
+
+    async def leave_early() -> list[Any]:
+        events = astream(graph, {"asked": "x"})
+        async for event in events:
+            if isinstance(event, NodeStarted) and event.node == "wait":
+                break
+        await events.aclose()
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    assert asyncio.run(leave_early()) == []
+    gc.collect()
+    assert complaints == []

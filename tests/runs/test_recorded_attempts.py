@@ -1,0 +1,126 @@
+"""Attempts that LangGraph repeats by itself stand in a run's record, over HTTP too."""
+
+from __future__ import annotations
+
+import operator
+from typing import Annotated, Any
+
+import httpx
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import RetryPolicy
+from scripted_server import running
+from typing_extensions import TypedDict
+
+from loopwright import NodePolicy, Retry, add_node, bounded
+from loopwright.runs.hub import RunHub
+from loopwright.runs.store import open_runs
+from loopwright.server import ServerSettings, create_app
+from loopwright.workflows.own_graph import OwnGraph
+
+AT_ONCE = RetryPolicy(max_attempts=3, initial_interval=0.0, jitter=False, retry_on=LookupError)
+
+
+class State(TypedDict, total=False):
+    question: str
+    path: Annotated[list[str], operator.add]
+
+
+def failing(times: int, error: type[Exception] = LookupError, asynchronous: bool = True) -> Any:
+    """A node that fails so many times in each visit."""
+    left = [times]
+
+    def fail() -> dict[str, Any]:
+        if left[0]:
+            left[0] -= 1
+            raise error(f"{left[0]} left; the key is sk-{'x' * 20}")
+        left[0] = times
+        return {"path": ["there"]}
+
+    async def afail(state: State) -> dict[str, Any]:
+        return fail()
+
+    return afail if asynchronous else lambda state: fail()
+
+
+async def recorded(graph: Any, tmp_path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The record and the events of a run of a graph, as a server shows them."""
+    store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
+    app = create_app(RunHub(store, [OwnGraph("own", graph)], InMemorySaver()), settings=ServerSettings(data=tmp_path))
+    with running(app) as url:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+            asked = {"workflow": "own", "input": {"question": "?"}}
+            run_id = (await client.post("/runs", json=asked)).json()["id"]
+            async with client.stream("GET", f"/runs/{run_id}/events") as response:
+                await response.aread()
+            record = (await client.get(f"/runs/{run_id}")).json()
+            log = (await client.get(f"/runs/{run_id}/log")).json()
+    store.close()
+    return record, [each["event"] for each in log["events"]]
+
+
+def builder(**nodes: Any) -> StateGraph[State]:
+    made = StateGraph(State)
+    names = [*nodes]
+    for name, (function, policy) in nodes.items():
+        made.add_node(name, function, retry_policy=policy)
+    for before, after in zip([START, *names], [*names, END], strict=True):
+        made.add_edge(before, after)
+    return made
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nodes_own(tmp_path, asynchronous):
+    graph = builder(
+        before=(failing(0), None), fetch=(failing(2, asynchronous=asynchronous), AT_ONCE), after=(failing(0), AT_ONCE)
+    ).compile()
+    record, events = await recorded(graph, tmp_path)
+    assert record["status"] == "finished"
+    retried = [event for event in events if event["type"] == "node_retried"]
+    told = [(each["node"], each["attempt"], each["attempts"], each["kind"], each["rule"]) for each in retried]
+    assert told == [("fetch", number, 3, "LookupError", "retry_policy") for number in (1, 2)]
+    assert [each["message"] for each in retried] == ["1 left; the key is ***", "0 left; the key is ***"]
+    assert all(each["wait"] >= 0 for each in retried)
+    kinds = [event["type"] for event in events if event.get("node") == "fetch"]
+    assert kinds == ["node_started", "node_retried", "node_retried", "node_finished"]
+
+
+async def test_the_last_failure_ends_the_run_and_is_no_retry(tmp_path):
+    record, events = await recorded(builder(fetch=(failing(5), AT_ONCE)).compile(), tmp_path)
+    assert (record["status"], record["error_type"], record["error_node"]) == ("failed", "LookupError", "fetch")
+    assert [event["attempt"] for event in events if event["type"] == "node_retried"] == [1, 2]
+
+
+async def test_what_no_policy_covers_is_not_repeated_and_each_visit_counts_anew(tmp_path):
+    record, events = await recorded(builder(fetch=(failing(1, KeyError), None)).compile(), tmp_path)
+    assert record["status"] == "failed"
+    assert not [event for event in events if event["type"] == "node_retried"]
+    made = StateGraph(State)
+    made.add_node("fetch", failing(1), retry_policy=AT_ONCE)
+    made.add_edge(START, "fetch")
+    made.add_conditional_edges("fetch", lambda state: "fetch" if len(state["path"]) < 3 else END, ["fetch", END])
+    (tmp_path / "again").mkdir()
+    record, events = await recorded(bounded(made, limit=5), tmp_path / "again")
+    assert record["status"] == "finished"
+    assert [event["attempt"] for event in events if event["type"] == "node_retried"] == [1, 1, 1]
+
+
+async def test_a_node_under_a_policy_of_loopwright_is_told_of_once(tmp_path):
+    made = StateGraph(State)
+    rule = Retry(on=LookupError, retries=2, initial_wait=0.0, jitter=False)
+    add_node(made, "fetch", failing(2), NodePolicy(retries=(rule,)))
+    made.add_edge(START, "fetch")
+    made.add_edge("fetch", END)
+    record, events = await recorded(bounded(made), tmp_path)
+    assert record["status"] == "finished"
+    retried = [event for event in events if event["type"] == "node_retried"]
+    assert [each["attempt"] for each in retried] == [1, 2]
+    assert all(each["rule"] != "retry_policy" for each in retried)
+
+
+async def test_attempts_within_a_graph_within_a_node_are_that_nodes_own_affair(tmp_path):
+    inner = builder(fetch=(failing(1), AT_ONCE)).compile()
+    record, events = await recorded(builder(outer=(inner, AT_ONCE)).compile(), tmp_path)
+    assert record["status"] == "finished"
+    assert not [event for event in events if event["type"] == "node_retried"]

@@ -1,0 +1,189 @@
+"""What a client that takes nothing costs the server, and that it loses nothing when it is disconnected."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from run_histories import a_run, shown
+from scripted_server import read_all, until
+
+from loopwright.runs.channel import TAIL, TAIL_SIZE, Log
+from loopwright.runs.limits import RunLimits
+from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
+from loopwright.server.connections import Connection
+
+CODE = """
+import sys
+from pathlib import Path
+from scripted_server import Script
+from loopwright.server import ServerSettings, Serving, serve
+
+serving = Serving(workflows=[Script()], settings=ServerSettings(data=Path(sys.argv[1])), demos=False)
+serve(serving, port=0, started=lambda url: print(url, flush=True))
+"""
+FOLLOWED = "/runs/big/events"
+
+
+def keep_big(store: RunStore, *, events: int, characters: int) -> None:
+    """Keep a run with large events."""
+    store.create(a_run("big"), shown())
+    for number in range(1, events + 1):
+        data = json.dumps({"number": number, "text": "漢" + "x" * characters + "\u2028"}, ensure_ascii=False)
+        store.write([], [NewEvents("big", "run", [KeptEvent(number, "told", data)])])
+
+
+@contextmanager
+def server_process(folder: Path) -> Iterator[tuple[int, str]]:
+    """The process id and the address of a server."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", CODE, str(folder)]
+    serving = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    try:
+        yield serving.pid, serving.stdout.readline().strip()
+    finally:
+        serving.kill()
+        serving.communicate()
+
+
+def most_memory(process: int) -> int:
+    """The most memory that a process had so far, in megabytes."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+@contextmanager
+def silent(url: str, path: str, connection: str = "keep-alive") -> Iterator[socket.socket]:
+    """A client that asks, and takes no more of the answer than its head and the beginning of its body."""
+    address = httpx.URL(url)
+    with closing(socket.socket()) as asking:
+        asking.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        asking.settimeout(60)
+        asking.connect((address.host, address.port))
+        asking.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: {connection}\r\n\r\n".encode())
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += asking.recv(1)
+        # Something of the body is there once what follows it was written too, or waits to be.
+        assert asking.recv(1, socket.MSG_PEEK)
+        yield asking
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the memory of a process only on Linux")
+def test_clients_that_take_nothing_hold_little_of_the_servers_memory(tmp_path):
+    with closing(open_runs(f"sqlite:{tmp_path / 'runs.db'}")) as store:
+        keep_big(store, events=30, characters=500_000)
+    with server_process(tmp_path) as (process, url), httpx.Client(base_url=url, timeout=60) as client:
+        client.get("/runs/big").raise_for_status()
+        client.get("/openapi.json").raise_for_status()
+        before = most_memory(process)
+        with ExitStack() as clients:
+            for _ in range(10):
+                clients.enter_context(silent(url, FOLLOWED))
+            client.get("/runs/big").raise_for_status()
+            grown = most_memory(process) - before
+    # An event of half a million wide characters takes a megabyte, and its beginning waits to be written.
+    assert grown < 60, f"{grown} MB for ten clients"
+
+
+async def test_who_was_disconnected_within_a_large_event_comes_back_and_misses_nothing(serve_script):
+    served = serve_script(limits=RunLimits(stalled=0.1))
+    keep_big(served.app.state.context.hub.store, events=4, characters=2_000_000)
+    taken = b""
+    with silent(served.url, FOLLOWED) as asking:
+        clients = served.app.state.context.metrics.streams
+        await until(lambda: next(iter(clients.collect())).samples[0].value == 0)
+        with contextlib.suppress(ConnectionResetError):
+            while piece := asking.recv(65_536):
+                taken += piece
+    assert not taken.endswith(b"0\r\n\r\n"), "an end of the body would say that this was all"
+    complete = [line for line in taken.split(b"\n") if line.startswith(b"id: big:")]
+    assert len(complete) < 4
+    headers = {"Last-Event-ID": complete[-1].removeprefix(b"id: ").strip().decode()} if complete else {}
+    async with httpx.AsyncClient(base_url=served.url, timeout=60) as client:
+        rest = await read_all(client, "GET", FOLLOWED, headers=headers)
+    assert [event.number for event in rest] == list(range(len(complete) + 1, 5))
+    assert all(event.data["text"] == "漢" + "x" * 2_000_000 + "\u2028" for event in rest)
+
+
+async def generous(scope, receive, send):
+    """An application that answers with more than any connection buffers."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"x" * 50_000_000})
+
+
+def hasty(seconds: float) -> type[Connection]:
+    """Connections that wait for their clients as long as a test may, and tell when they ended."""
+
+    class Hasty(Connection):
+        idle_seconds = seconds
+        over = threading.Event()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self.over.set()
+
+    return Hasty
+
+
+@contextmanager
+def serving(connection: type[Connection]) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(generous, http=connection, lifespan="off", log_level="error")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)
+
+
+@pytest.mark.parametrize("after", ["keep-alive", "close"])
+def test_what_nobody_takes_is_thrown_away(after):
+    connection = hasty(0.3)
+    with serving(connection) as url, silent(url, "/", after):
+        # Long before the time for the next request's head is over.
+        assert connection.over.wait(timeout=Connection.head_seconds / 2)
+
+
+def test_who_takes_something_now_and_then_gets_all_of_it():
+    connection = hasty(1.0)
+    with serving(connection) as url, silent(url, "/") as asking:
+        length = 0
+        for _ in range(30):
+            # More than the system's own buffers hold, so that the server sees that something was taken.
+            for _ in range(40):
+                length += len(asking.recv(65_536))
+            assert not connection.over.wait(timeout=0.1)
+
+
+def kept(number: int, size: int) -> KeptEvent:
+    return KeptEvent(number, "told", "x" * size)
+
+
+def test_what_stays_in_memory_of_a_run_that_goes_on_is_bounded_in_characters_too():
+    log = Log()
+    log.publish([kept(number, TAIL_SIZE // 4) for number in range(1, 9)])
+    assert log.behind(3, 10, None) is None
+    assert [event.seq for event in log.behind(4, 10, None)] == [5, 6, 7, 8]
+    assert [event.seq for event in log.behind(4, 2, None)] == [5, 6]
+    assert [event.seq for event in log.behind(4, 10, TAIL_SIZE // 2)] == [5, 6]
+    assert [event.seq for event in log.behind(4, 10, 1)] == [5]
+    log.publish([kept(9, 2 * TAIL_SIZE)])
+    assert (log.behind(7, 10, None), [event.seq for event in log.behind(8, 10, None)]) == (None, [9])
+    log.publish([kept(number, 1) for number in range(10, 10 + 2 * TAIL)])
+    assert log.behind(9 + TAIL - 1, 1, None) is None
+    assert len(log.behind(9 + TAIL, 1000, None)) == TAIL
