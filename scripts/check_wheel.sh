@@ -8,6 +8,9 @@ image=$(.venv/bin/python -c 'import skimage, pathlib; print(pathlib.Path(skimage
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
+# The commands below start Python a dozen times.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$place/pycache
 "$uv" venv --quiet env
 "$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[assistant,iqa,server] @ file://$wheel"
 env/bin/loopwright --help >/dev/null

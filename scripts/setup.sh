@@ -21,3 +21,10 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
   "${pip[@]}" install --quiet --no-deps -e .
   echo "$wanted" >"$stamp"
 fi
+
+# Compiled modules are kept in .venv, also where the environment forbids keeping them beside their sources: to compile
+# anew is a third of the start of each of the many processes of the tests, and two thirds of collecting the tests.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$PWD/.venv/pycache
+# What was compiled for folders of earlier tests is of no more use.
+rm -rf "$PYTHONPYCACHEPREFIX${TMPDIR:-/tmp}"/pytest-of-*

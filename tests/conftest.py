@@ -1,9 +1,10 @@
-"""No test reaches a real model unless it says so, and none leaves its log levels to its neighbours."""
+"""No test reaches a real model unless it says so, and none leaves its log levels to its neighbours; long files first."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,34 @@ from loopwright.models import allow_model_requests
 # No test is timed: a loaded machine is no fault.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+TESTS = Path(__file__).parent
+LONGEST = (
+    "browser/test_devtools.py",
+    "durability/test_batch_kills.py",
+    "workflows/iqa/test_batch_runs.py",
+    "workflows/iqa/test_image_oddities.py",
+    "workflows/iqa/test_evaluating_runs.py",
+    "server/test_server_process.py",
+    "durability/test_chat_kills.py",
+    "workflows/iqa/test_detection.py",
+    "cli/test_iqa_batch_command.py",
+    "cli/test_serve_command.py",
+    "workflows/iqa/test_comparing_folders.py",
+    "workflows/iqa/test_same_image_same_score.py",
+    "durability/test_ingest_kills.py",
+    "contract/test_checkpointers.py",
+    "cli/test_rag_command.py",
+    "cli/test_assistant_command.py",
+    "cli/test_iqa_measuring_command.py",
+)
+"""The files that take a quarter of a minute or more, the longest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest files first: the last file of a run is one for which the other processes wait."""
+    places = {TESTS / file: place for place, file in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True)

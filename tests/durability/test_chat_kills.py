@@ -7,7 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +61,23 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+Unharmed = Callable[[str], tuple[dict[str, Any], list[str]]]
+
+
+@pytest.fixture(scope="module")
+def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Unharmed:
+    """What a chat that nobody kills answers, and the nodes that it runs; each kind of chat is run once."""
+
+    @cache
+    def of(how: str) -> tuple[dict[str, Any], list[str]]:
+        folder = tmp_path_factory.mktemp("whole")
+        ran = run(folder, "", "0", "begin", how)
+        assert ran.returncode == 0, ran.stderr
+        return json.loads(ran.stdout), (folder / "log").read_text().split()
+
+    return of
+
+
 @pytest.mark.parametrize(
     ("node", "visit", "how"),
     [
@@ -69,18 +89,14 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         ("evaluate", "1", "reflect"),
     ],
 )
-def test_a_killed_chat_goes_on_where_it_was(node: str, visit: str, how: str, tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    whole.mkdir()
-    killed.mkdir()
-    unharmed = run(whole, "", "0", "begin", how)
-    assert unharmed.returncode == 0, unharmed.stderr
-    assert run(killed, node, visit, "begin", how).returncode == -signal.SIGKILL
-    resumed = run(killed, node, visit, "resume", how)
+def test_a_killed_chat_goes_on_where_it_was(
+    node: str, visit: str, how: str, unharmed: Unharmed, tmp_path: Path
+) -> None:
+    answer, nodes = unharmed(how)
+    assert run(tmp_path, node, visit, "begin", how).returncode == -signal.SIGKILL
+    resumed = run(tmp_path, node, visit, "resume", how)
     assert resumed.returncode == 0, resumed.stderr
-    assert json.loads(resumed.stdout) == json.loads(unharmed.stdout)
+    assert json.loads(resumed.stdout) == answer
     assert "unregistered" not in resumed.stderr
-    twice = (whole / "log").read_text().split()
-    place = [at for at, name in enumerate(twice) if name == node][int(visit) - 1]
-    twice.insert(place, node)
-    assert (killed / "log").read_text().split() == twice
+    place = [at for at, name in enumerate(nodes) if name == node][int(visit) - 1]
+    assert (tmp_path / "log").read_text().split() == [*nodes[:place], node, *nodes[place:]]

@@ -36,16 +36,21 @@ def steps(*names: str):
     return [lambda state, name=name: {"trace": [name]} for name in names]
 
 
-def mixed() -> OwnGraph:
-    """``Send`` to two works, a join, two nodes at once, and a node that says itself where to go, twice round."""
+def mixed(hits: int = 600, note: int = 30_000) -> OwnGraph:
+    """``Send`` to two works, a join, two nodes at once, and a node that says itself where to go, twice round.
+
+    Args:
+        hits: How many hits its plan finds; people see at most 500.
+        note: How many characters its note has.
+    """
     graph = StateGraph(State)
     join, left, right, last = steps("join", "left", "right", "last")
 
     def plan(state: State) -> dict[str, Any]:
-        long = [Finding(text=f"hit {number}", score=number) for number in range(600)]
+        long = [Finding(text=f"hit {number}", score=number) for number in range(hits)]
         asked = HumanMessage("why?", additional_kwargs={"kept": True})
         return {
-            "trace": ["plan"], "rounds": state.get("rounds", 0) + 1, "hits": long, "note": "n" * 30_000,
+            "trace": ["plan"], "rounds": state.get("rounds", 0) + 1, "hits": long, "note": "n" * note,
             "messages": [asked, AIMessage("because", response_metadata={"model": "m"})],
         }  # fmt: skip
 
@@ -72,7 +77,8 @@ ROUND = ["plan", "work x", "work y", "join", "left", "right", "decide"]
 
 @pytest.mark.parametrize("saver", ["sqlite", "memory"])
 async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_path: Path, saver: str) -> None:
-    async with opened(tmp_path, mixed(), saver=saver) as hub:
+    # Dozens of forks, each of which keeps the whole state again and again: small values do here.
+    async with opened(tmp_path, mixed(hits=2, note=2), saver=saver) as hub:
         parent = await (await hub.start("mixed", {"message": "why?", "topic": "old"})).wait()
         places = await hub.checkpoints(parent.id)
         whole = (await hub.state(parent.id, places[-1].checkpoint_id))["trace"]
@@ -107,6 +113,20 @@ async def test_what_was_not_edited_stays_as_the_state_has_it(tmp_path: Path) -> 
         assert state["note"] == "n" * 30_000
         assert [message.content for message in state["messages"][-2:]] == ["why?", "because of that"]
         assert state["messages"][-2].additional_kwargs == {"kept": True}
+
+
+async def test_what_is_seen_only_in_part_stays_whole_where_something_else_is_edited(tmp_path: Path) -> None:
+    async with opened(tmp_path, mixed()) as hub:
+        parent = await (await hub.start("mixed", {"message": "why?"})).wait()
+        # What comes after the last plan writes neither hits nor the note.
+        place = next(each for each in await hub.checkpoints(parent.id) if "last" in each.next).checkpoint_id
+        live = await hub.fork(parent.id, place, state={"topic": "new"})
+        assert (await live.wait()).status == "finished"
+        ended, *_ = [each async for each in hub.workflows["mixed"].graph(hub._saver).aget_state_history(
+            {"configurable": {"thread_id": live.id}})]  # fmt: skip
+        assert ended.values["topic"] == "new"
+        assert [hit.text for hit in ended.values["hits"]] == [f"hit {number}" for number in range(600)]
+        assert ended.values["note"] == "n" * 30_000
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def process(code: str, *words: object) -> Iterator[tuple[subprocess.Popen[str], 
         serving.communicate()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+# That Ctrl-C ends a server well is also said by the tests of the commands that serve.
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_what_goes_on_when_it_stops_goes_on_when_it_is_back(how, tmp_path):
     with process(SCRIPTED, tmp_path) as (serving, url), httpx.Client(base_url=url, timeout=120) as client:
         steps = script({"chunks": 2}, {"wait": "go"}, DONE)

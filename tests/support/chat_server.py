@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from loopback import LoopbackServer, QuietHandler, listening
 
-class ChatServer(ThreadingHTTPServer):
+
+class ChatServer(LoopbackServer):
     """Replies from a queue: a text, a (text, finish reason), an HTTP status, or a (status, headers) or a (status,
     headers, message); keeps what it was sent."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.replies: deque[Any] = deque()
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
+        return f"{self.address}/v1"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     server: ChatServer
 
     def do_POST(self) -> None:
@@ -42,11 +40,11 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(reply, tuple) and isinstance(reply[0], int):
             status, headers, *said = reply
             message = said[0] if said else f"played status {status}"
-            self.send(status, {"error": {"message": message, "type": "server_error", "code": None}}, headers)
+            self.send_json(status, {"error": {"message": message, "type": "server_error", "code": None}}, headers)
             return
         text, finish = reply if isinstance(reply, tuple) else (reply, "stop")
         message = {"role": "assistant", "content": text, "refusal": None}
-        self.send(
+        self.send_json(
             200,
             {
                 "id": "chatcmpl-1",
@@ -58,29 +56,9 @@ class Handler(BaseHTTPRequestHandler):
             },
         )
 
-    def send(self, status: int, value: dict[str, Any], headers: Mapping[str, str] = {}) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        for name, text in headers.items():
-            self.send_header(name, text)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
 
 @contextmanager
 def serving() -> Iterator[ChatServer]:
     """A server in a thread of its own."""
-    played = ChatServer()
-    thread = threading.Thread(target=played.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(ChatServer()) as played:
         yield played
-    finally:
-        played.shutdown()
-        thread.join()
-        played.server_close()

@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from loopback import LoopbackServer, QuietHandler, listening
 
 DIALECTS = ("openai", "anthropic", "google_genai", "ollama")
 
@@ -67,13 +67,11 @@ IN, OUT = 1200, 40
 """Tokens that every reply says it used."""
 
 
-class ProviderServer(ThreadingHTTPServer):
+class ProviderServer(LoopbackServer):
     """Replies from a queue in one dialect, and keeps what it was sent."""
 
-    daemon_threads = True
-
     def __init__(self, dialect: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.dialect = dialect
         self.replies: deque[Played] = deque()
         self.bodies: list[dict[str, Any]] = []
@@ -82,7 +80,7 @@ class ProviderServer(ThreadingHTTPServer):
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}" + ("/v1" if self.dialect == "openai" else "")
+        return self.address + ("/v1" if self.dialect == "openai" else "")
 
     def images(self, call: int = 0) -> list[tuple[str | None, bytes]]:
         """The media type (which Ollama's format lacks) and the bytes of each image of a request."""
@@ -93,7 +91,7 @@ class ProviderServer(ThreadingHTTPServer):
         return re.sub(r"[A-Za-z0-9+/_-]{500,}={0,2}", "...", json.dumps(self.bodies[call], ensure_ascii=False))
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: ProviderServer
 
     def do_POST(self) -> None:
@@ -103,32 +101,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.paths.append(self.path)
         self.server.headers_seen.append({name.lower(): value for name, value in self.headers.items()})
         if not re.fullmatch(PATHS[self.server.dialect], path):
-            self._send(404, {"error": f"no such path {path}"})
+            self.send_json(404, {"error": f"no such path {path}"})
             return
         reply = self.server.replies.popleft() if self.server.replies else Failed(410, "the script has no more replies")
         if isinstance(reply, Raw):
-            self._send_bytes(reply.status, reply.body, {})
+            self._send_lines(reply.status, reply.body)
         elif isinstance(reply, Failed):
-            self._send(reply.status, _error(self.server.dialect, reply), reply.headers)
+            self.send_json(reply.status, _error(self.server.dialect, reply), reply.headers)
         else:
             lines = _WRITERS[self.server.dialect](reply, body)
-            self._send_bytes(200, b"\n".join(json.dumps(line).encode() for line in lines), {})
+            self._send_lines(200, b"\n".join(json.dumps(line).encode() for line in lines))
 
-    def _send(self, status: int, value: Any, headers: Mapping[str, str] = {}) -> None:
-        self._send_bytes(status, json.dumps(value).encode(), headers)
-
-    def _send_bytes(self, status: int, data: bytes, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        kind = "application/x-ndjson" if self.server.dialect == "ollama" and status == 200 else "application/json"
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        for name, text in headers.items():
-            self.send_header(name, text)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+    def _send_lines(self, status: int, data: bytes) -> None:
+        lines = self.server.dialect == "ollama" and status == 200
+        self.send_body(status, data, "application/x-ndjson" if lines else "application/json")
 
 
 # By hand from "The chat completion object", OpenAI API reference, as of 2025-11; `logprobs` from the same page.
@@ -255,12 +241,5 @@ def _images(dialect: str, body: Mapping[str, Any]) -> Iterator[tuple[str | None,
 @contextmanager
 def providing(dialect: str) -> Iterator[ProviderServer]:
     """A server in a thread of its own."""
-    played = ProviderServer(dialect)
-    thread = threading.Thread(target=played.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(ProviderServer(dialect)) as played:
         yield played
-    finally:
-        played.shutdown()
-        thread.join()
-        played.server_close()

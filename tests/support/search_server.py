@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from loopback import LoopbackServer, QuietHandler, listening
 
 
 @dataclass(frozen=True)
@@ -57,18 +58,17 @@ class Asked:
     peer: str
 
 
-class SearchServer(ThreadingHTTPServer):
+class SearchServer(LoopbackServer):
     """Answers ``GET /search?format=json`` as SearXNG and ``POST /search`` as Tavily, from ``results``.
 
     ``replies`` are sent instead, one for each request to ``/search``; ``pages`` are served by path. With ``tls`` it is
     also a proxy that answers every CONNECT itself, with the page of the path that is then asked for.
     """
 
-    daemon_threads = True
     block_on_close = False
 
     def __init__(self, tls: ssl.SSLContext | None) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.results: list[dict[str, Any]] = []
         self.unresponsive: list[Any] = []
         self.replies: deque[Reply] = deque()
@@ -80,10 +80,10 @@ class SearchServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        return self.address
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     server: SearchServer
 
     def do_GET(self) -> None:
@@ -152,23 +152,15 @@ class Handler(BaseHTTPRequestHandler):
         if reply.hang:
             self.server.stopping.wait()
 
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
 
 @contextmanager
 def searching(tls: ssl.SSLContext | None = None) -> Iterator[SearchServer]:
     """A server in a thread of its own."""
-    server = SearchServer(tls)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stopping.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(SearchServer(tls)) as server:
+        try:
+            yield server
+        finally:
+            server.stopping.set()
 
 
 def closed_port() -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from loopback import LoopbackServer, QuietHandler, listening
 
 from loopwright.models.embedded import KNOWN, KnownModel, Published, WeightFile, Weights, resolve
 
@@ -42,13 +41,11 @@ def published(contents: Mapping[str, bytes], name: str = "tiny") -> KnownModel:
     return KnownModel(name, "embedding", "owner/trained", "MIT", files, Published("owner/tiny", "a" * 40))
 
 
-class Hub(ThreadingHTTPServer):
+class Hub(LoopbackServer):
     """Speaks enough of the hub's protocol for a download: HEAD with the file's identity, GET with ranges."""
 
-    daemon_threads = True
-
     def __init__(self, contents: Mapping[str, bytes]) -> None:
-        super().__init__(("127.0.0.1", 0), HubHandler)
+        super().__init__(HubHandler)
         self.contents = dict(contents)
         self.requests: list[tuple[str, str, str | None]] = []
         self.tokens: list[str | None] = []
@@ -58,10 +55,10 @@ class Hub(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        return self.address
 
 
-class HubHandler(BaseHTTPRequestHandler):
+class HubHandler(QuietHandler):
     server: Hub
 
     def do_HEAD(self) -> None:
@@ -98,19 +95,10 @@ class HubHandler(BaseHTTPRequestHandler):
             return
         self.wfile.write(data[start:])
 
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
 
 @contextmanager
 def hub(contents: Mapping[str, bytes]) -> Iterator[Hub]:
     """A hub in a thread of its own that serves these files of `published`'s repository."""
-    served = Hub({f"/owner/tiny/resolve/{'a' * 40}/onnx/{name}": data for name, data in contents.items()})
-    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    files = {f"/owner/tiny/resolve/{'a' * 40}/onnx/{name}": data for name, data in contents.items()}
+    with listening(Hub(files)) as served:
         yield served
-    finally:
-        served.shutdown()
-        thread.join()
-        served.server_close()

@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 
-import { startServer, useBrowser } from './harness';
+import { useBrowser } from './harness';
 
 const TOKEN = 'a-token-for-the-tests-of-the-page-0123456789';
 const browser = useBrowser({ token: TOKEN });
@@ -87,20 +87,13 @@ describe('the frame of all pages', () => {
 
 describe('a server that goes away', () => {
   it('is missed at once, and the page goes on when it is back', async () => {
-    browser.expected.push(/ERR_|status of 401|Failed to load/);
-    const server = await startServer();
-    try {
-      const page = await browser.open();
-      await page.goto(`${server.url}/#/runs`);
-      await page.getByRole('table').waitFor();
-      await server.kill();
-      const banner = page.getByRole('alert').filter({ hasText: 'The server cannot be reached' });
-      await banner.waitFor();
-      await page.getByRole('table').waitFor();
-      await server.again();
-      await banner.waitFor({ state: 'detached', timeout: 30_000 });
-    } finally {
-      await server.close();
-    }
+    browser.expected.push(/ERR_|Failed to load/);
+    const page = await signedIn();
+    await browser.server().kill();
+    const banner = page.getByRole('alert').filter({ hasText: 'The server cannot be reached' });
+    await banner.waitFor();
+    await page.getByRole('table').waitFor();
+    await browser.server().again();
+    await banner.waitFor({ state: 'detached', timeout: 30_000 });
   });
 });

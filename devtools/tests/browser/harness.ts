@@ -16,6 +16,8 @@ export const ARGUMENTS = [
   '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync',
 ];
+/** The colour schemes of tests that keep pictures; nothing else of theirs depends on the scheme. */
+export const SCHEMES = process.env.LOOPWRIGHT_SCREENSHOTS ? (['light', 'dark'] as const) : (['light'] as const);
 const START = 90_000;
 
 export interface Server {

@@ -1,12 +1,11 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 
-import { api, ranOnce, shot, useBrowser } from './harness';
+import { api, ranOnce, SCHEMES, shot, useBrowser } from './harness';
 
 const browser = useBrowser();
 const DEMO = 'demo-assistant-thought-over-twice';
 const QUESTION = 'Are there talks about gardening on Saturday morning?';
-const SCHEMES = ['light', 'dark'] as const;
 
 interface Logged {
   seq: number;

@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { api, ranOnce, shot, useBrowser } from './harness';
+import { api, ranOnce, SCHEMES, shot, useBrowser } from './harness';
 
 const browser = useBrowser();
 const QUESTION = 'Are there talks about gardening on Saturday morning?';
@@ -36,7 +36,7 @@ async function wentTo(page: Page, from: string): Promise<Run> {
 
 describe('a fork', () => {
   it('starts from a step with edited state, by the keyboard alone, and knows its parent', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of SCHEMES) {
       const page = await browser.open(`#/runs/${origin}`, { colorScheme });
       await page.getByRole('button', { name: 'Fork …' }).focus();
       await page.keyboard.press('Enter');
