@@ -187,11 +187,11 @@ class UnknownNameError(InputError, ValueError):
         known: The names that are known.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        super().__init__(unknown_name_message(kind, name, self.known))
+        super().__init__(" ".join(filter(None, (unknown_name_message(kind, name, self.known), hint))))
 
 
 class PlannerError(InputError):

@@ -112,6 +112,8 @@ def _print_answer(console: Console, run: RunResult) -> None:
             shown = (
                 f"{log.score:.1f} of 5 (raw {log.raw:.4g})"
                 if log.score is not None and log.raw is not None
+                else f"raw {log.raw:.4g}, no score"
+                if log.raw is not None
                 else log.error
             )
             where = f"  {log.region}" if several else ""

@@ -185,7 +185,7 @@ class ToolLog(BaseModel):
     raw: float | None = None
     """The tool's own value, in its own unit and direction; None if it failed."""
     score: float | None = Field(default=None, ge=1, le=5)
-    """The value on the common scale, 1 (bad) to 5 (excellent); None if it failed."""
+    """The value on the common scale, 1 (bad) to 5 (excellent); None if it failed, or if the tool has no curve."""
     seconds: float = 0.0
     """Wall time of the run."""
     fallback_for: str | None = None

@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
 from loopwright.workflows.iqa.query.terms import named_distortions
 from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
-from loopwright.workflows.iqa.tools.registry import get_tool
+from loopwright.workflows.iqa.tools.registry import embedded_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +191,9 @@ def read_option(option: str, question: str) -> Claim | None:
     yes_no = re.match(r"^(yes|no)\W*($|[,.;:!(])", text)
     if yes_no:
         return YesNoClaim(yes_no[1] == "yes")
-    try:
-        return ToolClaim(get_tool(option).name)
-    except UnknownNameError:
-        pass
+    tool = embedded_tool(option)
+    if tool is not None:
+        return ToolClaim(tool.name)
     if asks_comparison(asked) or (asks_comparison(text) and _REFERENCE.search(text)):
         return _comparison(text, question=False, asked=asked)
     strength = _severity(text)

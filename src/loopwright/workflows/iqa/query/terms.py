@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import ALIASES, Distortion, known_distortions, parse_distortion
+from loopwright.workflows.iqa.tools.deep.catalogue import PREFIX
+from loopwright.workflows.iqa.tools.deep.finding import find_tool, hint, spelt_out
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+from loopwright.workflows.iqa.tools.tool import plain
 
 QUESTION_WORDS: dict[str, str] = {
     **dict.fromkeys(("in focus", "focused", "focussed", "miss focus", "missed focus", "miss the focus"), "blurs"),
-    **dict.fromkeys(("soft", "softer", "softness", "unsharp", "blurrier"), "blurs"),
+    **dict.fromkeys(("soft", "softer", "softness", "unsharp", "blurrier", "blurriest", "softest"), "blurs"),
     **{f"{need} {what}": "blurs" for need in ("need", "needs") for what in ("sharpening", "more sharpening")},
-    **dict.fromkeys(("noisier", "grainier"), "noise"),
-    **dict.fromkeys(("darker", "dim"), "underexposure"),
-    **dict.fromkeys(("brighter", "blown"), "overexposure"),
-    **dict.fromkeys(("crisp", "sharper"), "sharpness"),
+    **dict.fromkeys(("noisier", "grainier", "noisiest", "grainiest"), "noise"),
+    **dict.fromkeys(("darker", "darkest", "dim"), "underexposure"),
+    **dict.fromkeys(("brighter", "brightest", "blown"), "overexposure"),
+    **dict.fromkeys(("crisp", "sharper", "sharpest", "crispest"), "sharpness"),
     "sharper than": "oversharpening",
     "washed out": "low contrast",
     "blocky": "jpeg",
@@ -33,6 +39,9 @@ WELL_KNOWN_METRICS = frozenset(
 )
 """Published quality metrics, without punctuation: one that is not registered must not pass in silence."""
 
+_ORDINARY_WORDS = frozenset("entropy mad pi tres unique".split())
+"""Metrics of pyiqa that small letters do not name: "with unique colours"."""
+
 _NO_METRICS = frozenset(
     "AI AVIF BMP CCTV CMYK CPU DNG DPI DSLR EXIF FR GIF GPS GPU HDR HEIC HEIF ICC IQA ISO JPEG JPEG2000 JPG LED MCQ "
     "MOS NR PDF PNG PPI RAW RGB SDR TIF TIFF USB UHD UV WEBP".split()
@@ -43,7 +52,7 @@ _PLACES = r"(?= (?:areas?|regions?|parts?|zones?|corners?|tones?|spots?|backgrou
 _FORMAT = r"(?= (?:image|photo|photograph|picture|file|version|format|copy|encoder|codec)s?\b)"
 _GUARDS = {
     # "noise in the dark areas" names a place, "this JPEG image" a format, "what colour is the car" neither.
-    "dark": rf"(?!{_PLACES})",
+    **dict.fromkeys(("dark", "darkest", "brightest"), rf"(?!{_PLACES})"),
     "flat": rf"(?!{_PLACES})",
     "sharp": rf"(?!{_PLACES})",
     "dim": rf"(?!{_PLACES})",
@@ -69,9 +78,10 @@ def _pattern(name: str) -> str:
 
 _NAMED = re.compile(rf"\b(?:{'|'.join(map(_pattern, _NAMES))})\b")
 
-_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+][A-Za-z0-9]+)*")
-_REQUEST = re.compile(r"\b(?:use|using|run|running|apply|compute|calculate)\s+(?:the\s+|an?\s+)?([A-Za-z][\w-]*)", re.I)
-_WITH = re.compile(r"\b(?:with|via|by)\s+(?:the\s+)?([A-Za-z][\w-]*)", re.I)
+_TOKEN = re.compile(rf"{PREFIX}[A-Za-z][\w+-]*|[A-Za-z][A-Za-z0-9]*(?:[-_+]+[A-Za-z0-9]+)*\+?", re.I)
+_NAME = r"([A-Za-z][\w+-]*(?::[A-Za-z][\w+-]*)?)"
+_REQUEST = re.compile(rf"\b(?:use|using|run|running|apply|compute|calculate)\s+(?:the\s+|an?\s+)?{_NAME}", re.I)
+_WITH = re.compile(rf"\b(?:with|via|by)\s+(?:the\s+)?{_NAME}", re.I)
 _MEASURING = re.compile(r"\b(?:rate|score|measure|assess|evaluate|compare|check|test|quality)\b", re.I)
 
 
@@ -100,8 +110,19 @@ def named_distortions(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+class _Mention(NamedTuple):
+    """A place in a text that names a tool."""
+
+    start: int
+    end: int
+    tool: str
+
+
 def named_tools(text: str) -> list[str]:
     """The quality tools that a text names, in any case and punctuation, in order.
+
+    Where pyiqa is installed, its metrics are among them: written as ``pyiqa:NAME``, or by a name that nothing embedded
+    has and that is a well-known one, is spelt as pyiqa spells it, or is asked for ("use qualiclip").
 
     Args:
         text: Any text, for example a query without its answer options.
@@ -110,49 +131,86 @@ def named_tools(text: str) -> list[str]:
         Different registered names.
 
     Raises:
-        UnknownNameError: If the text asks for a tool that is not registered: a published metric ("LPIPS"), an
-            acronym after "use" or "compute", or a misspelt name ("use pnsr").
+        UnknownNameError: If the text asks for a tool that there is not: a published metric ("LPIPS"), an acronym after
+            "use" or "compute", or a misspelt name ("use pnsr").
     """
-    registered = {_plain(tool.name): tool.name for tool in all_tools()}
-    names: list[str] = []
-    tokens = _TOKEN.findall(text)
+    return list(dict.fromkeys(mention.tool for mention in (*_mentions(text), *_requests(text))))
+
+
+def without_metrics(text: str) -> str:
+    """A text in which the metrics of pyiqa that it names are called "metric", so that none is taken for an object.
+
+    Args:
+        text: Any text that `named_tools` can read.
+    """
+    found = {mention for mention in (*_mentions(text), *_requests(text)) if mention.tool.startswith(PREFIX)}
+    for mention in sorted(found, reverse=True):
+        text = f"{text[: mention.start]}metric{text[mention.end :]}"
+    return text
+
+
+def _mentions(text: str) -> Iterator[_Mention]:
+    """The tools that single words name, in order."""
+    tokens = list(_TOKEN.finditer(text))
     position = 0
     while position < len(tokens):
-        pair, single = "".join(tokens[position : position + 2]), tokens[position]
-        parts = re.split(r"[-_+]", single)
-        # The longer name first: "MS-SSIM-based" is not about SSIM.
-        joined = [*map("".join, pairwise(parts)), *parts]
-        for candidate, length in ((pair, 2), (single, 1), *((part, 1) for part in joined)):
-            plain = _plain(candidate)
-            if plain in registered:
-                names.append(registered[plain])
-            elif plain in WELL_KNOWN_METRICS:
-                get_tool(" ".join(tokens[position : position + length]))
-            else:
-                continue
-            position += length
-            break
-        else:
-            position += 1
-    _refuse_unknown_requests(text, set(registered))
-    return list(dict.fromkeys(names))
+        tool, length = _tool_at([token[0] for token in tokens[position : position + 2]])
+        if tool is not None:
+            yield _Mention(tokens[position].start(), tokens[position + length - 1].end(), tool)
+        position += length
 
 
-def _refuse_unknown_requests(text: str, registered: set[str]) -> None:
+def _tool_at(words: list[str]) -> tuple[str | None, int]:
+    """The tool that the first word names, alone or with the second, if any; and how many words were read."""
+    registered, single = _registered(), words[0]
+    if plain(single) not in registered and (spelt := spelt_out(single)):
+        return spelt.name, 1
+    if single.lower().startswith(PREFIX):
+        return get_tool(single).name, 1
+    parts = re.split(r"[-_+]", single)
+    # The longer name first: "MS-SSIM-based" is not about SSIM.
+    joined = [*map("".join, pairwise(parts)), *parts]
+    for candidate, length in (("".join(words), len(words)), (single, 1), *((part, 1) for part in joined)):
+        name = plain(candidate)
+        if name in registered:
+            return registered[name], length
+        if name in WELL_KNOWN_METRICS:
+            written = " ".join(words[:length])
+            return (find_tool(written) or find_tool(candidate) or get_tool(written)).name, length
+    return None, 1
+
+
+def _requests(text: str) -> Iterator[_Mention]:
+    """The metrics of pyiqa that a text asks for by a name that alone says little.
+
+    Raises:
+        UnknownNameError: If it asks for what seems to be a tool and is none.
+    """
+    registered = _registered()
+    read = {mention.start for mention in _mentions(text)}
     shouting = text == text.upper()
     patterns = (_REQUEST, _WITH) if _MEASURING.search(text) else (_REQUEST,)
     for pattern in patterns:
         for match in pattern.finditer(text):
-            name, plain = match[1], _plain(match[1])
-            if plain in registered or name.upper() in _NO_METRICS or any(p in registered for p in _parts(name)):
+            name, word = match[1], plain(match[1])
+            known = match.start(1) in read or any(part in registered for part in (word, *_parts(name)))
+            if known or name.upper() in _NO_METRICS:
                 continue
-            acronym = len(plain) >= 3 and sum(letter.isupper() for letter in name) >= 2 and not shouting
-            if acronym or any(_misspelt(plain, tool) for tool in registered):
-                raise UnknownNameError("tool", name, [tool.name for tool in all_tools()])
+            acronym = len(word) >= 3 and sum(letter.isupper() for letter in name) >= 2 and not shouting
+            deep = find_tool(name) if acronym or word not in _ORDINARY_WORDS else None
+            if deep is not None:
+                yield _Mention(match.start(1), match.end(1), deep.name)
+            elif acronym or any(_misspelt(word, tool) for tool in registered):
+                raise UnknownNameError("tool", name, [tool.name for tool in all_tools()], hint=hint(name))
+
+
+@functools.cache
+def _registered() -> Mapping[str, str]:
+    return {plain(tool.name): tool.name for tool in all_tools()}
 
 
 def _parts(name: str) -> list[str]:
-    return [_plain(part) for part in re.split(r"[-_+]", name)]
+    return [plain(part) for part in re.split(r"[-_+]", name)]
 
 
 def _misspelt(word: str, tool: str) -> bool:
@@ -160,7 +218,3 @@ def _misspelt(word: str, tool: str) -> bool:
     if abs(len(word) - len(tool)) > 1 or len(tool) < 4:
         return False
     return sorted(word) == sorted(tool) or difflib.SequenceMatcher(None, word, tool).ratio() > 0.8
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).lower()

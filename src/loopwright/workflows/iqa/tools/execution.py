@@ -5,6 +5,9 @@ second) than these tools take for one image (milliseconds), and NumPy and OpenCV
 are for many images. What a thread cannot do is stop a tool that has passed its deadline: the run is given up and
 reported at once, but its thread goes on in the background until the tool returns. It does not keep the interpreter
 alive.
+
+Tools that load something first (the metrics of pyiqa) do so before their time begins, and run one at a time: they share
+one thread of PyTorch, and one that waits for another must not be late for that.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import Any
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows.iqa.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
-from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.calibration import calibrations, get_calibration
 from loopwright.workflows.iqa.tools.full_reference import Pair
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
@@ -112,7 +115,8 @@ def run_tools(
 
     Returns:
         One log per run: the tools in the given order, then the stand-ins with `fallback_for` set. A run that failed or
-        took too long has `error` and no score; nothing is raised on account of a tool. A missing reference, or one of
+        took too long has `error` and no score; a tool that ships no curve and has been given none has its raw value and
+        no score, and that is no failure. Nothing is raised on account of a tool. A missing reference, or one of
         another size, is an error of each tool that needs it and calls for no stand-in.
     """
     spare = tuple(all_tools() if alternatives is None else alternatives)
@@ -139,11 +143,9 @@ def run_tools(
                 return
 
     while waiting or running:
-        while waiting and len(running) < max(1, workers):
-            run = waiting.popleft()
-            run.started = time.perf_counter()
+        while len(running) < max(1, workers) and (run := _next(waiting, running.values())):
             running[run.tool.name] = run
-            _start(run.tool, image, reference, pair, used_cache, done)
+            _start(run, image, reference, pair, used_cache, done)
         first_deadline = min(run.started for run in running.values()) + timeout_s
         try:
             name, outcome = done.get(timeout=max(0.0, first_deadline - time.perf_counter()))
@@ -158,14 +160,25 @@ def run_tools(
     return [logs[name] for name in order]
 
 
+def _next(waiting: deque[_Run], running: Iterable[_Run]) -> _Run | None:
+    """Take the next run that may start; None if there is none."""
+    alone = any(run.tool.prepare for run in running)
+    ready = next((run for run in waiting if not (run.tool.prepare and alone)), None)
+    if ready is not None:
+        waiting.remove(ready)
+    return ready
+
+
 def _start(
-    tool: Tool,
+    run: _Run,
     image: LoadedImage,
     reference: LoadedImage | None,
     pair: Pair | None,
     cache: ResultCache,
     done: queue.SimpleQueue[tuple[str, float | Exception]],
 ) -> None:
+    tool = run.tool
+
     def work() -> None:
         try:
             problem = _pair_problem(tool, image, reference)
@@ -179,6 +192,14 @@ def _start(
         except Exception as error:
             done.put((tool.name, error))
 
+    run.started = time.perf_counter()
+    try:
+        if tool.prepare is not None:
+            tool.prepare()
+    except Exception as error:
+        done.put((tool.name, error))
+        return
+    run.started = time.perf_counter()
     threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True).start()
 
 
@@ -205,6 +226,8 @@ def _log(run: _Run, outcome: float | Exception, region: str) -> ToolLog:
     )
     if isinstance(outcome, Exception):
         return log.model_copy(update={"error": _reason(outcome)})
+    if not run.tool.shipped_curve and run.tool.name not in calibrations():
+        return log.model_copy(update={"raw": outcome})
     try:
         score = get_calibration(run.tool.name).score(outcome)
     except LoopwrightError as error:

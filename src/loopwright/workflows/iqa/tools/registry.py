@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import Distortion, kind_of, parse_distortion
-from loopwright.workflows.iqa.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.blind.model import blind_score
 from loopwright.workflows.iqa.tools.blind.piqe import piqe
+from loopwright.workflows.iqa.tools.deep import finding
 from loopwright.workflows.iqa.tools.full_reference import (
-    Pair,
     fsimc,
     gmsd,
     haarpsi,
@@ -28,61 +24,7 @@ from loopwright.workflows.iqa.tools.full_reference import (
     vsi,
 )
 from loopwright.workflows.iqa.tools.niqe import niqe
-
-COST_PIXELS = 512 * 384
-"""The size of image, in pixels, that `Tool.cost_ms` was measured on."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Tool:
-    """One quality tool."""
-
-    name: str
-    """The registered name."""
-    reference: ReferenceMode
-    """Whether it compares with a pristine image or looks at the image alone."""
-    higher_is_better: bool
-    """The direction of its raw value."""
-    strengths: frozenset[Distortion]
-    """The kinds of distortion within which its rank correlation with people is at least 0.8, as measured on TID2013, by
-    a trained tool on references left out of the training (`docs/tools.md`); no tool reaches that on brightness and
-    contrast, and sharpening was not measured."""
-    cost_ms: float
-    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels."""
-    compute: Callable[[Any], float]
-    """The function: of a `Pair`, or without a reference of a uint8 RGB array."""
-    source: str
-    """Where the formula was published."""
-    unit: str = dataclasses.field(default="", kw_only=True)
-    """Unit of its raw value, or nothing."""
-    primary: bool
-    """Whether its score is the answer when nothing speaks for another tool; one per reference mode."""
-
-    def measure(self, image: LoadedImage, reference: LoadedImage | None = None, pair: Pair | None = None) -> float:
-        """The tool's raw value.
-
-        Args:
-            image: The image in question.
-            reference: The pristine image; not looked at by a tool that needs none.
-            pair: The planes of both that other tools share with this one; None makes its own.
-
-        Returns:
-            A number in the tool's own unit and direction.
-
-        Raises:
-            InputError: If the tool needs a reference and there is none.
-            ImageError: If the tool cannot measure this image, or the two differ in size.
-        """
-        if self.reference is ReferenceMode.NONE:
-            return self.compute(image.rgb)
-        if reference is None:
-            instead = primary_tool(ReferenceMode.NONE).name
-            raise InputError(
-                f"{self.name} compares with a reference image, and there is none; give one or use {instead}"
-            )
-        check_pair(image, reference)
-        return self.compute(pair or Pair(image.rgb, reference.rgb))
-
+from loopwright.workflows.iqa.tools.tool import COST_PIXELS, Tool, plain
 
 _ARTEFACTS = frozenset({Distortion.BLURS, Distortion.COMPRESSION, Distortion.SPATIAL})
 
@@ -93,7 +35,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=False,
         strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
-        cost_ms=1.5,
+        cost_ms=2.5,
         compute=mdsi,
         source="Nafchi, Shahkolaei, Hedjam, Cheriet: IEEE Access 4, 2016",
         primary=True,
@@ -103,7 +45,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=True,
         strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
-        cost_ms=7.0,
+        cost_ms=11.5,
         compute=vsi,
         source="L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014",
         primary=False,
@@ -113,7 +55,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=True,
         strengths=_ARTEFACTS | {Distortion.NOISE},
-        cost_ms=3.0,
+        cost_ms=5.0,
         compute=haarpsi,
         source="Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018",
         primary=False,
@@ -123,7 +65,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=True,
         strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
-        cost_ms=11.0,
+        cost_ms=18.0,
         compute=fsimc,
         source="L. Zhang, L. Zhang, Mou, D. Zhang: IEEE Transactions on Image Processing 20(8), 2011",
         primary=False,
@@ -133,7 +75,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=False,
         strengths=_ARTEFACTS | {Distortion.NOISE},
-        cost_ms=0.5,
+        cost_ms=0.8,
         compute=gmsd,
         source="Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014",
         primary=False,
@@ -143,7 +85,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=True,
         strengths=_ARTEFACTS,
-        cost_ms=2.5,
+        cost_ms=4.0,
         compute=ms_ssim,
         source="Wang, Simoncelli, Bovik: Asilomar Conference on Signals, Systems and Computers, 2003",
         primary=False,
@@ -153,7 +95,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=True,
         strengths=_ARTEFACTS | {Distortion.NOISE},
-        cost_ms=4.5,
+        cost_ms=7.0,
         compute=vif,
         source="Sheikh, Bovik: IEEE Transactions on Image Processing 15(2), 2006",
         primary=False,
@@ -163,7 +105,7 @@ _TOOLS = (
         reference=ReferenceMode.FULL,
         higher_is_better=True,
         strengths=_ARTEFACTS,
-        cost_ms=0.6,
+        cost_ms=1.0,
         compute=ssim,
         source="Wang, Bovik, Sheikh, Simoncelli: IEEE Transactions on Image Processing 13(4), 2004",
         primary=False,
@@ -184,7 +126,7 @@ _TOOLS = (
         reference=ReferenceMode.NONE,
         higher_is_better=True,
         strengths=frozenset({Distortion.BLURS, Distortion.NOISE, Distortion.SPATIAL}),
-        cost_ms=12.0,
+        cost_ms=22.0,
         compute=blind_score,
         source="our own regression, trained by scripts/train_blind.py on BIQ2021 (train split) and TID2013 (rebuilt)",
         primary=True,
@@ -194,7 +136,7 @@ _TOOLS = (
         reference=ReferenceMode.NONE,
         higher_is_better=False,
         strengths=_ARTEFACTS,
-        cost_ms=4.0,
+        cost_ms=7.0,
         compute=brisque,
         source="Mittal, Moorthy, Bovik: IEEE Transactions on Image Processing 21(12), 2012",
         primary=False,
@@ -204,7 +146,7 @@ _TOOLS = (
         reference=ReferenceMode.NONE,
         higher_is_better=False,
         strengths=_ARTEFACTS,
-        cost_ms=5.5,
+        cost_ms=11.0,
         compute=niqe,
         source="Mittal, Soundararajan, Bovik: IEEE Signal Processing Letters 20(3), 2013",
         primary=False,
@@ -223,7 +165,7 @@ _TOOLS = (
 
 
 def all_tools() -> tuple[Tool, ...]:
-    """Every tool, those with a reference first, each group in order of measured agreement with people."""
+    """Every embedded tool, those with a reference first, each group in order of measured agreement with people."""
     return _TOOLS
 
 
@@ -233,21 +175,31 @@ def primary_tool(reference_mode: ReferenceMode) -> Tool:
 
 
 def get_tool(name: str) -> Tool:
-    """The tool of a name.
+    """The tool of a name: an embedded one, or where none has that name a metric of pyiqa, if that is installed.
 
     Args:
-        name: A registered name; case, spaces and punctuation do not matter.
+        name: A registered name; case, spaces and punctuation do not matter. ``pyiqa:NAME`` is always pyiqa's.
 
     Returns:
         The tool.
 
     Raises:
-        UnknownNameError: If there is none of that name.
+        UnknownNameError: If there is none of that name, or what pyiqa has under it measures no single image.
+        ConfigError: If none is embedded and pyiqa's registry cannot be read.
     """
-    for tool in _TOOLS:
-        if _plain(tool.name) == _plain(name):
-            return tool
-    raise UnknownNameError("tool", name, [tool.name for tool in _TOOLS])
+    tool = embedded_tool(name) or finding.find_tool(name)
+    if tool is None:
+        raise UnknownNameError("tool", name, [tool.name for tool in _TOOLS], hint=finding.hint(name))
+    return tool
+
+
+def embedded_tool(name: str) -> Tool | None:
+    """The embedded tool of a name, or None.
+
+    Args:
+        name: As for `get_tool`.
+    """
+    return next((tool for tool in _TOOLS if plain(tool.name) == plain(name)), None)
 
 
 def select_tools(
@@ -294,7 +246,3 @@ def select_tools(
             chosen.append(tool)
             spent += cost
     return chosen
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).lower()
