@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -76,14 +77,28 @@ def test_questions_are_made_and_scored(loopwright, folder):
         (["calibrate", "m.jsonl", "--out", "c.csv"], "ends in .json"),
         (["calibrate", "w.jsonl", "--out", "c.json"], "line 1: mos: "),
         (["mcq", "make", "nowhere", "--out", "q"], "nowhere"),
+        (["mcq", "make", ".", "--out", "w.jsonl/q"], "cannot write into 'w.jsonl/q'"),
+        (["evaluate", "m.jsonl", "--resample", ""], "known: reference, group, row"),
+        (["evaluate", "m.jsonl", "--report", "w.jsonl/r.md"], "cannot write 'w.jsonl/r.md'"),
+        (["calibrate", "m.jsonl", "--out", "w.jsonl/c.json"], "cannot write 'w.jsonl/c.json'"),
+        (["calibrate", "m.jsonl", "--out", "folder.json"], "cannot write 'folder.json': it is a folder"),
     ],
 )
 def test_mistakes_are_one_line(loopwright, folder, words, said):
     (folder / "w.jsonl").write_text('{"image_path": "000.png", "mos": "fine"}\n')
     (folder / "a.yaml").write_text("")
+    (folder / "folder.json").mkdir()
     done = loopwright("iqa", *words, cwd=folder)
     assert done.returncode == 2
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_manifest_whose_name_is_not_utf8_is_named_with_escapes(loopwright, folder):
+    name = os.fsdecode(b"caf\xe9.jsonl")
+    (folder / "m.jsonl").rename(folder / name)
+    for words in ([], ["--json"]):
+        done = loopwright("iqa", "evaluate", name, "-w", 1, "--boot", 0, "--tools", "PSNR", *words, cwd=folder)
+        assert done.returncode == 0 and "caf\\udce9.jsonl" in done.stdout, done.stderr
 
 
 def test_bad_rows_are_listed_and_stop_nothing(loopwright, folder):

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.evaluating.manifest import Scale, read_rows, scale_of
+from loopwright.workflows.iqa.evaluating.manifest import read_rows
+from loopwright.workflows.iqa.evaluating.scale import Scale, scale_of
 
 
 def write(path, *rows):
@@ -34,6 +35,28 @@ def test_json_lines_and_csv_say_the_same(tmp_path):
     assert first == second
     assert (first[0].distortion, first[0].level, first[0].mos) == ("gaussian blur", "2", 3.5)
     assert first[1].asked == "Which?\nA. blur\nB. noise"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_tables_as_spreadsheets_write_them(tmp_path, separator):
+    lines = ["Bild, größe.png|r.png|3|1", "b.png||4|"]
+    text = "\r\n".join(["image|reference| mos |note", *lines, ""])
+    quoted = text.replace("Bild, größe.png", '"Bild, größe.png"').replace("|", separator)
+    path = tmp_path / "m.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + quoted.encode())
+    assert [(row.line, row.image, row.reference, row.mos) for row in read_rows(path)] == [
+        (2, "Bild, größe.png", "r.png", 3), (3, "b.png", None, 4),
+    ]  # fmt: skip
+
+
+def test_rows_that_differ_in_anything_are_two(tmp_path):
+    same = {"image": "a.png", "mos": 1}
+    assert len(read_rows(write(tmp_path / "m.jsonl", same, {**same, "mos": 2}, {**same, "sample_id": "again"}))) == 3
+
+
+def test_the_name_of_a_key_goes_before_its_other_spelling(tmp_path):
+    path = write(tmp_path / "m.jsonl", {"image": "b.png", "image_path": "a.png", "type": "jpeg"})
+    assert [(row.image, row.distortion) for row in read_rows(path)] == [("a.png", "jpeg")]
 
 
 def test_every_wrong_line_is_named(tmp_path):
@@ -65,6 +88,15 @@ def test_every_wrong_line_is_named(tmp_path):
         ("m.jsonl", b"", "has no row"),
         ("m.csv", b"image_path,mos\n", "has no row"),
         ("m.csv", b"image_path,mos\n\xff\xfe,1\n", "not UTF-8"),
+        ("m.csv", b"\n\n", "has no row"),
+        ("m.csv", b'image,mos\n"' + b"a" * 200_000, "line 2: field larger than field limit"),
+        ("m.csv", b"file;score\na.png;1\n", "has no column image_path; its headings are file, score"),
+        ("m.csv", b"image,refrence_path,mos\na.png,r.png,1\n", "headings: unknown key 'refrence_path'"),
+        ("m.csv", b"image,mos\na, b.png,1\n", "line 2: 3 cells under 2 headings"),
+        ("m.csv", b'image,mos\n\n"a\nb.png",1\nc.png,NaN\nd.png,\n', r"line 5: mos: .*; line 6: no truth is given"),
+        ("m.jsonl", b"[" * 100_000, "line 1: maximum recursion depth"),
+        ("m.jsonl", b'{"image": "a.png", "mos": ' + b"1" * 5000 + b"}", "line 1: Exceeds the limit"),
+        ("m.jsonl", b'{"image": "a.png", "mos": 1}\n' * 2, "line 2: it says the same as line 1"),
         ("none.csv", None, "cannot read"),
         ("none.jsonl", None, "cannot read"),
     ],

@@ -130,6 +130,25 @@ def test_verdicts(letter, verdict):
     assert Reply(letter, "").verdict(row) == verdict
 
 
+def test_every_question_shows_its_own_image_and_reference(tmp_path):
+    """Images of one name in two folders, and what an earlier try with another seed left behind."""
+    for name, grey in (("a/b.png", 60), ("a_b.png", 190)):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        noise = np.random.default_rng(grey).integers(-40, 40, (96, 128, 3))
+        Image.fromarray((noise + grey).astype(np.uint8)).save(tmp_path / "in" / name)
+    whole = make_questions(tmp_path / "in", tmp_path / "whole", count=8)
+    means = set()
+    for row in read_rows(whole):
+        if row.reference:
+            with Image.open(whole.parent / row.reference) as image:
+                means.add(round(float(np.asarray(image).mean()), -1))
+    assert means == {60, 190}
+    make_questions(tmp_path / "in", tmp_path / "again", count=8, seed=9).unlink()
+    again = make_questions(tmp_path / "in", tmp_path / "again", count=8)
+    for path in (whole.parent / "images").iterdir():
+        assert (again.parent / "images" / path.name).read_bytes() == path.read_bytes()
+
+
 def test_it_is_said_what_is_missing(tmp_path, made):
     with pytest.raises(InputError, match="at least 4"):
         make_questions(made.parent.parent / "in", tmp_path, count=3)
@@ -138,6 +157,9 @@ def test_it_is_said_what_is_missing(tmp_path, made):
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "a.png").write_bytes(b"no image")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write into .*file/q"):
+        make_questions(made.parent.parent / "in", tmp_path / "file" / "q")
     with pytest.raises(InputError, match=r"no image in .* can be read"):
         make_questions(broken, tmp_path / "out")
 

@@ -15,10 +15,11 @@ from loopwright.workflows.iqa import IQAConfig, run_pipeline
 from loopwright.workflows.iqa.batch.keys import configuration_digest
 from loopwright.workflows.iqa.evaluating.agreement import agreement
 from loopwright.workflows.iqa.evaluating.calibrating import calibrate, write_curves
-from loopwright.workflows.iqa.evaluating.evaluation import evaluate, recognition
-from loopwright.workflows.iqa.evaluating.manifest import Row, Scale
+from loopwright.workflows.iqa.evaluating.evaluation import Evaluation, evaluate, recognition
+from loopwright.workflows.iqa.evaluating.manifest import Row
 from loopwright.workflows.iqa.evaluating.measuring import ANSWER, Measured
 from loopwright.workflows.iqa.evaluating.rendering import to_html, to_markdown
+from loopwright.workflows.iqa.evaluating.scale import Scale
 from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.tools.calibration import load_calibrations
 
@@ -168,3 +169,40 @@ def test_too_few_rows_for_a_curve(tmp_path):
     path.write_text('{"image_path": "gone.png", "mos": 1}\n')
     with pytest.raises(InputError, match="too few rows"):
         calibrate(path)
+
+
+@pytest.mark.parametrize("measure", [evaluate, calibrate])
+def test_images_of_which_none_is_there_are_told_before_anything_runs(tmp_path, measure):
+    path = tmp_path / "m.jsonl"
+    path.write_text("".join(f'{{"image_path": "photos/{n}.png", "mos": {n}}}\n' for n in range(30)))
+    heard = []
+    with pytest.raises(InputError, match=r"none of the 30 images .* the first is 'photos/0\.png'"):
+        measure(path, on_progress=heard.append)
+    assert not heard
+
+
+def test_a_tool_without_a_curve_is_judged_by_its_values():
+    scale = Scale(0, 4)
+    items = [replace(item, scores={ANSWER: item.scores[ANSWER]}) for item in invented([1.0 + n % 5 for n in range(20)])]
+    answer, tool = agreement(items, scale, resamples=20)[0].tools
+    assert (answer.tool, tool.tool) == (ANSWER, "MDSI")
+    assert tool.srcc == answer.srcc and tool.krcc == answer.krcc
+    assert tool.rmse.as_json() == {"value": None, "low": None, "high": None, "rows": 20}
+
+
+def test_many_problems_are_counted_and_not_all_listed(found):
+    many = replace(found, problems=[(line, f"{line}.png", "gone") for line in range(1, 1001)])
+    text = to_markdown(many)
+    assert text.count("gone") == 50 and "- and 950 more, which --json lists" in text
+    assert len(many.as_json()["problems"]) == 1000
+
+
+def test_where_people_agree_on_one_score_there_is_no_correlation_and_it_says_so():
+    items = [
+        replace(item, row=replace(item.row, mos=3.0, group="g")) for item in invented([1.0 + n % 5 for n in range(9)])
+    ]
+    parts = agreement(items, Scale(1, 5), by=("group",), resamples=20)
+    empty = Evaluation("m.jsonl", 9, [], 0, Scale(1, 5), "row", 9, 20, parts)
+    text = to_markdown(empty)
+    assert "| MDSI | 9 | - | - | - | " in text and "| g | 9 | - | - |" in text
+    assert "nan" not in text

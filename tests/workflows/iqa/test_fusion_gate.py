@@ -18,9 +18,10 @@ from loopwright.workflows.iqa.distortions import Distortion, Severity
 from loopwright.workflows.iqa.evaluating.agreement import agreement
 from loopwright.workflows.iqa.evaluating.calibrating import FittedCurves, FittedTool, calibrate, write_curves
 from loopwright.workflows.iqa.evaluating.fusing import LEAST_WEIGHT, MOST_TOOLS, fit_weights, try_fusions
-from loopwright.workflows.iqa.evaluating.manifest import Row, Scale
+from loopwright.workflows.iqa.evaluating.manifest import Row
 from loopwright.workflows.iqa.evaluating.measuring import Measured
 from loopwright.workflows.iqa.evaluating.rendering import curves_to_markdown
+from loopwright.workflows.iqa.evaluating.scale import Scale
 from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
 from loopwright.workflows.iqa.tools.calibration import (

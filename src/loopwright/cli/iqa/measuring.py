@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
-import time
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from loopwright.errors import InputError
+from loopwright.cli.iqa.batching import shown_progress
+from loopwright.cli.words import printable
+from loopwright.errors import BackendError, InputError
 
-_EVERY_S = 5.0
-"""Seconds between two lines of progress."""
+_PROBLEMS_SHOWN = 5
 
 Manifest = Annotated[
     Path, typer.Argument(help="Rows with the truth: .jsonl or .csv.", show_default=False, readable=False)
@@ -23,7 +25,9 @@ Scale = Annotated[str | None, typer.Option(help="The range of people's scores: l
 LowerIsBetter = Annotated[bool, typer.Option("--lower-is-better", help="A low score means good quality (DMOS).")]
 Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Processes; by default one a processor.")]
 Config = Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.", readable=False)]
-Tools = Annotated[str | None, typer.Option(help="Names of the tools, with commas; by default all.")]
+Tools = Annotated[
+    str | None, typer.Option(help="Names of the tools, with commas, pyiqa:NAME too; by default all but pyiqa's.")
+]
 
 
 def evaluate(
@@ -53,17 +57,20 @@ def evaluate(
 
     if report is not None and report.suffix.lower() not in (".html", ".md"):
         raise InputError(f"cannot write a report as {report.name!r}; its name ends in .html or .md")
-    found = measure(
-        manifest, IQAConfig.load(config), against=IQAConfig.load(against) if against else None, scale=scale,
-        lower_is_better=lower_is_better, tools=_tools(tools), by=_known("--by", by, PARTS),
-        unit=_known("--resample", resample, UNITS)[0] if resample else None, resamples=boot,
-        workers=workers or processors(), on_progress=_progress(),
-    )  # fmt: skip
+    unit = None if resample is None else _one_of("--resample", resample, UNITS)
     if report is not None:
-        report.write_text(to_html(found) if report.suffix.lower() == ".html" else to_markdown(found), encoding="utf-8")
-    print(json.dumps(found.as_json(), indent=2, ensure_ascii=False) if as_json else to_markdown(found), end="")
-    if as_json:
-        print()
+        _check_writable(report)
+    with shown_progress() as on_progress:
+        found = measure(
+            manifest, IQAConfig.load(config), against=IQAConfig.load(against) if against else None, scale=scale,
+            lower_is_better=lower_is_better, tools=_tools(tools), by=_known("--by", by, PARTS),
+            unit=unit, resamples=boot, workers=workers or processors(),
+            on_progress=on_progress,
+        )  # fmt: skip
+    if report is not None:
+        _write(report, to_html(found) if report.suffix.lower() == ".html" else to_markdown(found))
+    shown = json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n" if as_json else to_markdown(found)
+    print(printable(shown), end="")
     if found.failed:
         print(f"loopwright: {found.failed:,} of {found.rows:,} rows could not be measured", file=sys.stderr)
         raise typer.Exit(1)
@@ -92,16 +99,21 @@ def calibrate(
 
     if out.suffix.lower() != ".json":
         raise InputError(f"cannot write curves as {out.name!r}; its name ends in .json")
-    found = fit(
-        manifest, IQAConfig.load(config), scale=scale, lower_is_better=lower_is_better, tools=_tools(tools),
-        folds=folds, unit=_known("--resample", resample, UNITS)[0] if resample else None,
-        workers=workers or processors(), on_progress=_progress(),
-    )  # fmt: skip
+    unit = None if resample is None else _one_of("--resample", resample, UNITS)
+    _check_writable(out)
+    with shown_progress() as on_progress:
+        found = fit(
+            manifest, IQAConfig.load(config), scale=scale, lower_is_better=lower_is_better, tools=_tools(tools),
+            folds=folds, unit=unit, workers=workers or processors(),
+            on_progress=on_progress,
+        )  # fmt: skip
     write_curves(found, out, manifest.name)
-    print(curves_to_markdown(found), end="")
-    for line, name, said in found.problems:
-        print(f"loopwright: line {line}, {name}: {said}", file=sys.stderr)
-    print(out)
+    print(printable(curves_to_markdown(found)), end="")
+    for line, name, said in found.problems[:_PROBLEMS_SHOWN]:
+        print(printable(f"loopwright: line {line}, {name}: {said}"), file=sys.stderr)
+    if len(found.problems) > _PROBLEMS_SHOWN:
+        print(f"loopwright: and {len(found.problems) - _PROBLEMS_SHOWN:,} more", file=sys.stderr)
+    print(printable(str(out)))
 
 
 mcq = typer.Typer(help="Questions with known answers about distorted images.", no_args_is_help=True)
@@ -117,16 +129,18 @@ def make(
     """Make multiple-choice questions; `loopwright iqa evaluate` scores the manifest."""
     from loopwright.workflows.iqa.evaluating.questions.making import make_questions
 
-    print(make_questions(folder, out, count=count, seed=seed))
+    print(printable(str(make_questions(folder, out, count=count, seed=seed))))
 
 
 def _known(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
-    names = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(_one_of(option, part.strip(), known) for part in text.split(",") if part.strip())
+
+
+def _one_of(option: str, name: str, known: Iterable[str]) -> str:
     held = list(known)
-    for name in names:
-        if name not in held:
-            raise InputError(f"{option} is {name!r}; known: {', '.join(held)}")
-    return tuple(names)
+    if name not in held:
+        raise InputError(f"{option} is {name!r}; known: {', '.join(held)}")
+    return name
 
 
 def _tools(names: str | None) -> tuple[str, ...] | None:
@@ -135,18 +149,22 @@ def _tools(names: str | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(get_tool(name.strip()).name for name in names.split(",") if name.strip())
 
 
-def _progress() -> Callable[[int, int], None]:
-    """Say on standard error how far it has come."""
-    began = last = time.monotonic()
+def _check_writable(path: Path) -> None:
+    """Notice before hours of work that their result could not be kept."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
-    def say(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _EVERY_S or done == total:
-            last = now
-            rate = done / max(now - began, 1e-9)
-            print(
-                f"{done:,} of {total:,}, {rate:.1f}/s, {(total - done) / rate:.0f} s left", file=sys.stderr, flush=True
-            )
 
-    return say
+def _write(path: Path, text: str) -> None:
+    from loopwright.workflows.pages import write_page
+
+    try:
+        write_page(path, [text])
+    except OSError as error:
+        raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error

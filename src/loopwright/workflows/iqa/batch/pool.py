@@ -10,18 +10,16 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-import sys
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Self, cast
 
 from loopwright.errors import BackendError
-from loopwright.workflows.iqa.batch.processes import one_thread_each
+from loopwright.workflows.iqa.batch.processes import as_workers_inherit
 from loopwright.workflows.iqa.batch.records import Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.batch.worker import work
@@ -170,7 +168,7 @@ class Pool:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, *self._given), daemon=True)
-        with _as_workers_inherit():
+        with as_workers_inherit():
             process.start()
         # Only the worker holds its end now, so that each side notices when the other is gone.
         theirs.close()
@@ -183,25 +181,3 @@ def _ending(code: int) -> str:
     name = signal.Signals(-code).name
     memory = ", perhaps because memory ran out: try fewer --workers" if name == "SIGKILL" else ""
     return f"was ended by {name}{memory}"
-
-
-@contextlib.contextmanager
-def _as_workers_inherit() -> Generator[None, None, None]:
-    """Set what a new process takes over: one thread of arithmetic, and no Ctrl-C while it is still importing."""
-    with one_thread_each(), _ctrl_c_held_back():
-        yield
-
-
-@contextlib.contextmanager
-def _ctrl_c_held_back() -> Generator[None, None, None]:
-    """Hold SIGINT back, here and in processes that start meanwhile; one that comes reaches this process afterwards."""
-    if sys.platform == "win32":
-        yield
-        return
-    # The tracker starts with the first process, and would let the signal through again.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

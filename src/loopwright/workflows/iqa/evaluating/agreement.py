@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from loopwright.workflows.iqa.evaluating.manifest import Row, Scale
+from loopwright.workflows.iqa.evaluating.manifest import Row
 from loopwright.workflows.iqa.evaluating.measuring import ANSWER, Measured, signed
+from loopwright.workflows.iqa.evaluating.scale import Scale
 from loopwright.workflows.iqa.evaluating.statistics import (
     FEWEST,
     Estimate,
@@ -58,7 +59,8 @@ class Agreement:
     krcc: Estimate
     """Kendall's tau-b, positive where the tool agrees."""
     rmse: Estimate
-    """Root mean square difference of the calibrated score and people's, on the scale of 1 to 5."""
+    """Root mean square difference of the calibrated score and people's, on the scale of 1 to 5; no number for a tool
+    that has no curve."""
     curve: str
     """What was fitted for the PLCC."""
     behind: Estimate | None = None
@@ -117,7 +119,7 @@ def agreement(
     Returns:
         All rows first. Parts with fewer than `FEWEST` rows are left out.
     """
-    scored = [item for item in measured if item.row.mos is not None and item.scores]
+    scored = [item for item in measured if item.row.mos is not None and (item.raw or item.scores)]
     groups = [("all", "all", scored)]
     for key in by:
         values = sorted({value for item in scored if (value := PARTS[key](item.row))})
@@ -157,19 +159,21 @@ class _Series:
 
 
 def _series(tool: str, items: Sequence[Measured], scale: Scale) -> _Series | None:
-    held = np.array([position for position, item in enumerate(items) if tool in item.scores], dtype=int)
+    held = np.array(
+        [position for position, item in enumerate(items) if tool in (item.scores if tool == ANSWER else item.raw)], int
+    )
     if len(held) < FEWEST:
         return None
     chosen = [items[position] for position in held]
-    score = np.array([item.scores[tool] for item in chosen])
-    raw = score if tool == ANSWER else np.array([signed(tool, item.raw[tool]) for item in chosen])
+    score = np.array([item.scores.get(tool, np.nan) for item in chosen])
+    raw = score if tool == ANSWER else signed(tool, np.array([item.raw[tool] for item in chosen]))
     mos = np.array([scale.on_levels(item.row.mos or 0.0) for item in chosen])
     fit = fit_logistic(raw, mos)
     return _Series(tool, held, raw, score, fit.values, mos, fit.curve)
 
 
 def _figures(items: Sequence[Measured], scale: Scale, unit: str | None, resamples: int, seed: int) -> list[Agreement]:
-    names = dict.fromkeys(name for item in items for name in (ANSWER, *item.raw) if name in item.scores)
+    names = dict.fromkeys(name for item in items for name in (ANSWER, *item.raw))
     every = [series for name in names if (series := _series(name, items, scale))]
     every.sort(key=lambda series: series.tool != ANSWER)
     answer = next((series for series in every if series.tool == ANSWER), None)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from loopwright.errors import InputError
+from loopwright.workflows.iqa.batch.running import Progress
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.evaluating.agreement import Agreement, agreement, unit_of
 from loopwright.workflows.iqa.evaluating.fitting import Ends, Samples, cross_validate, folds_of
 from loopwright.workflows.iqa.evaluating.fusing import TriedFusion, try_fusions
-from loopwright.workflows.iqa.evaluating.manifest import Scale, read_rows, scale_of
-from loopwright.workflows.iqa.evaluating.measuring import Measured, Progress, measure_rows
-from loopwright.workflows.iqa.tools.calibration import HIGHEST, Calibration, shipped_calibrations
+from loopwright.workflows.iqa.evaluating.manifest import read_rows, refuse_lost
+from loopwright.workflows.iqa.evaluating.measuring import Measured, measure_rows
+from loopwright.workflows.iqa.evaluating.scale import Scale, scale_of
+from loopwright.workflows.iqa.tools.calibration import Calibration, shipped_calibrations
+from loopwright.workflows.iqa.tools.registry import get_tool
+from loopwright.workflows.pages import write_page
 
 FOLDS = 12
 """Folds by default."""
@@ -67,11 +72,12 @@ def calibrate(
     unit: str | None = None,
     resamples: int = 1000,
     workers: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> FittedCurves:
     """Fit one strictly monotone curve for each tool, and try a fusion for each recognised kind of distortion.
 
-    Each curve ends where the shipped one does: what is perfect and what is hopeless does not depend on the data.
+    Each curve ends where the shipped one does: what is perfect and what is hopeless does not depend on the data. A tool
+    that ships none ends at its own bounds, or a little beyond the values.
 
     Args:
         path: The manifest; see `read_rows`.
@@ -89,12 +95,14 @@ def calibrate(
         The curves.
 
     Raises:
-        InputError: If the manifest or the scale is wrong, or no tool has `FEWEST_ROWS` rows.
+        InputError: If the manifest or the scale is wrong, none of several images is there, or
+            no tool has `FEWEST_ROWS` rows.
     """
     config = config or IQAConfig()
     rows = read_rows(path)
     known = scale_of(rows, scale, lower_is_better=lower_is_better, path=path)
     scored = [row for row in rows if row.mos is not None]
+    refuse_lost(scored, path)
     measured = measure_rows(
         scored, path.parent, config, tools=tools, pipeline=False, workers=workers, on_progress=on_progress
     )
@@ -125,7 +133,7 @@ def calibrate(
 
 
 def write_curves(found: FittedCurves, path: Path, source: str) -> None:
-    """Write the file that ``iqa.tools.calibration`` names.
+    """Write the file that ``iqa.tools.calibration`` names, whole or not at all; an older one is replaced.
 
     Args:
         found: The curves.
@@ -141,7 +149,7 @@ def write_curves(found: FittedCurves, path: Path, source: str) -> None:
     if fusions:
         held["fusions"] = fusions
     try:
-        path.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
+        write_page(path, [json.dumps(held, indent=1), "\n"])
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
@@ -150,9 +158,7 @@ def _curve(tool: str, measured: Sequence[Measured], scale: Scale, fold: np.ndarr
     held = [position for position, item in enumerate(measured) if tool in item.raw]
     raw = np.array([measured[position].raw[tool] for position in held])
     score = np.array([scale.on_levels(measured[position].row.mos or 0.0) for position in held])
-    shipped = shipped_calibrations()[tool].knots
-    best, worst = (shipped[-1], shipped[0]) if shipped[-1][1] == HIGHEST else (shipped[0], shipped[-1])
-    fitted = cross_validate([Samples(dataset, raw, score, fold[held])], Ends(best[0], worst[0]))
+    fitted = cross_validate([Samples(dataset, raw, score, fold[held])], _ends(tool, raw))
     return Calibration(
         tool=tool,
         knots=tuple(fitted.knots),
@@ -162,3 +168,17 @@ def _curve(tool: str, measured: Sequence[Measured], scale: Scale, fold: np.ndarr
         rows=fitted.rows,
         fitted_on=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
+
+
+def _ends(tool: str, raw: np.ndarray) -> Ends:
+    """The shipped curve's; without one, the tool's own bounds, or a tenth of the values' range beyond the values."""
+    known, found = shipped_calibrations().get(tool), get_tool(tool)
+    if known is not None:
+        low, high = known.knots[0][0], known.knots[-1][0]
+    else:
+        beyond = 0.1 * float(np.ptp(raw)) or 1.0
+        low, high = (
+            bound if math.isfinite(bound) else end
+            for bound, end in zip(found.bounds, (raw.min() - beyond, raw.max() + beyond), strict=True)
+        )
+    return Ends(high, low) if found.higher_is_better else Ends(low, high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,14 @@ import numpy as np
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.batch.keys import configuration_digest, versions
+from loopwright.workflows.iqa.batch.running import Progress
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, kind_of
 from loopwright.workflows.iqa.evaluating.agreement import RESAMPLES, Agreement, Part, agreement, unit_of
-from loopwright.workflows.iqa.evaluating.manifest import NO_DISTORTION, Scale, read_rows, scale_of
-from loopwright.workflows.iqa.evaluating.measuring import Measured, Progress, measure_rows
+from loopwright.workflows.iqa.evaluating.manifest import NO_DISTORTION, read_rows, refuse_lost
+from loopwright.workflows.iqa.evaluating.measuring import Measured, measure_rows
 from loopwright.workflows.iqa.evaluating.questions.asking import KINDS
+from loopwright.workflows.iqa.evaluating.scale import Scale, scale_of
 from loopwright.workflows.iqa.evaluating.statistics import Estimate, draw, interval, wilson
 from loopwright.workflows.iqa.measuring.likeness import SAME_THING, closeness
 
@@ -139,7 +141,7 @@ def evaluate(
     unit: str | None = None,
     resamples: int = RESAMPLES,
     workers: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
     """Measure a manifest and compare with what it says.
 
@@ -160,7 +162,8 @@ def evaluate(
         The figures. They do not depend on `workers`.
 
     Raises:
-        InputError: If the manifest or the scale is wrong, or there is no question to compare on.
+        InputError: If the manifest or the scale is wrong, none of several images is there, or
+            there is no question to compare on.
         ConfigError: If a model's settings or the curves are wrong.
     """
     config = config or IQAConfig()
@@ -169,6 +172,7 @@ def evaluate(
     if against is not None and not any(row.answer for row in rows):
         raise InputError(f"{str(path)!r} has no questions with answers; two configurations are compared on those")
     known = scale_of(rows, scale, lower_is_better=lower_is_better, path=path) if scored else None
+    refuse_lost(rows, path)
     measured = measure_rows(rows, path.parent, config, tools=tools, workers=workers, on_progress=on_progress)
     other = None
     if against is not None:
@@ -179,7 +183,7 @@ def evaluate(
         manifest=path.name,
         rows=len(rows),
         problems=[(item.row.line, item.row.name, said) for item in measured for said in item.problems],
-        failed=sum(bool(item.problems) and not item.scores and item.reply is None for item in measured),
+        failed=sum(item.failed for item in measured),
         scale=known,
         unit=found_unit,
         units=len(set(units)),

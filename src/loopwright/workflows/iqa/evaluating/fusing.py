@@ -21,8 +21,8 @@ from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.evaluating import statistics
 from loopwright.workflows.iqa.evaluating.agreement import FEWEST_UNITS, UNITS
 from loopwright.workflows.iqa.evaluating.fitting import Ends, Floats, fit_curve, folds_of
-from loopwright.workflows.iqa.evaluating.manifest import Scale
 from loopwright.workflows.iqa.evaluating.measuring import Measured
+from loopwright.workflows.iqa.evaluating.scale import Scale
 from loopwright.workflows.iqa.evaluating.statistics import Estimate, draw, interval, srcc
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import Calibration

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import model_validator
 
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.workflows.iqa.batch.manifest import ManifestRow, read_lines, refuse, said
+from loopwright.workflows.iqa.batch.lines import read_lines, refuse
+from loopwright.workflows.iqa.batch.manifest import ManifestRow
 from loopwright.workflows.iqa.distortions import parse_distortion
 from loopwright.workflows.iqa.schemas import NonEmpty
-
-KNOWN_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 9.0), (0.0, 10.0), (0.0, 100.0))
-"""Ranges of people's scores in published data sets, narrow ones first."""
 
 NO_DISTORTION = "none"
 """The type of an image that has no distortion."""
@@ -39,63 +34,6 @@ _NAMES_OF_DATA_SETS: dict[str, str] = {
     "pixelate": "pixelation",
 }
 """How TID2013 and KADID-10k call types that people call otherwise -> canonical name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The range of people's scores, and which end is good."""
-
-    low: float
-    """The least possible score."""
-    high: float
-    """The greatest possible score."""
-    lower_is_better: bool = False
-    """True for a DMOS, which counts the loss of quality."""
-
-    @classmethod
-    def parse(cls, text: str, *, lower_is_better: bool = False) -> Self:
-        """Read ``"0,9"``.
-
-        Args:
-            text: The least and the greatest possible score.
-            lower_is_better: Whether a low score means good quality.
-
-        Raises:
-            InputError: If these are no two numbers, the smaller one first.
-        """
-        try:
-            low, high = (float(part) for part in text.split(","))
-        except ValueError:
-            low = high = 0.0
-        if not -1e9 < low < high < 1e9:
-            raise InputError(f"the scale is {text!r}: give the least and the greatest score, for example 0,9")
-        return cls(low, high, lower_is_better)
-
-    @classmethod
-    def of(cls, scores: Sequence[float], *, lower_is_better: bool = False) -> Self:
-        """The narrowest known range that holds some scores, or else their own.
-
-        Args:
-            scores: People's scores.
-            lower_is_better: Whether a low score means good quality.
-        """
-        least, most = min(scores), max(scores)
-        for low, high in KNOWN_SCALES:
-            if low <= least and most <= high:
-                return cls(low, high, lower_is_better)
-        return cls(least, most if most > least else least + 1, lower_is_better)
-
-    def on_levels(self, score: float) -> float:
-        """A score mapped linearly to 1 (bad) to 5 (excellent).
-
-        Args:
-            score: Within the range.
-        """
-        share = (score - self.low) / (self.high - self.low)
-        return 1 + 4 * (1 - share if self.lower_is_better else share)
-
-    def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}, {'lower' if self.lower_is_better else 'higher'} is better"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,26 +79,17 @@ class Row:
 class _Line(ManifestRow):
     """One line as it is written."""
 
-    image_path: NonEmpty = Field(validation_alias=AliasChoices("image_path", "image"))
-    reference_path: NonEmpty | None = Field(None, validation_alias=AliasChoices("reference_path", "reference"))
-    distortion: NonEmpty | None = Field(None, validation_alias=AliasChoices("distortion", "distortion_type", "type"))
+    spellings: ClassVar[Mapping[str, str]] = {
+        "image": "image_path", "reference": "reference_path", "distortion_type": "distortion", "type": "distortion",
+    }  # fmt: skip
+
+    distortion: NonEmpty | None = None
     level: str | int | float | None = None
     split: str | None = None
     options: list[NonEmpty] | None = None
     answer: NonEmpty | None = None
     kind: str | None = None
     given: dict[str, Any] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: Any) -> Any:
-        """One spelling of each key, so that the check for misspelt ones knows them."""
-        if not isinstance(data, dict):
-            return data
-        held = cast("dict[str, Any]", data)
-        spelt = {"image": "image_path", "reference": "reference_path", "distortion_type": "distortion",
-                 "type": "distortion"}  # fmt: skip
-        return {spelt.get(key, key) if spelt.get(key) not in held else key: value for key, value in held.items()}
 
     @model_validator(mode="after")
     def _some_truth(self) -> Self:
@@ -183,40 +112,28 @@ def read_rows(path: Path) -> list[Row]:
     Where no row has a type of distortion but every group is the name of one, the groups are read as the types.
 
     Args:
-        path: ``.csv`` with a line of headings (several options are joined with ``|``), or else JSON Lines.
+        path: JSON Lines or CSV; see `read_lines`.
 
     Raises:
         InputError: If it cannot be read, is empty, or lines are wrong: the first ten are named by their numbers.
     """
-    if path.suffix.lower() == ".csv":
-        parsed, problems = _read_csv(path)
-    else:
-        parsed, problems = read_lines(path, lambda line: _Line.model_validate(json.loads(line.decode("utf-8"))))
-    refuse(path, problems)
-    if not parsed:
+    parsed, problems = read_lines(path, _Line)
+    rows = [_row(number, line) for number, line in parsed]
+    refuse(path, problems + _twice(rows))
+    if not rows:
         raise InputError(f"the manifest {str(path)!r} has no row; give image_path and mos for each image")
-    return _with_types([_row(number, line) for number, line in parsed])
+    return _with_types(rows)
 
 
-def _read_csv(path: Path) -> tuple[list[tuple[int, _Line]], list[str]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read the manifest {str(path)!r}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"cannot read the manifest {str(path)!r}: it is not UTF-8") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    parsed: list[tuple[int, _Line]] = []
+def _twice(rows: list[Row]) -> list[str]:
+    """What is wrong with rows that say all that another says: they would count twice."""
+    first: dict[str, int] = {}
     problems: list[str] = []
-    for cells in reader:
-        held: dict[str, Any] = {key: value for key, value in cells.items() if key and value}
-        if "options" in held:
-            held["options"] = [part.strip() for part in held["options"].split("|")]
-        try:
-            parsed.append((reader.line_num, _Line.model_validate(held)))
-        except ValueError as error:
-            problems.append(f"line {reader.line_num}: {said(error)}")
-    return parsed, problems
+    for row in rows:
+        before = first.setdefault(repr(replace(row, line=0)), row.line)
+        if before != row.line:
+            problems.append(f"line {row.line}: it says the same as line {before}; leave one out")
+    return problems
 
 
 def _row(number: int, line: _Line) -> Row:
@@ -257,24 +174,18 @@ def _with_types(rows: list[Row]) -> list[Row]:
     return [replace(row, distortion=_type_of(row.group)) for row in rows]
 
 
-def scale_of(rows: Iterable[Row], text: str | None, *, lower_is_better: bool, path: Path) -> Scale:
-    """The scale of a manifest's scores.
+def refuse_lost(rows: Sequence[Row], path: Path) -> None:
+    """Notice before hours of bad rows that paths are relative to something else.
 
     Args:
-        rows: The rows; those without a score do not count.
-        text: The range as given by the caller, like ``"0,9"``; None takes the narrowest known one that fits.
-        lower_is_better: Whether a low score means good quality.
-        path: The manifest, for messages.
+        rows: The rows.
+        path: Their manifest.
 
     Raises:
-        InputError: If the range is none, no row has a score, or some lie outside: the first ten are named by line.
+        InputError: If there are several rows and none of their images.
     """
-    scored = [(row.line, row.mos) for row in rows if row.mos is not None]
-    if not scored:
-        raise InputError(f"no row of {str(path)!r} has a mos (people's score)")
-    if text is None:
-        return Scale.of([mos for _, mos in scored], lower_is_better=lower_is_better)
-    scale = Scale.parse(text, lower_is_better=lower_is_better)
-    outside = [(line, mos) for line, mos in scored if not scale.low <= mos <= scale.high]
-    refuse(path, [f"line {line}: mos {mos:g} lies outside of the scale {text}" for line, mos in outside])
-    return scale
+    if len(rows) > 1 and not any((path.parent / row.image).exists() for row in rows):
+        raise InputError(
+            f"none of the {len(rows):,} images of {str(path)!r} is there, the first is {rows[0].image!r}; "
+            "paths are relative to the manifest's folder"
+        )

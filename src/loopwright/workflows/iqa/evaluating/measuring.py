@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from loopwright.engine import run as engine_run
 from loopwright.workflows.iqa.batch.assessing import told
 from loopwright.workflows.iqa.batch.processes import begin_quietly, over_processes
+from loopwright.workflows.iqa.batch.running import Progress
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.evaluating.manifest import Row
 from loopwright.workflows.iqa.evaluating.questions.asking import Asker, Reply
@@ -22,13 +26,12 @@ from loopwright.workflows.iqa.pipeline import initial_state
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.tools.calibration import (
-    calibrations,
     get_calibration,
     load_calibrations,
     using_calibrations,
 )
 from loopwright.workflows.iqa.tools.execution import run_tools
-from loopwright.workflows.iqa.tools.registry import all_tools
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 QUESTION = "What is the overall quality of this image?"
 """What the pipeline is asked about an image with people's score."""
@@ -46,7 +49,7 @@ class Measured:
     raw: dict[str, float] = field(default_factory=dict[str, float])
     """Tool -> its own value; an infinite one is the end of the tool's curve."""
     scores: dict[str, float] = field(default_factory=dict[str, float])
-    """Tool -> its score, 1 to 5, and `ANSWER` -> the pipeline's."""
+    """Tool -> its score, 1 to 5, if it has a curve, and `ANSWER` -> the pipeline's."""
     found: str | None = None
     """The distortion that is stated, or None if the pipeline, or the detector in its place, abstains or finds none."""
     clean: bool = False
@@ -56,9 +59,10 @@ class Measured:
     problems: tuple[str, ...] = ()
     """Why the row, or single tools on it, could not be measured."""
 
-
-Progress = Callable[[int, int], None]
-"""Hears how many rows are done, of how many."""
+    @property
+    def failed(self) -> bool:
+        """Whether nothing at all came of it."""
+        return bool(self.problems) and not self.raw and not self.scores and self.reply is None
 
 
 class Measurer:
@@ -78,7 +82,7 @@ class Measurer:
         """
         self._root = root
         self._config = config
-        self._tools = [tool for tool in all_tools() if tools is None or tool.name in tools]
+        self._tools = list(all_tools()) if tools is None else [get_tool(name) for name in dict.fromkeys(tools)]
         services = Services.of(config)
         self._graph = build_graph(config, services=services) if pipeline else None
         self._asker = Asker(root, config, services, self._graph) if self._graph else None
@@ -133,11 +137,13 @@ class Measurer:
         timeout = self._config.iqa.tools.timeout
         # Failed tools have no stand-in here: each is to be judged by its own values.
         for log in run_tools(tools, image, reference, timeout_s=timeout, workers=1, alternatives=()):
-            if log.error is not None or log.score is None:
+            if log.error is not None:
                 problems.append(f"{log.tool}: {log.error}")
-            else:
+            elif log.score is not None:
                 raw[log.tool] = _finite(log.tool, log.raw, log.score)
                 scores[log.tool] = log.score
+            elif log.raw is not None:
+                raw[log.tool] = log.raw
 
     def _load(self, row: Row) -> tuple[LoadedImage, LoadedImage | None]:
         limit = self._config.iqa.tools.max_pixels
@@ -155,9 +161,9 @@ def _finite(tool: str, raw: float | None, score: float) -> float:
     return knots[0][0] if abs(score - knots[0][1]) < abs(score - knots[-1][1]) else knots[-1][0]
 
 
-def signed(tool: str, raw: float) -> float:
-    """A tool's value, turned so that more is better."""
-    return raw if calibrations()[tool].higher_is_better else -raw
+def signed(tool: str, raw: np.ndarray) -> np.ndarray:
+    """A tool's values, turned so that more is better."""
+    return raw if get_tool(tool).higher_is_better else -raw
 
 
 def measure_rows(
@@ -168,7 +174,7 @@ def measure_rows(
     tools: tuple[str, ...] | None = None,
     pipeline: bool = True,
     workers: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> list[Measured]:
     """Measure rows; the result is the same whatever the number of processes.
 
@@ -187,19 +193,26 @@ def measure_rows(
     Raises:
         ConfigError: If a model's settings or the curves are wrong.
     """
-    if workers == 1 or len(rows) < 2:
-        with _quiet():
-            measurer = Measurer(root, config, tools, pipeline=pipeline)
-            return [measurer.measure(row) for row in _counted(rows, on_progress)]
     # What is wrong with the configuration is told here, and not by every process.
-    Measurer(root, config, tools, pipeline=pipeline)
+    measurer = Measurer(root, config, tools, pipeline=pipeline)
+    if workers == 1 or len(rows) < 2:
+        found = _here(rows, measurer)
+    else:
+        given = (root, config, tools, pipeline)
+        found = over_processes(_measure, enumerate(rows), min(workers, len(rows)), _begin, given)
     results: dict[int, Measured] = {}
-    given = (root, config, tools, pipeline)
-    for (index, row), measured in over_processes(_measure, enumerate(rows), workers, _begin, given):
+    progress = Progress(total=len(rows))
+    began = time.perf_counter()
+    for (index, row), measured in found:
         said = "the process died over this row, perhaps because memory ran out"
         results[index] = measured or Measured(row, problems=(said,))
+        progress.assessed += 1
+        progress.failed += results[index].failed
+        progress.seconds = time.perf_counter() - began
+        if progress.assessed == 1:
+            progress.starting = progress.seconds
         if on_progress is not None:
-            on_progress(len(results), len(rows))
+            on_progress(progress)
     return [results[index] for index in range(len(rows))]
 
 
@@ -216,11 +229,10 @@ def _measure(numbered: tuple[int, Row]) -> Measured:
     return _measurer[0].measure(numbered[1])
 
 
-def _counted(rows: list[Row], on_progress: Progress | None) -> Iterator[Row]:
-    for done, row in enumerate(rows):
-        yield row
-        if on_progress is not None:
-            on_progress(done + 1, len(rows))
+def _here(rows: list[Row], measurer: Measurer) -> Iterator[tuple[tuple[int, Row], Measured]]:
+    with _quiet():
+        for index, row in enumerate(rows):
+            yield (index, row), measurer.measure(row)
 
 
 @contextmanager

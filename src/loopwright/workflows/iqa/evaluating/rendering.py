@@ -21,6 +21,10 @@ _STYLE = (
 )
 
 
+_LISTED = 50
+"""Problems that are listed one by one."""
+
+
 def to_markdown(found: Evaluation) -> str:
     """An evaluation as Markdown.
 
@@ -37,7 +41,9 @@ def to_markdown(found: Evaluation) -> str:
     if found.answers:
         blocks += ["## Questions", _answers(found)]
     if found.problems:
-        listed = [f"- line {line}, {_plain(name)}: {_plain(said)}" for line, name, said in found.problems]
+        listed = [f"- line {line}, {_plain(name)}: {_plain(said)}" for line, name, said in found.problems[:_LISTED]]
+        if len(found.problems) > _LISTED:
+            listed.append(f"- and {len(found.problems) - _LISTED:,} more, which --json lists")
         blocks += ["## Rows with problems", "\n".join(listed)]
     blocks.append(f"{found.versions}; configuration {found.configuration}")
     return "\n\n".join(blocks) + "\n"
@@ -65,7 +71,7 @@ def curves_to_markdown(found: FittedCurves) -> str:
     """
     rows = [
         [item.curve.tool, f"{item.curve.rows:,}", shown(item.agreement.srcc), f"{item.curve.error:.3f}",
-         f"{item.agreement.rmse.value:.3f}"]
+         shown(item.agreement.rmse).partition(" ")[0]]
         for item in found.tools
     ]  # fmt: skip
     left = f"; left out in turn: {found.folds} folds of whole {found.unit}s"
@@ -136,17 +142,18 @@ def _head(found: Evaluation) -> str:
     return " ".join(said)
 
 
-def shown(figure: Estimate | None, *, sign: bool = False) -> str:
+def shown(figure: Estimate | None, *, sign: bool = False, whole: bool = True) -> str:
     """A figure with its interval, as ``0.874 [0.851, 0.893]``; a dash where there is none.
 
     Args:
         figure: The figure.
         sign: Whether to write the plus sign.
+        whole: Whether to write the interval too.
     """
     if figure is None or not math.isfinite(figure.value):
         return "-"
     form = "+.3f" if sign else ".3f"
-    held = f" [{figure.low:{form}}, {figure.high:{form}}]" if math.isfinite(figure.low) else ""
+    held = f" [{figure.low:{form}}, {figure.high:{form}}]" if whole and math.isfinite(figure.low) else ""
     return f"{figure.value:{form}}{held}"
 
 
@@ -174,7 +181,7 @@ def _by(key: str, parts: list[Part]) -> str:
     rows: list[list[str]] = []
     for part in parts:
         held = {item.tool: item for item in part.tools}
-        cells = [f"{held[tool].srcc.value:.3f}" if tool in held else "-" for tool in tools if tool != ANSWER]
+        cells = [shown(held[tool].srcc, whole=False) if tool in held else "-" for tool in tools if tool != ANSWER]
         rows.append([_plain(part.value), str(part.rows), shown(held[ANSWER].srcc) if ANSWER in held else "-", *cells])
     return _table([key, "rows", ANSWER, *(tool for tool in tools if tool != ANSWER)], rows)
 

@@ -27,6 +27,9 @@ FEWEST = 5
 _NO_SPREAD = 1e-10
 """Below this, what is left of the product of two spreads is rounding."""
 
+_CONVERGED = 1e-7
+"""Relative change of the squared error at which a fit has converged: a flat valley would be followed for ever."""
+
 _CHUNK = 2_000_000
 """Weights that are held at a time."""
 
@@ -177,7 +180,7 @@ def fit_logistic(x: Floats, y: Floats) -> Fit:
 
     rising = 1.0 if np.corrcoef(z, y)[0, 1] >= 0 else -1.0
     start = (float(np.ptp(y)), 2 * rising, float(np.median(z)), 0.0, float(np.mean(y)))
-    found = cast("Any", least_squares(misses, start, max_nfev=2000))
+    found = cast("Any", least_squares(misses, start, max_nfev=2000, ftol=_CONVERGED))
     if not found.success:
         return Fit(_line(x, y), "straight line, because the logistic did not converge")
     steps = np.diff(curve(found.x, np.linspace(z.min(), z.max(), 200)))

@@ -17,6 +17,7 @@ from loopwright.workflows.iqa.evaluating.questions.images import distortion_ques
 from loopwright.workflows.iqa.evaluating.questions.stages import planner_question, summarizer_question
 from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.measuring.features import Rgb
+from loopwright.workflows.pages import write_page
 
 MANIFEST = "manifest.jsonl"
 """The name of the file of questions."""
@@ -27,7 +28,8 @@ def make_questions(folder: Path, out: Path, *, count: int = 80, seed: int = 0) -
 
     Args:
         folder: The pristine images; one that cannot be read is passed over.
-        out: Where the manifest, ``images/`` and ``references/`` go; it must not hold a manifest yet.
+        out: Where the manifest, ``images/`` and ``references/`` go; it must not hold a manifest yet. What is left of
+            an earlier try is written over.
         count: How many questions, at least one of each kind.
         seed: The same seed makes the same questions.
 
@@ -35,7 +37,8 @@ def make_questions(folder: Path, out: Path, *, count: int = 80, seed: int = 0) -
         The manifest.
 
     Raises:
-        InputError: If the folder has no image that can be read, or `out` has a manifest, or `count` is too small.
+        InputError: If the folder has no image that can be read, `out` has a manifest or cannot be written into, or
+            `count` is too small.
     """
     if count < len(KINDS):
         raise InputError(f"the count is {count}: give at least {len(KINDS)}, one question of each kind")
@@ -43,10 +46,11 @@ def make_questions(folder: Path, out: Path, *, count: int = 80, seed: int = 0) -
     if manifest.exists():
         raise InputError(f"{str(manifest)!r} is there already; give another folder")
     sources = _Sources(folder, out)
-    rows = [_row(number, sources, random.Random(f"{seed} {number}")) for number in range(count)]
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    manifest.write_text(text, encoding="utf-8")
-    return manifest
+    try:
+        rows = [_row(number, sources, random.Random(f"{seed} {number}")) for number in range(count)]
+        return write_page(manifest, [json.dumps(row, ensure_ascii=False) + "\n" for row in rows])
+    except OSError as error:
+        raise InputError(f"cannot write into {str(out)!r}: {error.strerror}") from error
 
 
 class _Sources:
@@ -55,6 +59,7 @@ class _Sources:
     def __init__(self, folder: Path, out: Path) -> None:
         self._folder, self._out = folder, out
         self._paths = [sample.path for sample in read_folder(folder, "?")]
+        self._saved: set[str] = set()
 
     def take(self, number: int) -> tuple[Rgb, str]:
         """An image, and the path of its PNG."""
@@ -65,13 +70,14 @@ class _Sources:
             except ImageError:
                 self._paths.remove(path)
                 continue
-            return rgb, self.save(rgb, f"references/{path.replace('/', '_')}.png")
+            return rgb, self.save(rgb, f"references/{path}.png")
         raise InputError(f"no image in {str(self._folder)!r} can be read")
 
     def save(self, rgb: Rgb, name: str) -> str:
-        """Write an image, unless it is there; its path relative to the manifest."""
-        target = self._out / name
-        if not target.exists():
+        """Write an image, unless this has been done; its path relative to the manifest."""
+        if name not in self._saved:
+            self._saved.add(name)
+            target = self._out / name
             target.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(rgb).save(target)
         return name
