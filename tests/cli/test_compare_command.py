@@ -48,7 +48,7 @@ def test_two_folders_as_json_and_a_page(loopwright, folder):
     found = json.loads(done.stdout)
     assert set(found) == {
         "kind", "a", "b", "references", "reference_mode", "images_a", "images_b", "pairs", "rates", "tools", "curves",
-        "codecs", "failures", "left_out", "verdict", "seed",
+        "codecs", "failures", "left_out", "verdict", "warning", "seed",
     }  # fmt: skip
     assert set(found["tools"][0]) == {
         "tool", "primary", "pairs", "groups", "mean_a", "mean_b", "difference", "interval", "share_a", "share_b",

@@ -15,6 +15,7 @@ from loopwright.workflows.iqa.distortions import Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import SURE, detect
 from loopwright.workflows.iqa.measuring.distort import LEVELS, distort
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
+from loopwright.workflows.iqa.measuring.severity import gauge_of
 
 TID = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "tid_rebuilt"
 TID_TYPES = {
@@ -137,7 +138,7 @@ def test_findings_are_ordered_and_explained(photograph):
         strengths = [finding.confidence * finding.severity.rank for finding in findings]
         assert strengths == sorted(strengths, reverse=True)
         for finding in findings:
-            assert f"{finding.measured['value']:.3g}" in finding.explanation
+            assert gauge_of(finding).said(finding.measured["value"]) in finding.explanation
 
 
 def test_what_the_eye_cannot_tell_is_not_stated(photograph):

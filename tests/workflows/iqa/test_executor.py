@@ -242,7 +242,7 @@ def test_a_small_image_loses_the_measurements_and_keeps_the_tools(run, folder):
 @pytest.mark.parametrize(
     ("function", "subtask", "lost"),
     [
-        ("detect", "detection", "distortion_analysis"),
+        ("detect_in_parts", "detection", "distortion_analysis"),
         ("analyse", "analysis", "distortion_analysis"),
         ("select_tools", "tool selection", "selected_tools"),
         ("run_tools", "tool execution", "tool_logs"),

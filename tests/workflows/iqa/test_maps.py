@@ -64,14 +64,14 @@ def test_values_are_bounded_deterministic_and_explained(photograph, paired):
     assert 0 <= first.values.min() and first.values.max() <= 1
     assert np.array_equal(first.values, second.values)
     assert (first.title, first.scale) == (second.title, second.scale)
-    assert "grey levels" in first.scale and "1: noise with a standard deviation of" in first.scale
+    assert "of 255 grey levels" in first.scale and "1: noise of about" in first.scale
 
 
 def test_the_scale_follows_the_strength(photograph):
     tops = []
     for level in (2, 4):
         made, _, _ = halves(photograph("coffee"), "gaussian noise", level, lower=True)
-        tops.append(float(distortion_map(made, None, "noise").scale.rpartition("deviation of ")[2].split()[0]))
+        tops.append(float(distortion_map(made, None, "noise").scale.rpartition("noise of about ")[2].split()[0]))
     assert tops[0] < tops[1]
 
 

@@ -106,7 +106,7 @@ def test_every_name_can_be_assessed_and_absence_is_none(photograph):
 def test_sentences_use_proper_words(photograph):
     rgb = photograph("astronaut")
     features = measure(rgb)
-    assert assess("gaussian noise", features).explanation.startswith("No gaussian noise: the standard deviation")
+    assert assess("gaussian noise", features).explanation.startswith("No gaussian noise: the noise in flat areas is ")
     assert assess("blurs", features).explanation.startswith("No ")
     for kind, start in (("jpeg", "JPEG compression is "), ("jpeg2000", "JPEG 2000 compression is ")):
         made = distort(rgb, kind, 5)
@@ -133,7 +133,6 @@ def test_every_explanation_has_number_unit_and_thresholds(photograph, name, pair
         return
     gauge = gauge_of(finding)
     assert gauge is not None
-    unit = f" {gauge.unit}" if gauge.unit else ""
-    assert f"{gauge.label} is {finding.measured['value']:.3g}{unit}, " in finding.explanation
+    assert f"{gauge.label} is {gauge.said(finding.measured['value'])}, " in finding.explanation
     for severity, bound in zip(("slight", "moderate", "severe", "extreme"), gauge.bounds, strict=True):
-        assert f"{severity} from {bound:g}" in finding.explanation
+        assert f"{severity} from {gauge.number(bound)}" in finding.explanation

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loopwright.cli.words import printable
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,11 +64,11 @@ def compare(
         write_comparison_report(result, report)
     if as_json:
         # Not in pydantic's JSON mode, which refuses file names that are not UTF-8.
-        print(_printable(json.dumps(result.model_dump(), indent=2, ensure_ascii=False, allow_nan=False)))
+        print(printable(json.dumps(result.model_dump(), indent=2, ensure_ascii=False, allow_nan=False)))
     else:
         _show(result)
         if report is not None:
-            print(_printable(str(report)))
+            print(printable(str(report)))
     if result.kind == "folders" and any(item.bad for item in result.left_out):
         raise typer.Exit(1)
 
@@ -77,6 +78,8 @@ def _show(result: ImageComparison | FolderComparison) -> None:
 
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(result.verdict.text, style="bold", soft_wrap=True)
+    if result.warning:
+        console.print(printable(f"warning: {result.warning}"), style="yellow", soft_wrap=True)
     if result.kind == "images":
         _show_images(console, result)
     else:
@@ -107,7 +110,7 @@ def _show_side(console: Console, letter: str, side: ImageSide) -> None:
 
     image = side.image
     size = f"{image.width} x {image.height}, {image.bytes:,} bytes, {side.bits_per_pixel:.2f} bits per pixel"
-    console.print(_printable(f"{letter}: {image.path}: {size}"), soft_wrap=True)
+    console.print(printable(f"{letter}: {image.path}: {size}"), soft_wrap=True)
     for item in side.distortions:
         said = f"   {item.severity.value} {in_words(item.type)} ({item.confidence:.0%} sure): {item.explanation}"
         console.print(said, style="dim", soft_wrap=True)
@@ -149,7 +152,7 @@ def _show_folders(console: Console, result: FolderComparison) -> None:
         said = f"{item.tool} gave no score of {item.images:,} images; the first: {item.example}"
         console.print(said, style="yellow", soft_wrap=True)
     for item in result.left_out[:_LEFT_OUT_SHOWN]:
-        said = _printable(f"left out: {item.side} {item.path}: {item.why}")
+        said = printable(f"left out: {item.side} {item.path}: {item.why}")
         console.print(said, style="yellow", soft_wrap=True)
     if len(result.left_out) > _LEFT_OUT_SHOWN:
         more = len(result.left_out) - _LEFT_OUT_SHOWN
@@ -175,8 +178,3 @@ def _number(value: float | None, form: str = ".2f") -> str:
 
 def _range(interval: Interval | None, form: str) -> str:
     return "-" if interval is None else f"{interval.low:{form}} {interval.high:{form}}"
-
-
-def _printable(text: str) -> str:
-    """Text in which file names that are not UTF-8 are written with escapes, which every terminal takes."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -192,11 +192,28 @@ class _Session:
         if not self._resume:
             return name
         if last is None:
-            logger.warning("no checkpoint of sample %r yet, so it starts anew", sample)
+            logger.warning("%s", self._nothing_to_resume(sample))
             return name
         self.input = None
         self._check_same_input(sample, self.graph.get_state({"configurable": {"thread_id": last}}))
         return last
+
+    def _nothing_to_resume(self, sample: str) -> str:
+        """Whether runs keep checkpoints, where, and how that is changed."""
+        checkpoint = self._config.pipeline.checkpoint
+        said = (
+            f"nothing to resume: there is no checkpoint of sample {sample!r} in {str(checkpoint.save_dir)!r} "
+            "(pipeline.checkpoint.save_dir), so the run starts anew and keeps one. "
+        )
+        if checkpoint.enable:
+            return said + (
+                "Checkpoints are enabled; another image, question, option or configuration is another sample, unless "
+                "--sample-id (sample_id) names it."
+            )
+        return said + (
+            "Checkpoints are disabled, so runs without --resume keep none: set pipeline.checkpoint.enable to true in "
+            "the file that --config names."
+        )
 
     def _check_same_input(self, sample: str, kept: StateSnapshot) -> None:
         before = {CONTENT: (kept.metadata or {}).get(CONTENT), **kept.values}

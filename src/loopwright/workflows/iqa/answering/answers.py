@@ -18,13 +18,17 @@ from loopwright.workflows.iqa.answering.fusion import quality_score
 from loopwright.workflows.iqa.answering.numbers import held_against, values
 from loopwright.workflows.iqa.answering.parts import clause_about, evidence_on, scope_words, scopes_of
 from loopwright.workflows.iqa.answering.reasons import reasoning, used_evidence
+from loopwright.workflows.iqa.answering.softness import said_soft
 from loopwright.workflows.iqa.answering.verdicts import Facts, compare, judge
-from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words
+from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
+from loopwright.workflows.iqa.measuring.detection_parts import place_of
+from loopwright.workflows.iqa.measuring.severity import gauge_of
 from loopwright.workflows.iqa.query.options import split_options
 from loopwright.workflows.iqa.query.reading import asks_value, is_understood
 from loopwright.workflows.iqa.query.terms import named_distortions, named_tools
 from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
 from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
     AnswerMode,
     DistortionFinding,
     ExecutorOutput,
@@ -112,7 +116,9 @@ def _scoring(query: str, facts: Facts) -> SummarizerOutput:
     wanted = [name for name in facts.plan.required_tools or [] if name in named_tools(query)]
     said = values(wanted, facts) if wanted and asks_value(query) else ""
     if facts.score is None:
-        return _result(UNABLE, facts)
+        measured = [name for name in facts.plan.required_tools or [] if facts.value(name) is not None]
+        own = f"{values(measured, facts)} {_where(facts)}; there is no score of 1 to 5."
+        return _result(own if measured else UNABLE, facts)
     level = facts.score.level
     result = _result(f"{said} {_where(facts)}: {level} ({facts.score.value:.1f} of 5)." if said else level, facts)
     return result.model_copy(update={"quality_score": round(facts.score.value, 4)})
@@ -139,8 +145,8 @@ def _explanation(query: str, facts: Facts) -> str:
         if severity is None:
             return f"{UNABLE}: nothing was measured about it."
         if severity is Severity.NONE:
-            return f"No {_spoken(topic)} {where}."
-        return _capital(f"{_shown(facts, topic)} {where}.")
+            return _not_blurred(facts) or f"No {_spoken(topic)} {where}."
+        return _capital(f"{_shown_there(facts, topic)}.")
     claim = read_question(query) if asks_yes_no(query) else None
     if claim is not None:
         return _yes_no(claim, facts)
@@ -155,17 +161,19 @@ def _explanation(query: str, facts: Facts) -> str:
 def _what_is_wrong(facts: Facts) -> str:
     where = _where(facts)
     if facts.present:
+        found = "Found" if all(place_of(item) for _, item in facts.present) else f"Found {where}"
         listed = "; ".join(f"{_strength_of(item)}{_details(item, facts, number=True)}" for _, item in facts.present)
-        return f"Found {where}, strongest first: {listed}."
+        return f"{found}, strongest first: {listed}.{_beside(facts)}"
     if facts.unanalysed:
         listed = "; ".join(in_words(name) for name in facts.unanalysed)
         return f"Found {where}, strongest first: {listed}. How strong was not analysed."
     if facts.covers(()):
-        return f"No distortion found {where}."
+        return f"No distortion found {where}.{_beside(facts)}"
     absent = [kind.value for kind in Distortion if facts.evidence.undecided and facts.covers((kind.value,))]
     if absent:
         doubtful = _spoken(tuple(facts.evidence.undecided))
-        return f"No {_spoken(tuple(absent))} found {where}; it cannot be told whether there is any {doubtful}."
+        said = f"No {_spoken(tuple(absent))} found {where}; it cannot be told whether there is any {doubtful}."
+        return said + _beside(facts)
     named = {item.type for _, item in facts.analysed}
     if named:
         return f"No {_spoken(tuple(sorted(named)))} found {where}; nothing else was looked for."
@@ -181,14 +189,16 @@ def _yes_no(claim: Claim, facts: Facts) -> str:
     if isinstance(claim, Threshold):
         return f"{word}: {held_against(claim, facts)} {where}."
     if isinstance(claim, LevelClaim) and facts.score is not None:
-        found = f" Found: {_shown(facts)}." if facts.present else ""
+        found = f" Found: {_shown(facts, places=True)}." if facts.present else ""
         return f"{word}: the quality is {facts.score.level.lower()} ({facts.score.value:.1f} of 5) {where}.{found}"
     if isinstance(claim, DistortionClaim):
         found = facts.matching(claim.names)
         if found:
-            return f"{word}: {_shown(facts, claim.names)} {where}."
+            return f"{word}: {_shown_there(facts, claim.names)}."
         if facts.unanalysed:
             return f"{word}: {', '.join(facts.unanalysed)} {where}."
+        if Distortion.BLURS in map(kind_of, claim.names) and (said := _not_blurred(facts)):
+            return f"{word}: {said[0].lower()}{said[1:]}"
         return f"{word}: no {_spoken(claim.names)} found {where}."
     return f"{word}."
 
@@ -205,7 +215,7 @@ def _comparison(query: str, facts: Facts) -> str:
     word = "" if claim is None else ("Yes: " if (judge(claim, facts) or 0) > 0 else "No: ")
     if relation == "same":
         return _capital(f"{word}the image and its reference look the same; no difference that the tools would see.")
-    because = f" It has {_shown(facts)}." if facts.present else ""
+    because = f" It has {_shown(facts, places=True)}." if facts.present else ""
     return _capital(f"{word}the reference is better, taken as pristine; the image is worse than it.{because}")
 
 
@@ -219,17 +229,49 @@ def _capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def _shown(facts: Facts, names: tuple[str, ...] = ()) -> str:
-    return ", ".join(f"{_strength_of(item)}{_details(item, facts)}" for _, item in facts.matching(names)[:3])
+def _shown(facts: Facts, names: tuple[str, ...] = (), *, places: bool = False) -> str:
+    return ", ".join(
+        f"{_strength_of(item)}{_place(item) if places else ''}{_details(item, facts, place=not places)}"
+        for _, item in facts.matching(names)[:3]
+    )
+
+
+def _shown_there(facts: Facts, names: tuple[str, ...]) -> str:
+    """The findings and where they are: each by its own place, where only a part of the image is concerned."""
+    items = [item for _, item in facts.matching(names)[:3]]
+    if not all(map(place_of, items)):
+        return f"{_shown(facts, names)} {_where(facts)}"
+    scopes = scopes_of(facts.evidence)
+    within = "" if scopes == [GLOBAL] else f" of {' and '.join(map(scope_words, scopes))}"
+    return _shown(facts, names, places=True) + within
+
+
+def _place(item: DistortionFinding) -> str:
+    place = place_of(item)
+    return f" {place[0]}, {place[1]:.0%} of the area" if place else ""
+
+
+def _not_blurred(facts: Facts) -> str:
+    """What is to be said of an image that is not blurred as a whole but soft in part; empty of any other."""
+    soft = said_soft(facts.evidence.notes)
+    return f"Not blurred as a whole: {soft}." if soft else ""
+
+
+def _beside(facts: Facts) -> str:
+    """The same as a further sentence of an answer about everything."""
+    said = _not_blurred(facts)
+    return f" {said}" if said else ""
 
 
 def _strength_of(item: DistortionFinding) -> str:
     return f"{item.severity.value} {in_words(item.type)}"
 
 
-def _details(item: DistortionFinding, facts: Facts, *, number: bool = False) -> str:
-    """The number behind a severity, and how likely the type is; beside a reference, the comparison shows the type."""
-    parts = [f"measured {item.measured['value']:.3g}"] if number and "value" in item.measured else []
+def _details(item: DistortionFinding, facts: Facts, *, number: bool = False, place: bool = True) -> str:
+    """The number behind a severity, where it is, and how likely the type is; a reference shows the type."""
+    value, gauge = item.measured.get("value"), gauge_of(item)
+    parts = [f"measured {gauge.said(value) if gauge else f'{value:.3g}'}"] if number and value is not None else []
+    parts += [_place(item).strip()] if place and place_of(item) else []
     if facts.plan.reference_mode is ReferenceMode.NONE:
         parts.append(f"{item.confidence:.0%} sure")
     return f" ({', '.join(parts)})" if parts else ""

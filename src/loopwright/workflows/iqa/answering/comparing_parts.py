@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ from loopwright.workflows.iqa.answering.fusion import quality_score
 from loopwright.workflows.iqa.answering.parts import evidence_on, scope_words, scopes_of
 from loopwright.workflows.iqa.answering.verdicts import Facts
 from loopwright.workflows.iqa.distortions import Distortion, in_words
+from loopwright.workflows.iqa.measuring.gauges import BLIND
 from loopwright.workflows.iqa.measuring.likeness import closeness
 from loopwright.workflows.iqa.measuring.severity import gauge_of
 from loopwright.workflows.iqa.query.places import place_name
@@ -19,7 +21,8 @@ from loopwright.workflows.iqa.query.terms import spoken
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 ALIKE = 0.1
-"""Numbers that differ by less, as a share of the larger one, are about the same; scores that differ by less, too."""
+"""Numbers that differ by less, as a share of the larger one or of where a distortion begins to be seen, are about the
+same; scores that differ by less, too."""
 
 _DEGREE = re.compile(r"\b(more|most|less|least|fewer|fewest) (?:in )?(\w+)")
 _PRAISE = ("sharp", "crisp", "clear", "clean", "detail", "focus", "contrast", "color", "colour", "saturat", "bright")
@@ -29,8 +32,9 @@ _MORE = re.compile(
     r"\b(?:blurrier|blurriest|noisier|noisiest|grainier|grainiest|softer|softest|blockier|hazier|fuzzier|darker|darkest"
     r"|dimmer|worse|worst)\b"
 )
-_LUMA = re.compile(r"\b(?:bright|light|dark|dimm)(?:er|est)\b")
-_COMPARE = re.compile(r"\bcompar(?:e|ed|ing|ison)\b")
+_LUMA = re.compile(r"\b(?:(?:bright|light|dark|dimm)(?:er|est)|(?:bright|dark)ness)\b")
+_COMPARE = re.compile(r"\b(?:compar(?:e|ed|ing|ison)|versus|vs|against)\b|\bdiffer(?:ence|ences|ent|s)?\b")
+_DIFFER = re.compile(r"\bdiffer(?:ence|ences|ent|s)?\b")
 _EQUAL = re.compile(r"\b(?:equal|equally|same|alike|identical|no difference|as \w+ as)\b")
 
 Sought = Literal["more", "less"]
@@ -47,6 +51,12 @@ class Standing:
     """The numbers, one clause."""
     alike: bool
     """Whether the first two are about the same."""
+    all_alike: bool
+    """Whether all of them are."""
+    luma: bool
+    """Whether the order is by brightness."""
+    ahead: Callable[[str, str], bool]
+    """Whether the one scope has clearly more of what is asked for than the other."""
 
 
 def asks_about_parts(stem: str) -> bool:
@@ -80,18 +90,31 @@ def compare_parts(stem: str, facts: Facts) -> str:
     standing = standing_of(stem, facts)
     if isinstance(standing, str):
         return f"Unable to determine: {standing}."
-    first = scope_words(standing.order[0])
+    first, text = scope_words(standing.order[0]), spoken(stem)
     if asks_yes_no(stem):
-        if _EQUAL.search(spoken(stem)):
-            return f"{'Yes' if standing.alike else 'No'}: {standing.said}."
-        named = scopes_of(facts.evidence)[0]
-        yes = standing.order[0] == named and not standing.alike
-        why = "they are about the same; " if standing.alike else ""
-        return f"{'Yes' if yes else 'No'}: {why}{standing.said}."
-    if standing.alike:
+        if _EQUAL.search(text) or _DIFFER.search(text):
+            same = bool(_EQUAL.search(text))
+            return f"{'Yes' if standing.all_alike is same else 'No'}: {standing.said}."
+        why = "they are about the same; " if standing.alike and len(standing.order) == 2 else ""
+        return f"{_verdict(scopes_of(facts.evidence), standing)}: {why}{standing.said}."
+    if standing.all_alike:
         return f"About the same: {standing.said}."
-    does = " does better" if _COMPARE.search(spoken(stem)) and not _DEGREE.search(spoken(stem)) else ""
+    if standing.alike:
+        first = " and ".join(map(scope_words, standing.order[:2]))
+    does = " is brighter" if standing.luma else " does better"
+    does = "" if _LESS.search(text) or _MORE.search(text) or _DEGREE.search(text) else does
+    if standing.alike:
+        return f"{first[0].upper()}{first[1:]} are about the same, ahead of the rest: {standing.said}."
     return f"{first[0].upper()}{first[1:]}{does}: {standing.said}."
+
+
+def _verdict(scopes: list[str], standing: Standing) -> str:
+    """Whether what is named first, a part or all of a kind such as the corners, is ahead of the rest."""
+    kind = scopes[0].split(" ")[-1]
+    several = [scope for scope in scopes if scope.split(" ")[-1] == kind]
+    named = several if len(several) < len(scopes) else scopes[:1]
+    ahead = [standing.ahead(scope, other) for scope in named for other in scopes if other not in named]
+    return "Yes" if all(ahead) else "Partly" if any(ahead) else "No"
 
 
 def choose_part(stem: str, options: dict[str, str], facts: Facts) -> tuple[str | None, str] | None:
@@ -163,29 +186,32 @@ def _finding(topic: tuple[str, ...], scope: str, facts: Facts) -> DistortionFind
 def _by_finding(found: dict[str, DistortionFinding], sought: Sought, *, luma: bool) -> Standing:
     gauges = {scope: gauge_of(finding) for scope, finding in found.items()}
     gauge = next(iter(gauges.values()))
-    if luma and all("mean_luma" in each.measured for each in found.values()):
+    least = 0.0
+    luma = luma and all("mean_luma" in each.measured for each in found.values())
+    if luma:
         # "Darker" asks for the luma itself, not for how far it is from a fault.
-        label = "the mean luma is "
+        label = "the mean brightness is "
         values = {scope: -each.measured["mean_luma"] for scope, each in found.items()}
-        shown = {scope: f"{-value:.3g} grey levels" for scope, value in values.items()}
-    elif gauge is not None and all(other is not None and other.label == gauge.label for other in gauges.values()):
-        label, unit = f"{gauge.label} is ", f" {gauge.unit}" if gauge.unit else ""
-        values = {scope: (1 if gauge.rising else -1) * each.measured["value"] for scope, each in found.items()}
-        shown = {scope: f"{each.measured['value']:.3g}{unit}" for scope, each in found.items()}
+        shown = {scope: f"{-value:.3g} of 255 grey levels" for scope, value in values.items()}
     elif all("edge_sigma_strong" in each.measured for each in found.values()):
         # Blur in one direction has another gauge, but edges of the same width.
-        label = "the standard deviation of the strongest edges is "
+        label = "the blur of the strongest edges is "
         values = {scope: each.measured["edge_sigma_strong"] for scope, each in found.items()}
         shown = {scope: f"{value:.3g} pixels" for scope, value in values.items()}
+        least = ALIKE * BLIND["gaussian blur"].bounds[0]
+    elif gauge is not None and all(other is not None and other.label == gauge.label for other in gauges.values()):
+        label = f"{gauge.label} is "
+        values = {scope: (1 if gauge.rising else -1) * each.measured["value"] for scope, each in found.items()}
+        shown = {scope: gauge.said(each.measured["value"]) for scope, each in found.items()}
+        least = ALIKE * abs(gauge.bounds[0])
     else:
         label = "there is "
         values = {scope: float(each.severity.rank) for scope, each in found.items()}
         shown = {scope: f"{each.severity.value} {in_words(each.type)}" for scope, each in found.items()}
         shown = {scope: text.replace("none ", "no ", 1) for scope, text in shown.items()}
     order = sorted(values, key=lambda scope: values[scope], reverse=sought == "more")
-    said = label + " and ".join(f"{shown[scope]} in {scope_words(scope)}" for scope in order)
-    alike = abs(values[order[0]] - values[order[1]]) <= ALIKE * max(map(abs, values.values()))
-    return Standing(order, said, alike)
+    said = label + _joined([f"{shown[scope]} in {scope_words(scope)}" for scope in order])
+    return _standing(order, said, values, max(least, ALIKE * max(map(abs, values.values()))), luma=luma)
 
 
 def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str:
@@ -197,7 +223,21 @@ def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str
     # Less distortion is a higher score.
     order = sorted(values, key=lambda scope: values[scope], reverse=sought == "less")
     tools = {score.tool for score in scores.values() if score is not None}
-    said = f"by {' and '.join(sorted(tools))}, " + " and ".join(
-        f"{values[scope]:.2f} of 5 in {scope_words(scope)}" for scope in order
+    said = f"by {' and '.join(sorted(tools))}, " + _joined(
+        [f"{values[scope]:.2f} of 5 in {scope_words(scope)}" for scope in order]
     )
-    return Standing(order, said, abs(values[order[0]] - values[order[1]]) < ALIKE)
+    return _standing(order, said, values, ALIKE)
+
+
+def _joined(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _standing(order: list[str], said: str, values: dict[str, float], margin: float, *, luma: bool = False) -> Standing:
+    """Values that differ by no more than the margin are about the same."""
+
+    def ahead(scope: str, other: str) -> bool:
+        return order.index(scope) < order.index(other) and abs(values[scope] - values[other]) > margin
+
+    first, last = order[0], order[-1]
+    return Standing(order, said, not ahead(first, order[1]), not ahead(first, last), luma, ahead)

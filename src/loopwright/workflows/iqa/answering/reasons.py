@@ -93,6 +93,11 @@ def _tool_sentences(facts: Facts) -> list[str]:
         sentences += _fusion_sentences(score.fusion, score.baselines)
     if overlooked := facts.overlooked:
         sentences.append(f"{score.tool} is weak at {' and '.join(overlooked)}, so the score may be too good.")
+    if (found := facts.too_good) is not None:
+        sentences.append(
+            f"That is better than {found.severity.value} {in_words(found.type)} ({found.confidence:.0%} sure) allows, "
+            f"which was measured: rely on the measurement."
+        )
     if score.opinion:
         sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
     told = score.fusion.alone if score.fusion else score.tool

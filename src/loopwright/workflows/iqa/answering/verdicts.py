@@ -17,6 +17,7 @@ from loopwright.workflows.iqa.answering.claims import (
 )
 from loopwright.workflows.iqa.answering.fusion import QualityScore, level_of
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.likeness import closeness, strength
 from loopwright.workflows.iqa.query.thresholds import Threshold
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ReferenceMode
@@ -83,6 +84,15 @@ class Facts:
         tone = (Distortion.BRIGHTNESS, Distortion.CONTRAST, Distortion.COLOR)
         kinds = dict.fromkeys(kind_of(item.type) for _, item in self.present)
         return [kind.value for kind in kinds if kind in tone and kind not in strengths]
+
+    @property
+    def too_good(self) -> DistortionFinding | None:
+        """A sure finding that is so strong that the score of a tool without a reference contradicts it."""
+        if self.score is None or self.plan.reference_mode is not ReferenceMode.NONE:
+            return None
+        value = self.score.value
+        strong = (item for _, item in self.present if item.confidence >= SURE and item.severity >= Severity.SEVERE)
+        return next((item for item in strong if value - IMPAIRMENT_LEVEL[item.severity] >= 1), None)
 
     def covers(self, names: tuple[str, ...]) -> bool:
         """Whether the absence of a finding for these names means that there is no such distortion.

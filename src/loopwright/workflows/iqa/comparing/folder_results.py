@@ -183,6 +183,8 @@ class FolderComparison(Result):
     """The files that took no part."""
     verdict: Verdict
     """Which is better."""
+    warning: str | None = None
+    """Why the verdict may mislead: the images of pairs differ in size, and there are no references."""
     seed: int
     """What the bootstrap's chance began with."""
 

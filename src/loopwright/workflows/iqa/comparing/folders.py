@@ -23,6 +23,7 @@ from loopwright.workflows.iqa.comparing.images import check_different
 from loopwright.workflows.iqa.comparing.matching import Matching, Pair, match
 from loopwright.workflows.iqa.comparing.results import Letter, Measured
 from loopwright.workflows.iqa.comparing.scoring import Job, calibrated, score_all, tools_of
+from loopwright.workflows.iqa.comparing.sizes import size_warning
 from loopwright.workflows.iqa.comparing.statistics import chance, mean_interval
 from loopwright.workflows.iqa.comparing.verdicts import codecs_verdict, pairs_verdict
 from loopwright.workflows.iqa.config import IQAConfig
@@ -108,6 +109,7 @@ def compare_folders(
         failures=_failures(tools, images),
         left_out=[*bad, *found.left_out],
         verdict=verdict,
+        warning=None if path_r else size_warning([(images["A", pair.a], images["B", pair.b]) for pair in pairs]),
         seed=seed,
     )
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.comparing.results import ImageComparison, ImageSide, Measured, ToolDifference
 from loopwright.workflows.iqa.comparing.scoring import calibrated, measure_image, tools_of
+from loopwright.workflows.iqa.comparing.sizes import size_warning
 from loopwright.workflows.iqa.comparing.verdicts import images_verdict
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.images import LoadedImage, load_image
-from loopwright.workflows.iqa.measuring.detection import detect
+from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import get_calibration
@@ -63,6 +64,7 @@ def compare_images(
         identical=identical,
         tools=tools,
         verdict=images_verdict(tools, identical, blind=pristine is None),
+        warning=size_warning([(side_a.image, side_b.image)]) if pristine is None else None,
     )
 
 
@@ -85,7 +87,7 @@ def _side(image: LoadedImage, pristine: LoadedImage | None, config: IQAConfig) -
         image, pristine, config, path=str(image.path), reference_path=None if pristine is None else str(pristine.path)
     )
     pair = None if pristine is None else measure_pair(image.rgb, pristine.rgb)
-    found = detect(measure(image.rgb), pair)
+    found = detect_in_parts(image.rgb, None if pristine is None else pristine.rgb, measure(image.rgb), pair)
     return ImageSide(
         image=measured, bits_per_pixel=measured.bits_per_pixel, distortions=found.findings, abstained=found.abstained
     )

@@ -126,3 +126,5 @@ class ImageComparison(Result):
     """Every tool, the primary one first."""
     verdict: Verdict
     """Which is better."""
+    warning: str | None = None
+    """Why the verdict may mislead: the images differ in size, and there is no reference."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -54,28 +55,46 @@ class _Recipe:
     measure: Callable[..., Plane]
     every_pixel: bool = False
     """Whether a reduced image would not show it."""
+    told: Callable[[float], float] = float
+    """The number as the label tells it."""
 
 
-_BLUR = _Recipe("Fine detail that is gone", "fine detail {} nepers below the slopes", 1.0, 2.0, 3.0, local.blur)
+def _percent(value: float) -> float:
+    return 100 * value
+
+
+def _grown(change: float) -> float:
+    return -100 * change
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+_BLUR = _Recipe(
+    "Fine detail that is gone", "the finest detail {} times weaker than the edges around it (sharp: about 2 times)",
+    1.0, 2.0, 3.0, local.blur, told=math.exp,
+)  # fmt: skip
 _REPEATS = _Recipe(
-    "Equal pixels beside steps", "steps of {} grey levels between areas of equal pixels", 1.5, 6.0, 24.0, local.repeats,
-    every_pixel=True,
+    "Equal pixels beside steps", "steps of {} of 255 grey levels between areas of equal pixels", 1.5, 6.0, 24.0,
+    local.repeats, every_pixel=True,
 )  # fmt: skip
 BLIND: dict[str, _Recipe] = {
     "blurs": _BLUR,
     "jpeg2000": _BLUR,
     "noise": _Recipe(
-        "Local noise", "noise with a standard deviation of {} grey levels", 2.0, 8.0, 28.0, local.noise,
+        "Local noise", "noise of about {} of 255 grey levels", 2.0, 8.0, 28.0, local.noise,
         every_pixel=True,
     ),
     "impulse noise": _Recipe(
-        "Black and white specks", "specks at a share of {} of the samples", 0.0005, 0.01, 0.06, local.speck_share,
-        every_pixel=True,
+        "Black and white specks", "specks in {}% of the colour values", 0.0005, 0.01, 0.06, local.speck_share,
+        every_pixel=True, told=_percent,
     ),
-    "overexposure": _Recipe("Bright areas", "a luma of {} grey levels", 200, 250, 250, local.brightness),
-    "underexposure": _Recipe("Dark areas", "a luma of {} grey levels", 60, 5, 5, local.brightness),
+    "overexposure": _Recipe("Bright areas", "a brightness of {} of 255", 200, 250, 250, local.brightness),
+    "underexposure": _Recipe("Dark areas", "a brightness of {} of 255", 60, 5, 5, local.brightness),
     "sharpness": _Recipe(
-        "Sharpened edges", "fine gradients {} times the coarse ones", 4.0, 7.0, 16.0, local.edge_gain
+        "Sharpened edges", "fine edges {} times as steep as coarse ones (2 to 5 in photographs)", 4.0, 7.0, 16.0,
+        local.edge_gain,
     ),
     "spatial distortions": _REPEATS,
 }  # fmt: skip
@@ -83,22 +102,24 @@ BLIND: dict[str, _Recipe] = {
 change of brightness or saturation concern the image as a whole, and what is there by nature looks the same."""
 
 _DIFFERENCE = _Recipe(
-    "Local difference in gradients and colours", "a difference of {} in gradients and colours (of 1, as in MDSI)",
-    0.01, 0.1, 0.5, local.dissimilarity,
+    "Local difference in edges and colours", "a difference of {}% in edges and colours (as MDSI sees it)",
+    0.01, 0.1, 0.5, local.dissimilarity, told=_percent,
 )  # fmt: skip
 _TONE = _Recipe(
-    "Change of brightness", "a change of luma by {} grey levels", 2.0, 15.0, 60.0, local.brightness_change
+    "Change of brightness", "a change of brightness by {} of 255", 2.0, 15.0, 60.0, local.brightness_change
 )  # fmt: skip
 PAIRED: dict[str, _Recipe] = {
-    "blurs": _Recipe("Detail that is gone", "a loss of {} of the gradients", 0.05, 0.3, 0.8, local.gradient_change),
-    "sharpness": _Recipe("Gradients that grew", "gradients changed by {} of 1", -0.1, -0.5, -1.5,
-                         local.gradient_change),
+    "blurs": _Recipe("Detail that is gone", "{}% of the edges' contrast gone", 0.05, 0.3, 0.8, local.gradient_change,
+                     told=_percent),
+    "sharpness": _Recipe("Edges that grew", "{}% more contrast of the edges", -0.1, -0.5, -1.5,
+                         local.gradient_change, told=_grown),
     "noise": _Recipe(
-        "Added noise", "noise with a standard deviation of {} grey levels", 1.0, 8.0, 28.0, local.added_noise,
+        "Added noise", "noise of about {} of 255 grey levels", 1.0, 8.0, 28.0, local.added_noise,
         every_pixel=True,
     ),
     "color distortions": _Recipe(
-        "Change of colour", "a change of colour by {} CIELAB units", 1.5, 8.0, 30.0, local.color_change
+        "Change of colour", "a change of colour by {} CIELAB units (about 2 can just be seen)", 1.5, 8.0, 30.0,
+        local.color_change,
     ),
     "brightness change": _TONE,
     "contrast": _TONE,
@@ -135,7 +156,9 @@ def distortion_map(rgb: Rgb, reference: Rgb | None, distortion: str | None) -> D
     raw = _spread(raw)
     top = _top(raw, recipe)
     values = np.nan_to_num(np.clip((raw - recipe.low) / (top - recipe.low), 0, 1), nan=0.0).astype(np.float32)
-    scale = f"0: {recipe.label.format(f'{recipe.low:g}')}; 1: {recipe.label.format(f'{top:.3g}')}"
+    scale = "; ".join(
+        f"{mark}: {recipe.label.format(_number(recipe.told(at)))}" for mark, at in enumerate((recipe.low, top))
+    )
     return DistortionMap(_resized(values, rgb.shape[:2]), recipe.title, scale)
 
 
@@ -147,8 +170,8 @@ def _recipe(images: Sequence[Rgb], name: str | None) -> _Recipe | None:
     if name in ("jpeg", Distortion.COMPRESSION):
         # The grid has one phase for the whole image, which no strip could find alone.
         measure = partial(local.blockiness, phases=local.grid_phases(images[0]))
-        return _Recipe("Local blockiness", "a step on the 8 x 8 grid of {} times that beside it",
-                       0.05, 0.4, 2.0, measure, every_pixel=True)  # fmt: skip
+        return _Recipe("Local blockiness", "steps at the borders of the 8 x 8 blocks {}% larger than beside them",
+                       0.05, 0.4, 2.0, measure, every_pixel=True, told=_percent)  # fmt: skip
     return BLIND.get(name) or BLIND.get(kind_of(name).value)
 
 

@@ -133,13 +133,13 @@ def _sentence(
     subject = words[0].upper() + words[1:]
     if math.isnan(value):
         return f"{subject} cannot be measured here: {gauge.label}."
-    unit = f" {gauge.unit}" if gauge.unit else ""
     source = BESIDE if with_reference else "from the image alone"
-    starts = ", ".join(f"{each.value} from {bound:g}" for each, bound in zip(STARTING, gauge.bounds, strict=True))
+    bounds = zip(STARTING, gauge.bounds, strict=True)
+    starts = ", ".join(f"{each.value} from {gauge.number(bound)}" for each, bound in bounds)
     direction = "upwards" if gauge.rising else "downwards"
     reason = f"; {why}" if why else ""
     head = f"No {words}" if severity is Severity.NONE else f"{subject} is {severity.value}"
-    return f"{head}: {gauge.label} is {value:.3g}{unit}, {source} ({starts} {direction}){reason}."
+    return f"{head}: {gauge.label} is {gauge.said(value)}, {source} ({starts} {direction}){reason}."
 
 
 def gauge_of(finding: DistortionFinding) -> Gauge[ImageFeatures] | Gauge[PairFeatures] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from loopwright.workflows.iqa.measuring.whereabouts import Fractions, cell
+from loopwright.workflows.iqa.query.place_lists import listed_places
 from loopwright.workflows.iqa.query.terms import spoken
 from loopwright.workflows.iqa.schemas import Box
 
@@ -16,11 +18,11 @@ SMALLEST = 16
 _DOWN = {"top": 0, "upper": 0, "bottom": 2, "lower": 2}
 _ACROSS = {"left": 0, "right": 2}
 _MIDDLE = frozenset(("center", "centre", "central", "middle"))
-_SHARES = {"half": 2, "third": 3, "quarter": 4, "corner": 3}
+_SHARES = {"half": 2, "third": 3, "quarter": 4, "quadrant": 4, "corner": 3, "edge": 6, "border": 6}
 _PARTS = frozenset(("side", "part", "portion", "section", "area", "region", "hand"))
 
 _DIRECTION = r"(?:upper|lower|top|bottom|left|right|cent(?:er|re)|central|middle)"
-_NOUN = r"(?:half|third|quarter|corner|side|part|portion|section|area|region)"
+_NOUN = r"(?:half|third|quarter|quadrant|corner|edge|border|side|part|portion|section|area|region)"
 _OF_IMAGE = (
     r"(?: of (?:the |this |that |my |our |your )?(?:whole |entire )?"
     r"(?:image|picture|photo|photograph|frame|shot|scene|screenshot)\b)"
@@ -28,15 +30,13 @@ _OF_IMAGE = (
 _ELSEWHERE = r"(?! of (?:the|this|that|my|our|your|an?|his|her|its|their)\b)(?! of \w+)"
 _END = rf"(?:{_OF_IMAGE}|{_ELSEWHERE})"
 _AFTER = (
-    r"(?=\s*(?:[?.,;:!)]|$)| (?:or|and|than|is|are|as|of|less|more|sharp|blur|nois|look|better|worse|in|with)\w*\b)"
+    r"(?=\s*(?:[?.,;:!)]|$)| (?:or|and|than|vs|versus|against|to|compare|is|are|as|of|less|more|sharp|blur|nois|look"
+    r"|better|worse|in|with)\w*\b)"
 )
 _PLACE = re.compile(
     rf"\b(?P<named>(?:{_DIRECTION}(?: hand)? ){{1,2}}{_NOUN})\b{_END}"
     rf"|\b(?P<corner>(?:upper|lower|top|bottom) (?:left|right|cent(?:er|re)|middle))\b{_END}"
     rf"|\b(?:the|in|at) (?P<bare>top|bottom|left|right|cent(?:er|re)|middle)\b{_END}{_AFTER}"
-)
-_PAIR = re.compile(
-    rf"\b({_DIRECTION}) (and|or|versus|vs) (?:the )?({_DIRECTION}) (half|third|quarter|corner|side|part)s?\b"
 )
 _KEYED = re.compile(
     r"\bx\s*[=:]?\s*(\d{1,7})\W+y\s*[=:]?\s*(\d{1,7})\W+"
@@ -76,8 +76,7 @@ def mark_places(text: str) -> tuple[str, dict[str, str]]:
         marks[word] = name
         return f"{match[0].split(' ', 1)[0]} {word}" if bare else word
 
-    text = re.sub(r"\bhalves\b", "half", text)
-    return _PLACE.sub(mark, _PAIR.sub(r"\1 \4 \2 the \3 \4", text)), marks
+    return _PLACE.sub(mark, listed_places(text)), marks
 
 
 def place_name(text: str) -> str | None:
@@ -88,11 +87,12 @@ def place_name(text: str) -> str | None:
     return f"{words} half" if words in {*_DOWN, *_ACROSS} else words
 
 
-def fractions_of(name: str) -> tuple[float, float, float, float] | None:
+def fractions_of(name: str) -> Fractions | None:
     """Which part of an image a name means.
 
     Halves, thirds and quarters are taken at their word; a corner is a third of the width and of the height, a side or
-    part is a half, two directions without more are a quadrant, and the centre is the middle half of both.
+    part is a half, two directions without more are a quadrant, an edge is a sixth, and the centre is the middle half of
+    both.
 
     Args:
         name: For example "the upper left corner of the image".
@@ -115,20 +115,13 @@ def fractions_of(name: str) -> tuple[float, float, float, float] | None:
     both = down is not None and across is not None
     # A quarter with two directions is a quadrant.
     share = 2 if not shares or (both and shares[0] == 4) else shares[0]
-    return _cell(down, across, 1 / share)
+    return cell(down, across, 1 / share)
 
 
-def _around_the_middle(down: int | None, across: int | None, shares: list[int]) -> tuple[float, float, float, float]:
+def _around_the_middle(down: int | None, across: int | None, shares: list[int]) -> Fractions:
     if down is None and across is None:
         return (1 / 3, 0.0, 1 / 3, 1.0) if shares == [3] else (0.25, 0.25, 0.5, 0.5)
-    return _cell(1 if down is None else down, 1 if across is None else across, 1 / 3)
-
-
-def _cell(down: int | None, across: int | None, share: float) -> tuple[float, float, float, float]:
-    """A strip or cell: 0 lies at the start, 1 in the middle and 2 at the end; None is all of it."""
-    left, width = (0.0, 1.0) if across is None else ((1 - share) * across / 2, share)
-    top, height = (0.0, 1.0) if down is None else ((1 - share) * down / 2, share)
-    return left, top, width, height
+    return cell(1 if down is None else down, 1 if across is None else across, 1 / 3)
 
 
 def box_of(name: str, width: int, height: int) -> Box | None:

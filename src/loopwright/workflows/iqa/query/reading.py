@@ -13,7 +13,7 @@ from loopwright.errors import PlannerError
 from loopwright.workflows.iqa.query.options import parse_options, split_options
 from loopwright.workflows.iqa.query.places import REGION_PREFIX, place_name, spelled_out
 from loopwright.workflows.iqa.query.scope import query_scope
-from loopwright.workflows.iqa.query.terms import named_distortions, named_tools, spoken
+from loopwright.workflows.iqa.query.terms import named_distortions, named_tools, spoken, without_metrics
 from loopwright.workflows.iqa.query.thresholds import read_threshold
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, QueryType
 
@@ -138,9 +138,11 @@ def read_query(query: str) -> QueryReading:
     boxes = parse_regions(stem)
     stem = _REGION.sub("region ", stem)
     tools = named_tools(stem)
-    scope = _several_boxes(boxes) or query_scope(stem)
-    if scope == GLOBAL:
-        scope = _places_of(split.options) or GLOBAL
+    scope = _several_boxes(boxes) or query_scope(without_metrics(stem))
+    offered = _places_of(split.options)
+    # "Which half is noisier? A) left B) right" is about those two.
+    if offered and all(map(place_name, [] if isinstance(scope, str) else scope)):
+        scope = offered
     named = compared_distortions(stem) if len(scope) > 1 and scope != GLOBAL else named_distortions(stem)
     in_options = [name for option in split.options.values() for name in named_distortions(option)]
     query_type = _query_type(spoken(stem), names_something=bool(tools or named or in_options or boxes))

@@ -59,6 +59,7 @@ _QUALITY = _set(
     "good bad better worse poor great fine ok okay excellent fair acceptable usable clear unclear clean crisp soft "
     "hazy foggy visible noticeable natural unnatural real wrong off right bright light low high sharper blurrier "
     "noisier softer darker brighter dimmer grainier blockier crisper clearer cleaner focus legible readable smooth "
+    "noisiest sharpest blurriest softest grainiest darkest brightest crispest clearest cleanest blockiest haziest "
     "rough strong weak severe slight mild moderate extreme present absent "
     "enough free full sharp washed blown crushed clipped lossy lossless correct transparent tolerable sufficient "
     "accurate neutral invisible negligible unacceptable"
@@ -98,7 +99,13 @@ def query_scope(stem: str) -> list[str] | Literal["Global"]:
     text, places = mark_places(spoken(stem))
     tokens: list[str] = _TOKEN.findall(text)
     named = [places.get(token, token) for token in tokens]
-    return _objects(named, frozenset(places.values())) or GLOBAL
+    positions = frozenset(places.values())
+    found = _objects(named, positions)
+    if len(positions) > 1 and positions.issuperset(found):
+        # No object stands in these positions, so the question is about all of them: "the sharpness of the left half and
+        # the right half".
+        return [name for name in dict.fromkeys(named) if name in positions][:MAX_OBJECTS]
+    return found or GLOBAL
 
 
 def _objects(tokens: list[str], places: frozenset[str]) -> list[str]:

@@ -199,6 +199,25 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
     return float(np.abs(harmonic)), math.degrees(float(least))
 
 
+def motion_length(edges: Edges, direction: float) -> float:
+    """Length of the motion that would make the edges across it as wide as they are.
+
+    A line of length L has the variance L^2 / 12. Edges whose gradient lies within 25 degrees of the direction count.
+
+    Args:
+        edges: Of one plane.
+        direction: Of the motion, degrees counter-clockwise from the horizontal.
+
+    Returns:
+        Pixels; NaN with fewer than `TILE_EDGES` such edges.
+    """
+    turned = math.radians(direction)
+    across = np.abs(edges.dx * math.cos(turned) - edges.dy * math.sin(turned)) > math.cos(math.radians(25))
+    if np.count_nonzero(across) < TILE_EDGES:
+        return math.nan
+    return math.sqrt(12) * _median(edges.sigma[across])
+
+
 @lru_cache(maxsize=2)
 def _sectors(size: int) -> tuple[Plane, NDArray[np.intp]]:
     """Of each bin of `tile_spectra`: cycles per pixel, and which of 18 directions."""

@@ -127,6 +127,25 @@ def evenness(mask: NDArray[np.bool_], plane: Plane) -> float:
     return float(density[calm].mean() / max(float(density[usable].mean()), 1e-9))
 
 
+def surroundings(mask: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> float:
+    """How far the neighbours of specks already are from the local median, over how far the specks are.
+
+    Args:
+        mask: Specks, shape (height, width, 3).
+        rgb: The image.
+        median: Its median over 5 x 5 pixels.
+
+    Returns:
+        The median over the specks of the farthest of the four neighbours; 0 without specks.
+    """
+    if not mask.any():
+        return 0.0
+    away = cv2.absdiff(rgb, median)
+    beside = np.asarray(cv2.dilate(away, np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], np.uint8)), np.float32)
+    place = np.flatnonzero(mask)
+    return quantiles(beside.ravel().take(place) / away.ravel().take(place), [0.5])[0]
+
+
 def ringing_and_gaps(plane: Plane, detail: Plane, edge_magnitude: Plane) -> tuple[float, float]:
     """Ripple near strong edges, and the share of textured area without any fine detail.
 

@@ -48,6 +48,9 @@ class ImageFeatures:
     nepers."""
     motion_direction: float
     """Direction in which fine detail is weakest, degrees counter-clockwise from the horizontal, 0..180."""
+    motion_length: float
+    """Length of a motion in that direction that would make the edges across it as wide as they are, pixels: a lower
+    bound, since long motions leave only edges that hardly lie across them. NaN without such edges."""
     noise_sigma: float
     """Standard deviation of the green channel's noise in the flattest areas, specks left out, grey levels."""
     noise_whiteness: float
@@ -61,6 +64,10 @@ class ImageFeatures:
     """The rarer of black and white specks over all specks: 0 (only stars, or only dust) to 0.5."""
     impulse_evenness: float
     """Density of specks in the calm half of the image over that in all of it: near 1 for noise, near 0 for texture."""
+    impulse_surroundings: float
+    """Median over the specks of how far their farthest neighbour is from the local median, over how far they are
+    themselves: below 0.6 for impulses, which nothing announces, near 1 for the tips of strokes and of texture; 0
+    without specks."""
     blockiness: float
     """Extra step between neighbouring pixels on the 8 x 8 grid over the mean step elsewhere, 0 for none."""
     jpeg_quality: float

@@ -7,8 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
-from loopwright.workflows.iqa.measuring.features.edges import find_edges, halo, motion, slopes, tile_sharpness
-from loopwright.workflows.iqa.measuring.features.grain import evenness, fine_detail, noise, ringing_and_gaps, specks
+from loopwright.workflows.iqa.measuring.features.edges import (
+    find_edges,
+    halo,
+    motion,
+    motion_length,
+    slopes,
+    tile_sharpness,
+)
+from loopwright.workflows.iqa.measuring.features.grain import (
+    evenness,
+    fine_detail,
+    noise,
+    ringing_and_gaps,
+    specks,
+    surroundings,
+)
 from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked, detail_view, luma, whole_view
 from loopwright.workflows.iqa.measuring.features.tone import tone
@@ -58,12 +72,14 @@ def measure(rgb: Rgb) -> ImageFeatures:
         edge_ratio=sharpness.ratio,
         motion_anisotropy=anisotropy,
         motion_direction=direction,
+        motion_length=motion_length(edges, direction),
         noise_sigma=grain.sigma,
         noise_whiteness=grain.whiteness,
         noise_likeness=grain.likeness,
         impulse_fraction=black_share + white_share,
         impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
         impulse_evenness=evenness(speck, close_luma),
+        impulse_surroundings=surroundings(speck, close, median),
         blockiness=jpeg.blockiness,
         jpeg_quality=jpeg.quality,
         jpeg_evidence=jpeg.evidence,

@@ -12,16 +12,21 @@ from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import LoopwrightError
 from loopwright.workflows.iqa.answering.fusion import recognised_kind
+from loopwright.workflows.iqa.answering.softness import soft_note
 from loopwright.workflows.iqa.answering.verdicts import ABSTAINED
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.analysis import analyse
-from loopwright.workflows.iqa.measuring.detection import Detection, detect
+from loopwright.workflows.iqa.measuring.detection import Detection
+from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.measuring.likeness import closeness, strength
+from loopwright.workflows.iqa.measuring.softness import soft_part
 from loopwright.workflows.iqa.nodes.executing.opinions import settle
 from loopwright.workflows.iqa.nodes.executing.subjects import Subject
 from loopwright.workflows.iqa.schemas import GLOBAL, DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.tools.calibration import get_fusion
+from loopwright.workflows.iqa.tools.deep.finding import unscored
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
 from loopwright.workflows.iqa.vision.opinions import Suspicion, suspect
@@ -58,7 +63,8 @@ class Pass:
     @cached_property
     def detection(self) -> Detection:
         """What was measured, and what a chat model's opinion settled where detection is wanted."""
-        measured = detect(self.features, self.pair)
+        image, reference = self.subject.image, self.subject.reference
+        measured = detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
         opinion = self._opinion() if self.plan.plan.distortion_detection else []
         settled, notes = settle(measured, opinion, self.features, self.pair)
         self.notes.extend(notes)
@@ -129,7 +135,19 @@ class Pass:
         self.notes.extend(notes)
         if self.detection.abstained:
             self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        self._note_softness(findings)
         return findings
+
+    def _note_softness(self, findings: list[DistortionFinding]) -> None:
+        """Where an image that is not blurred as a whole is soft; beside a reference, the comparison shows it."""
+        sharpness = (Distortion.BLURS, Distortion.SHARPNESS)
+        asked = self.plan.plan.distortion_detection or any(kind_of(name) in sharpness for name in self._named())
+        blurred = any(
+            kind_of(item.type) is Distortion.BLURS and item.severity is not Severity.NONE for item in findings
+        )
+        if self.pair is None and asked and not blurred:
+            part = soft_part(self.subject.image.rgb, self.features)
+            self.notes.extend([] if part is None else [soft_note(part)])
 
     @staticmethod
     def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:
@@ -165,13 +183,15 @@ class Pass:
         subject = self.subject
         if not tools:
             self.notes.append("No quality tool ran: none is named and none was chosen")
-        return run_tools(
+        logs = run_tools(
             tools,
             subject.image,
             subject.reference,
             region=subject.scope,
             timeout_s=self.services.config.iqa.tools.timeout,
         )
+        self.notes.extend(unscored(log.tool, log.raw) for log in logs if log.score is None and log.raw is not None)
+        return logs
 
     def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
         """The tool whose score is the answer: the first required or primary one, or what stands in for it."""

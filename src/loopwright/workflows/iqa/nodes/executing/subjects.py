@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import ImageError, InputError
-from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.images import MIN_SIDE, LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.query.places import REGION_PREFIX, box_of
 from loopwright.workflows.iqa.query.scope import MAX_OBJECTS
 from loopwright.workflows.iqa.schemas import GLOBAL, Box, PlannerOutput, ReferenceMode
@@ -112,11 +112,8 @@ def _inside(box: Box, image: LoadedImage, notes: list[str]) -> Box:
     left, top, width, height = box
     first, last = max(0, left), min(image.width, left + width)
     upper, lower = max(0, top), min(image.height, top + height)
-    if width < 1 or height < 1 or first >= last or upper >= lower:
-        raise ImageError(
-            f"{scope_of(box)} (left, top, width, height) lies outside of the image, which is {image.width} x "
-            f"{image.height} pixels"
-        )
+    if last - first < MIN_SIDE or lower - upper < MIN_SIDE:
+        raise ImageError(_unusable(box, image, max(0, last - first), max(0, lower - upper)))
     inside = (first, upper, last - first, lower - upper)
     if inside != box:
         notes.append(
@@ -124,6 +121,22 @@ def _inside(box: Box, image: LoadedImage, notes: list[str]) -> Box:
             f"{scope_of(inside)} of it was measured"
         )
     return inside
+
+
+def _unusable(box: Box, image: LoadedImage, columns: int, rows: int) -> str:
+    """What is wrong with a box of which too little lies in the image, and one that would do."""
+    left, top, width, height = box
+    given = f"{scope_of(box)} (left, top, width, height)"
+    size = f"the image, which is {image.width} x {image.height} pixels"
+    if width < MIN_SIDE or height < MIN_SIDE:
+        lacking = f"{given} is too small to judge in {size}"
+    elif columns and rows:
+        lacking = f"{given} leaves {size}: only {columns} x {rows} pixels of it lie inside"
+    else:
+        lacking = f"{given} lies outside of {size}"
+    wide, high = min(max(width, MIN_SIDE), image.width), min(max(height, MIN_SIDE), image.height)
+    near = (min(max(0, left), image.width - wide), min(max(0, top), image.height - high), wide, high)
+    return f"{lacking}. Give at least {MIN_SIDE} pixels a side inside the image, for example {','.join(map(str, near))}"
 
 
 def _places(names: Sequence[str], image: LoadedImage, services: Services, notes: list[str]) -> dict[str, Box | None]:

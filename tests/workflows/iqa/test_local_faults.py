@@ -1,0 +1,244 @@
+"""Distortions of a part of an image: found beside the reference, and told apart from bokeh without one."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from loopwright.workflows.iqa import run_pipeline
+from loopwright.workflows.iqa.comparing.images import compare_images
+from loopwright.workflows.iqa.measuring.changes import changed_parts
+from loopwright.workflows.iqa.measuring.detection import detect
+from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts, place_of
+from loopwright.workflows.iqa.measuring.distort import LEVELS, distort
+from loopwright.workflows.iqa.measuring.features import measure, measure_pair
+from loopwright.workflows.iqa.measuring.softness import soft_part
+from loopwright.workflows.iqa.measuring.whereabouts import mask_words, place_words
+from loopwright.workflows.iqa.schemas import GLOBAL
+
+NAMES = [("astronaut", "coffee"), pytest.param(("chelsea", "stereo_motorcycle"), marks=pytest.mark.slow)]
+
+
+def blurred(rgb: np.ndarray) -> np.ndarray:
+    return cv2.GaussianBlur(rgb, (0, 0), 3)
+
+
+def moved(rgb: np.ndarray) -> np.ndarray:
+    kernel = np.zeros((15, 15), np.float32)
+    kernel[7] = 1 / 15
+    return cv2.filter2D(rgb, -1, kernel)
+
+
+def noisy(rgb: np.ndarray) -> np.ndarray:
+    return np.clip(rgb + np.random.default_rng(7).normal(0, 18, rgb.shape), 0, 255).round().astype(np.uint8)
+
+
+def coded(rgb: np.ndarray, quality: int = 15) -> np.ndarray:
+    buffer = io.BytesIO()
+    Image.fromarray(rgb).save(buffer, "JPEG", quality=quality)
+    return np.asarray(Image.open(buffer).convert("RGB"))
+
+
+def darker(rgb: np.ndarray) -> np.ndarray:
+    return (rgb * 0.5).astype(np.uint8)
+
+
+MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "gaussian blur": blurred, "motion blur": moved, "gaussian noise": noisy, "jpeg": coded, "underexposure": darker,
+}  # fmt: skip
+PLACES = {
+    "in the left half": (0, 0, 0.5, 1),
+    "in the right half": (0.5, 0, 0.5, 1),
+    "in the top half": (0, 0, 1, 0.5),
+    "in the bottom half": (0, 0.5, 1, 0.5),
+    "in the bottom right quarter": (0.5, 0.5, 0.5, 0.5),
+    "near the centre": (0.37, 0.41, 0.32, 0.32),
+}
+"""The last is a box of a tenth of the area."""
+
+
+def partly(rgb: np.ndarray, made: np.ndarray, place: tuple[float, float, float, float]) -> np.ndarray:
+    """The made pixels in the place, the given ones elsewhere."""
+    height, width = rgb.shape[:2]
+    left, top = round(place[0] * width), round(place[1] * height)
+    inside = (slice(top, top + round(place[3] * height)), slice(left, left + round(place[2] * width)))
+    image = rgb.copy()
+    image[inside] = made[inside]
+    return image
+
+
+@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("names", NAMES)
+def test_a_local_distortion_is_found_beside_the_reference_with_its_place(photograph, names, kind, record_property):
+    wrong: list[object] = []
+    for name in names:
+        rgb = photograph(name)
+        features = measure(rgb)
+        for words, place in PLACES.items():
+            image = partly(rgb, MADE[kind](rgb), place)
+            main = detect_in_parts(image, rgb, features, measure_pair(image, rgb)).main
+            found = None if main is None else place_of(main)
+            right = main is not None and main.type == kind and found is not None and found[0] == words
+            if not right or abs(found[1] - place[2] * place[3]) > 0.06:
+                wrong.append((name, words, main and main.type, found))
+    record_property("wrong", wrong)
+    # One photograph has a smooth half where a fault leaves nothing that could be told.
+    assert len(wrong) <= 1, wrong
+
+
+def test_the_whole_image_alone_would_call_a_half_blur_something_else(photograph):
+    rgb = photograph("coffee")
+    image = partly(rgb, blurred(rgb), PLACES["in the left half"])
+    features, pair = measure(image), measure_pair(image, rgb)
+    assert detect(features, pair).main.type != "gaussian blur"
+    found = detect_in_parts(image, rgb, features, pair).main
+    assert found.type == "gaussian blur"
+    assert found.measured["value"] == pytest.approx(3, abs=0.5)
+    height, width = rgb.shape[:2]
+    assert f"in the left half, 50% of the area (left, top, width, height: 0,0,{width // 2},{height})" in (
+        found.explanation
+    )
+
+
+def test_two_parts_with_two_distortions_are_both_found(photograph):
+    rgb = photograph("coffee")
+    image = partly(partly(rgb, noisy(rgb), (0, 0, 0.3, 0.3)), blurred(rgb), (0.65, 0.6, 0.35, 0.4))
+    found = detect_in_parts(image, rgb, measure(image), measure_pair(image, rgb)).findings
+    assert {item.type: place_of(item)[0] for item in found} == {
+        "gaussian noise": "in the top left corner",
+        "gaussian blur": "in the bottom right corner",
+    }
+
+
+@pytest.mark.parametrize("quality", [97, 92])
+def test_a_part_is_found_though_the_image_was_saved_once_more(photograph, quality):
+    rgb = photograph("astronaut")
+    image = coded(partly(rgb, blurred(rgb), PLACES["in the right half"]), quality)
+    found = detect_in_parts(image, rgb, measure(image), measure_pair(image, rgb)).findings
+    assert found[0].type == "gaussian blur"
+    assert place_of(found[0])[0] == "in the right half"
+
+
+def test_a_change_far_from_the_middle_of_a_large_image_is_found(photograph):
+    # Of images beyond 1,536 pixels a side, the comparison as a whole looks at the middle alone.
+    rgb = np.tile(photograph("coffee"), (5, 5, 1))
+    image = rgb.copy()
+    image[:260, :330] = noisy(rgb[:260, :330])
+    features, pair = measure(image), measure_pair(image, rgb)
+    assert detect(features, pair).findings == []
+    found = detect_in_parts(image, rgb, features, pair)
+    assert found.main.type == "gaussian noise"
+    assert place_of(found.main)[0] == "near the top left corner"
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+@pytest.mark.parametrize("name", ("astronaut", "coffee", "camera", "rocket"))
+def test_a_distortion_of_the_whole_image_has_no_part(photograph, kind, name):
+    rgb = photograph(name)
+    for level in (1, 3, 5):
+        assert changed_parts(distort(rgb, kind, level, seed=2), rgb) is None, level
+
+
+def test_the_same_image_has_no_changed_part(photograph):
+    assert changed_parts(photograph("coffee"), photograph("coffee")) is None
+
+
+def asked(query: str, image: np.ndarray, tmp_path, reference: np.ndarray | None = None) -> str:
+    paths = [tmp_path / "image.png", tmp_path / "reference.png"]
+    Image.fromarray(image).save(paths[0])
+    if reference is not None:
+        Image.fromarray(reference).save(paths[1])
+    state = run_pipeline(query, paths[0], paths[1] if reference is not None else None)
+    return state["summarizer_result"].final_answer
+
+
+def test_the_answer_names_the_place_and_the_share_beside_a_reference(photograph, tmp_path):
+    rgb = photograph("coffee")
+    half = partly(rgb, blurred(rgb), PLACES["in the left half"])
+    assert asked("Is it blurry?", half, tmp_path, rgb) == (
+        "Yes: severe gaussian blur in the left half, 50% of the area."
+    )
+    assert asked("What is wrong with it?", half, tmp_path, rgb).startswith(
+        "Found, strongest first: severe gaussian blur (measured "
+    )
+    assert asked("Is it blurry?", rgb, tmp_path, rgb) == "No: no blur found in the whole image."
+
+
+@pytest.mark.parametrize("place", list(PLACES)[:5])
+def test_a_soft_half_without_a_reference_is_told_with_its_place(photograph, tmp_path, place):
+    rgb = photograph("gravel")
+    image = partly(rgb, blurred(rgb), PLACES[place])
+    said = asked("Is it blurry?", image, tmp_path)
+    share = round(100 * PLACES[place][2] * PLACES[place][3])
+    assert said.startswith("No: not blurred as a whole: its sharpest parts are sharp (edges blurred by ")
+    assert f"mostly {place}" in said
+    assert any(f"about {near}% of what can be judged is soft" in said for near in range(share - 4, share + 5)), said
+    assert "may be wanted" in said and "or a fault" in said
+    assert place in asked("What is wrong with it?", image, tmp_path)
+    assert asked("Is it sharp?", image, tmp_path).startswith("Yes: not blurred as a whole")
+
+
+def test_a_sharp_image_and_a_blurred_one_have_no_soft_part(photograph, tmp_path):
+    rgb = photograph("gravel")
+    assert soft_part(rgb, measure(rgb)) is None
+    assert asked("Is it blurry?", rgb, tmp_path) == "No: no blur found in the whole image."
+    soft = blurred(photograph("coffee"))
+    assert soft_part(soft, measure(soft)) is None
+    assert asked("Is it blurry?", soft, tmp_path).startswith("Yes: severe gaussian blur")
+
+
+def test_bokeh_is_described_and_stays_no_blur(photograph, tmp_path):
+    rgb = photograph("gravel")
+    image = partly(cv2.GaussianBlur(rgb, (0, 0), 5), rgb, (0.25, 0.25, 0.5, 0.5))
+    said = asked("Is it blurry?", image, tmp_path)
+    assert said.startswith("No: not blurred as a whole")
+    assert "everywhere but in the centre" in said
+
+
+def test_a_comparison_of_two_images_finds_a_local_fault(photograph, tmp_path):
+    rgb = photograph("coffee")
+    for name, image in {
+        "ref": rgb,
+        "a": partly(rgb, blurred(rgb), PLACES["in the top half"]),
+        "b": coded(rgb, 60),
+    }.items():
+        Image.fromarray(image).save(tmp_path / f"{name}.png")
+    found = compare_images(tmp_path / "a.png", tmp_path / "b.png", tmp_path / "ref.png")
+    assert found.a.distortions[0].type == "gaussian blur"
+    assert "in the top half" in found.a.distortions[0].explanation
+    assert place_of(found.b.distortions[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ((0, 0, 0.5, 1), "in the left half"),
+        ((0.48, 0, 0.52, 1), "in the right half"),
+        ((0, 0, 1, 0.34), "in the top third"),
+        ((0.5, 0.5, 0.5, 0.5), "in the bottom right quarter"),
+        ((0.66, 0, 0.34, 0.33), "in the top right corner"),
+        ((0.9, 0.02, 0.08, 0.08), "near the top right corner"),
+        ((0.25, 0.25, 0.5, 0.5), "in the centre"),
+        ((0.45, 0.45, 0.1, 0.1), "near the centre"),
+        ((0.05, 0.05, 0.95, 0.95), "nearly everywhere"),
+        ((0.2, 0.75, 0.3, 0.2), "near the bottom left corner"),
+    ],
+)
+def test_a_box_is_named_by_its_place(place, words):
+    assert place_words(place) == words
+    mask = np.zeros((100, 100), bool)
+    left, top, width, height = (round(100 * each) for each in place)
+    mask[top : top + height, left : left + width] = True
+    assert mask_words(mask) == words
+
+
+def test_what_leaves_the_centre_free_is_named_so():
+    mask = np.ones((40, 60), bool)
+    mask[10:30, 15:45] = False
+    assert mask_words(mask) == "everywhere but in the centre"
+    assert GLOBAL not in mask_words(mask)

@@ -1,0 +1,196 @@
+"""Comparisons of parts of one image: every phrasing measures all the parts that it names, and the answer holds them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from loopwright.workflows.iqa import run_pipeline
+from loopwright.workflows.iqa.measuring.whereabouts import NAMED
+from loopwright.workflows.iqa.query.places import fractions_of
+from loopwright.workflows.iqa.query.reading import read_query
+
+PAIRS = [
+    ("left half", "right half"),
+    ("right half", "left half"),
+    ("top half", "bottom half"),
+    ("upper half", "lower half"),
+    ("left third", "right third"),
+    ("top left corner", "bottom right corner"),
+    ("upper right corner", "lower left corner"),
+    ("top left quarter", "bottom right quarter"),
+    ("upper left quadrant", "lower right quadrant"),
+    ("left side", "right side"),
+    ("left edge", "right edge"),
+    ("top third", "middle third"),
+    ("centre", "left edge"),
+]
+FORMS = [
+    "Compare the sharpness of the {0} and the {1}",
+    "Compare the sharpness of the {0} with that of the {1}.",
+    "Compare the noise in the {0} with the noise in the {1}",
+    "Compare the {0} with the {1}",
+    "compare the {0} to the {1}",
+    "{0} vs. {1}",
+    "The {0} versus the {1}: which is sharper?",
+    "Which is noisier, the {0} or the {1}?",
+    "Is the {0} sharper than the {1}?",
+    "Is the {0} as sharp as the {1}?",
+    "Is there more noise in the {0} than in the {1}?",
+    "What is the difference in sharpness between the {0} and the {1}?",
+    "How does the contrast of the {0} compare to the {1}?",
+    "Compare the sharpness of the {0} of the image with the {1} of the image",
+]
+
+
+@pytest.mark.parametrize(("form", "pair"), list(product(FORMS, PAIRS)))
+def test_both_parts_of_a_comparison_are_measured(form, pair):
+    assert read_query(form.format(*pair)).scope == list(pair)
+
+
+@pytest.mark.parametrize(
+    ("query", "scope"),
+    [
+        ("Compare the sharpness of the left and the right half", ["left half", "right half"]),
+        ("Compare the left and right halves", ["left half", "right half"]),
+        ("Compare the upper and lower halves for noise", ["upper half", "lower half"]),
+        ("Difference in noise between top and bottom half?", ["top half", "bottom half"]),
+        ("Compare the sharpness between the left and right sides", ["left side", "right side"]),
+        ("Compare the top left and bottom right corners", ["top left corner", "bottom right corner"]),
+        ("Compare the left, middle and right thirds", ["left third", "middle third", "right third"]),
+        ("left vs right: which is sharper?", ["left half", "right half"]),
+        ("Which is sharper, left or right?", ["left half", "right half"]),
+        ("Compare top to bottom", ["top half", "bottom half"]),
+        ("Is left sharper than right?", ["left half", "right half"]),
+        ("How does left compare to right in sharpness?", ["left half", "right half"]),
+        ("Is the right darker than the left?", ["right half", "left half"]),
+        ("Compare upper left with lower right", ["upper left", "lower right"]),
+        ("Which half is noisier? A) left B) right", ["left half", "right half"]),
+        ("Which half is sharper?", ["left half", "right half", "top half", "bottom half"]),
+        ("Which third is the noisiest?", ["left third", "middle third", "right third"]),
+    ],
+)
+def test_several_parts_named_at_once_are_all_measured(query, scope):
+    assert read_query(query).scope == scope
+
+
+CORNERS = ["top left corner", "top right corner", "bottom left corner", "bottom right corner"]
+QUARTERS = [name.replace("corner", "quarter") for name in CORNERS]
+EDGES = ["left edge", "right edge", "top edge", "bottom edge"]
+
+
+@pytest.mark.parametrize(
+    ("query", "scope"),
+    [
+        ("Is the centre sharper than the corners?", ["centre", *CORNERS]),
+        ("Compare the sharpness of the center and the corners", ["center", *CORNERS]),
+        ("Are the corners as sharp as the centre?", [*CORNERS, "centre"]),
+        ("How sharp are the corners compared with the middle?", [*CORNERS, "middle"]),
+        ("Are the corners sharp?", CORNERS),
+        ("Compare the four corners", CORNERS),
+        ("Which corner is the blurriest?", CORNERS),
+        ("Compare the four quadrants", QUARTERS),
+        ("Which quadrant is sharpest?", QUARTERS),
+        ("Compare the centre with the edges", ["centre", *EDGES]),
+        ("Is the image sharper in the centre than at the edges?", ["centre", *EDGES]),
+        ("Are the borders noisier than the centre?", [*EDGES, "centre"]),
+    ],
+)
+def test_a_kind_of_part_stands_for_all_of_them(query, scope):
+    assert read_query(query).scope == scope
+
+
+@pytest.mark.parametrize(
+    ("query", "scope"),
+    [
+        ("Are the edges sharp?", "Global"),
+        ("Are there halos at the edges?", "Global"),
+        ("Are the edges of the car sharp?", ["car"]),
+        ("Are the corners of the table sharp?", ["corners of the table"]),
+        ("Is it sharp from corner to corner?", "Global"),
+        ("Is the photo sharp from left to right?", "Global"),
+        ("Is the car on the left sharper than the dog on the right?", ["car", "dog"]),
+        ("Is the bird in the top left corner sharp?", ["bird"]),
+        ("Is the person in the middle of the frame sharp?", ["person"]),
+        ("Compare the image with the reference", "Global"),
+        ("Is there noise in the top half?", ["top half"]),
+    ],
+)
+def test_what_is_no_comparison_of_parts_is_read_as_before(query, scope):
+    assert read_query(query).scope == scope
+
+
+def test_an_edge_is_a_strip_and_a_quadrant_a_quarter():
+    assert fractions_of("left edge") == (0, 0, pytest.approx(1 / 6), 1)
+    assert fractions_of("bottom edge") == (0, pytest.approx(5 / 6), 1, pytest.approx(1 / 6))
+    assert fractions_of("upper left quadrant") == fractions_of("top left quarter") == (0, 0, 0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Compare the sharpness of the left half and the right half", "The left half does better"),
+        ("Left half vs. right half: which is sharper?", "The left half"),
+        ("Which is blurrier, left or right?", "The right half"),
+        ("Is the left half sharper than the right half?", "Yes"),
+        ("Is the right half sharper than the left half?", "No"),
+        ("Is the right half as sharp as the left half?", "No"),
+        ("Is there a difference in sharpness between the left and the right half?", "Yes"),
+        ("Is there a difference in sharpness between the top and the bottom half?", "No"),
+        ("Compare the sharpness of the top half and the bottom half", "About the same"),
+        ("Which quadrant is sharpest?", "The top left quarter and the bottom left quarter are about the same"),
+    ],
+)
+def test_the_answer_compares_the_numbers_of_all_parts(photograph, tmp_path, query, first):
+    # The same upside down, so that top and bottom are alike; the right half is blurred.
+    rgb = np.concatenate([photograph("coffee")[:200], photograph("coffee")[:200][::-1]])
+    rgb[:, 300:] = cv2.GaussianBlur(rgb[:, 300:], (0, 0), 3)
+    path = tmp_path / "image.png"
+    Image.fromarray(rgb).save(path)
+    state = run_pipeline(query, path)
+    said = state["summarizer_result"].final_answer
+    assert said.split(":")[0].split(", ahead")[0] == first, said
+    scopes = read_query(query).scope
+    assert set(state["executor_evidence"].regions) == set(scopes)
+    assert all(f"in the {scope}" in said for scope in scopes), said
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("Is the centre sharper than the corners?", "Yes"),
+        ("Are the corners softer than the centre?", "Yes"),
+        ("Are the corners sharper than the centre?", "No"),
+        ("Are the corners as sharp as the centre?", "No"),
+    ],
+)
+def test_all_corners_are_held_against_the_centre(photograph, tmp_path, query, word):
+    rgb = photograph("gravel")
+    image = cv2.GaussianBlur(rgb, (0, 0), 3)
+    image[100:412, 100:412] = rgb[100:412, 100:412]
+    for corner in CORNERS:
+        left, top, width, height = (round(share * 512) for share in fractions_of(corner))
+        inside = (slice(top, top + height), slice(left, left + width))
+        image[inside] = cv2.GaussianBlur(rgb, (0, 0), 3)[inside]
+    path = tmp_path / "image.png"
+    Image.fromarray(image).save(path)
+    said = run_pipeline(query, path)["summarizer_result"].final_answer
+    assert said.split(":")[0] == word, said
+
+
+def test_some_soft_corners_are_a_partly(photograph, tmp_path):
+    image = photograph("gravel").copy()
+    image[:200, :200] = cv2.GaussianBlur(image[:200, :200], (0, 0), 3)
+    path = tmp_path / "image.png"
+    Image.fromarray(image).save(path)
+    said = run_pipeline("Are the corners softer than the centre?", path)["summarizer_result"].final_answer
+    assert said.startswith("Partly: ")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_an_answer_and_a_question_mean_the_same_place_by_a_name(name: str) -> None:
+    assert fractions_of(name) == pytest.approx(NAMED[name])
