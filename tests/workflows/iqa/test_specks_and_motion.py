@@ -77,3 +77,15 @@ def test_a_score_that_extreme_noise_contradicts_is_said_to_be_too_good(tmp_path)
     result = run_pipeline("How good is this image?", path)["summarizer_result"]
     assert "That is better than extreme gaussian noise" in result.quality_reasoning
     assert "rely on the measurement" in result.quality_reasoning
+
+
+def test_a_fault_of_another_part_does_not_contradict_the_score_of_the_first(photograph, tmp_path):
+    image = photograph("astronaut").copy()
+    width = image.shape[1]
+    image[:, width // 2 :] = cv2.GaussianBlur(image[:, width // 2 :], (0, 0), 4)
+    path = tmp_path / "half.png"
+    Image.fromarray(image).save(path)
+    query = "Compare the sharpness of the left half and the right half"
+    reasons = run_pipeline(query, path)["summarizer_result"].quality_reasoning
+    assert "In the right half: Gaussian blur is" in reasons
+    assert "rely on the measurement" not in reasons

@@ -118,8 +118,6 @@ def _print_answer(console: Console, run: RunResult) -> None:
             )
             where = f"  {log.region}" if several else ""
             console.print(f"  {log.tool:<10} {shown}  {log.seconds * 1000:.0f} ms{where}", style="dim", markup=False)
-        for note in evidence.notes:
-            console.print(f"  note: {note}", style="dim", markup=False)
     console.print(f"  path: {path_taken(run.events)}  {run.seconds:.2f} s", style="dim", markup=False)
     if stop := state.get("stop_reason"):
         console.print(

@@ -16,6 +16,7 @@ from loopwright.workflows.iqa.answering.claims import (
     kind_names,
 )
 from loopwright.workflows.iqa.answering.fusion import QualityScore, level_of
+from loopwright.workflows.iqa.answering.parts import scopes_of
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.likeness import closeness, strength
@@ -87,11 +88,12 @@ class Facts:
 
     @property
     def too_good(self) -> DistortionFinding | None:
-        """A sure finding that is so strong that the score of a tool without a reference contradicts it."""
+        """A sure finding so strong that the score without a reference contradicts it, on what that score is about."""
         if self.score is None or self.plan.reference_mode is not ReferenceMode.NONE:
             return None
-        value = self.score.value
-        strong = (item for _, item in self.present if item.confidence >= SURE and item.severity >= Severity.SEVERE)
+        value, scored = self.score.value, scopes_of(self.evidence)[0]
+        there = (item for scope, item in self.present if scope == scored)
+        strong = (item for item in there if item.confidence >= SURE and item.severity >= Severity.SEVERE)
         return next((item for item in strong if value - IMPAIRMENT_LEVEL[item.severity] >= 1), None)
 
     def covers(self, names: tuple[str, ...]) -> bool:
