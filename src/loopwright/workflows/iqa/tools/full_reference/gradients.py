@@ -63,15 +63,18 @@ def mdsi(pair: Pair) -> float:
     structure -= similarity_of_squares(edges_ref, edges_both, 55.0)
     c3 = np.float32(550)
     colour = (2 * (h * h_ref + m * m_ref) + c3) / (h * h + h_ref * h_ref + m * m + m_ref * m_ref + c3)
-    combined = np.float32(0.6) * structure + np.float32(0.4) * colour
-    return _mean_deviation_of_fourth_root(combined) ** 0.25
+    structure *= np.float32(0.6)
+    colour *= np.float32(0.4)
+    structure += colour
+    return _mean_deviation_of_fourth_root(structure) ** 0.25
 
 
 def _mean_deviation_of_fourth_root(values: Map) -> float:
     """``mean |v^(1/4) - mean(v^(1/4))|``; the root of a negative value is complex, as in the paper's own code."""
     if float(values.min()) >= 0:
         root = np.sqrt(np.sqrt(values))
-        return float(np.abs(root - np.float32(root.mean(dtype=np.float64))).mean(dtype=np.float64))
+        root -= np.float32(root.mean(dtype=np.float64))
+        return float(np.abs(root, out=root).mean(dtype=np.float64))
     complex_root = values.astype(np.complex128) ** 0.25
     return float(np.abs(complex_root - complex_root.mean()).mean())
 
@@ -80,4 +83,7 @@ def _gradient_energy(values: Map) -> Map:
     """Square of the Prewitt gradient magnitude, zeros outside."""
     across = cv2.sepFilter2D(values, cv2.CV_32F, _PREWITT_EDGE, _PREWITT_MEAN, borderType=cv2.BORDER_CONSTANT)
     down = cv2.sepFilter2D(values, cv2.CV_32F, _PREWITT_MEAN, _PREWITT_EDGE, borderType=cv2.BORDER_CONSTANT)
-    return f32(across * across + down * down)
+    across *= across
+    down *= down
+    across += down
+    return f32(across)

@@ -197,11 +197,13 @@ def _in_step(waves: list[list[Map]], total: Map, even: Map, odd: Map, aside: Map
     for own_even, own_odd in waves[2:]:
         even += own_even
         odd += own_odd
-    aside.fill(0)
-    for own_even, own_odd in waves:
+    for scale, (own_even, own_odd) in enumerate(waves):
         own_even *= odd
         own_odd *= even
-        aside += f32(cv2.absdiff(own_even, own_odd, dst=own_even))
+        if scale == 0:
+            cv2.absdiff(own_even, own_odd, dst=aside)
+        else:
+            aside += f32(cv2.absdiff(own_even, own_odd, dst=own_even))
     # Along the direction in which the waves point together, their sum is as long as it is.
     cv2.magnitude(even, odd, total)
     aside /= np.add(total, _TINY, out=even)

@@ -203,7 +203,14 @@ def block_mean(values: Map, block: int, outside: int = ZEROS) -> Map:
 def similarity_of_squares(first: Map, second: Map, constant: float) -> Map:
     """``(2 a b + c) / (a^2 + b^2 + c)`` from the squares of a and b, both not negative."""
     c = np.float32(constant)
-    return (2 * np.sqrt(first * second) + c) / (first + second + c)
+    roots = first * second
+    np.sqrt(roots, out=roots)
+    roots *= np.float32(2)
+    roots += c
+    squares = first + second
+    squares += c
+    roots /= squares
+    return roots
 
 
 def similarity(first: Map, second: Map, constant: float) -> Map:
