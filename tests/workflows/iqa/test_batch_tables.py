@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import tempfile
@@ -56,6 +57,13 @@ def test_every_format_gives_back_what_was_written(ending, rows):
         assert write_table(path, rows) == len(rows)
         assert list(read_table(path)) == rows
         assert [file.name for file in Path(folder).iterdir()] == [path.name]
+
+
+def test_a_long_cell_is_read_and_other_readers_keep_their_limit(tmp_path):
+    before = csv.field_size_limit()
+    rows = read_table(table(tmp_path / "t.csv", row("a", reasoning="x" * (before + 1)), row("b")))
+    assert len(next(iter(rows))["reasoning"]) == before + 1
+    assert csv.field_size_limit() == before
 
 
 def test_empty_tables_have_their_columns(tmp_path):

@@ -120,11 +120,19 @@ def _text(value: Any, kind: Kind) -> Any:
 
 def _read_csv(path: Path) -> Iterator[Row]:
     kinds: dict[str, Any] = dict(columns())
-    # A reasoning may be longer than the module's limit of 128 KiB.
-    csv.field_size_limit(2**31 - 1)
     with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
+        reader = csv.DictReader(file)
+        while (row := _next_of_any_size(reader)) is not None:
             yield {name: _value(text, kinds.get(name, "text")) for name, text in row.items()}
+
+
+def _next_of_any_size(reader: csv.DictReader[str]) -> dict[str, str] | None:
+    """The next row; a reasoning may be longer than the 128 KiB that the module allows every reader of the process."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(before)
 
 
 def _value(text: Any, kind: Kind) -> Any:
