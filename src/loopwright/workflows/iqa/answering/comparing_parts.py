@@ -49,14 +49,20 @@ class Standing:
     """The scopes, the one that has most of what is asked for first."""
     said: str
     """The numbers, one clause."""
-    alike: bool
-    """Whether the first two are about the same."""
-    all_alike: bool
-    """Whether all of them are."""
     luma: bool
     """Whether the order is by brightness."""
     ahead: Callable[[str, str], bool]
     """Whether the one scope has clearly more of what is asked for than the other."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether the first two are about the same."""
+        return not self.ahead(self.order[0], self.order[1])
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether all of them are."""
+        return not self.ahead(self.order[0], self.order[-1])
 
 
 def asks_about_parts(stem: str) -> bool:
@@ -101,10 +107,9 @@ def compare_parts(stem: str, facts: Facts) -> str:
         return f"About the same: {standing.said}."
     if standing.alike:
         first = " and ".join(map(scope_words, standing.order[:2]))
+        return f"{first[0].upper()}{first[1:]} are about the same, ahead of the rest: {standing.said}."
     does = " is brighter" if standing.luma else " does better"
     does = "" if _LESS.search(text) or _MORE.search(text) or _DEGREE.search(text) else does
-    if standing.alike:
-        return f"{first[0].upper()}{first[1:]} are about the same, ahead of the rest: {standing.said}."
     return f"{first[0].upper()}{first[1:]}{does}: {standing.said}."
 
 
@@ -239,5 +244,4 @@ def _standing(order: list[str], said: str, values: dict[str, float], margin: flo
     def ahead(scope: str, other: str) -> bool:
         return order.index(scope) < order.index(other) and abs(values[scope] - values[other]) > margin
 
-    first, last = order[0], order[-1]
-    return Standing(order, said, not ahead(first, order[1]), not ahead(first, last), luma, ahead)
+    return Standing(order, said, luma, ahead)

@@ -134,7 +134,7 @@ def named_tools(text: str) -> list[str]:
         UnknownNameError: If the text asks for a tool that there is not: a published metric ("LPIPS"), an acronym after
             "use" or "compute", or a misspelt name ("use pnsr").
     """
-    return list(dict.fromkeys(mention.tool for mention in (*_mentions(text), *_requests(text))))
+    return list(dict.fromkeys(mention.tool for mention in _mentions(text)))
 
 
 def without_metrics(text: str) -> str:
@@ -143,13 +143,19 @@ def without_metrics(text: str) -> str:
     Args:
         text: Any text that `named_tools` can read.
     """
-    found = {mention for mention in (*_mentions(text), *_requests(text)) if mention.tool.startswith(PREFIX)}
+    found = {mention for mention in _mentions(text) if mention.tool.startswith(PREFIX)}
     for mention in sorted(found, reverse=True):
         text = f"{text[: mention.start]}metric{text[mention.end :]}"
     return text
 
 
-def _mentions(text: str) -> Iterator[_Mention]:
+def _mentions(text: str) -> list[_Mention]:
+    """All places that name a tool, those that are only known by a request for them last."""
+    named = list(_named_by_words(text))
+    return [*named, *_requests(text, {mention.start for mention in named})]
+
+
+def _named_by_words(text: str) -> Iterator[_Mention]:
     """The tools that single words name, in order."""
     tokens = list(_TOKEN.finditer(text))
     position = 0
@@ -180,14 +186,17 @@ def _tool_at(words: list[str]) -> tuple[str | None, int]:
     return None, 1
 
 
-def _requests(text: str) -> Iterator[_Mention]:
+def _requests(text: str, read: set[int]) -> Iterator[_Mention]:
     """The metrics of pyiqa that a text asks for by a name that alone says little.
+
+    Args:
+        text: The text.
+        read: Where words begin that name a tool anyway.
 
     Raises:
         UnknownNameError: If it asks for what seems to be a tool and is none.
     """
     registered = _registered()
-    read = {mention.start for mention in _mentions(text)}
     shouting = text == text.upper()
     patterns = (_REQUEST, _WITH) if _MEASURING.search(text) else (_REQUEST,)
     for pattern in patterns:
