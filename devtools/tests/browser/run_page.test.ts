@@ -141,6 +141,22 @@ describe('a run with two reflections', () => {
     await panel.getByText('reflection_reasoning').first().waitFor();
   });
 
+  it('shows the last visit of a node that was selected before the events were there', async () => {
+    const page = await browser.open();
+    let arrive = (): void => undefined;
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route(`**/runs/${DEMO}/log?*`, async (route) => {
+      await arrived;
+      await route.continue();
+    });
+    await page.goto(`${browser.url()}/#/runs/${DEMO}`);
+    await node(page, 'execute_queries').click();
+    expect(await node(page, 'execute_queries').getAttribute('aria-label')).not.toContain('visits');
+    arrive();
+    await inspector(page).getByRole('heading', { name: 'visit 3' }).waitFor();
+    expect(await bars(page, 'Execute queries').nth(2).getAttribute('aria-selected')).toBe('true');
+  });
+
   it('is proved to stop: the certificate says what it may use and has used', async () => {
     const page = await browser.open(`#/runs/${DEMO}`);
     await page.getByRole('tab', { name: 'Certificate' }).click();

@@ -18,7 +18,7 @@ class OpenRun {
   error = $state<string | null>(null);
   /** The event at which the run is shown; null follows its end. */
   cursor = $state<number | null>(null);
-  /** The selected node, and the key of its selected visit. */
+  /** The selected node, and the key of its selected visit; without a key it is the node's last visit. */
   node = $state<string | null>(null);
   visit = $state<string | null>(null);
 
