@@ -16,26 +16,6 @@ Of the loops ``reflect`` (``reflection_enabled``, the default) and ``relax`` one
 Without a chat model, everything runs on rules: what is found is listed and explained, each record by its id.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from loopwright.workflows.assistant.config import AssistantConfig
-from loopwright.workflows.assistant.events import ChatEvent
-from loopwright.workflows.assistant.graph import build_graph, should_retry
-from loopwright.workflows.assistant.pipeline import achat, astream_chat, chat, visualize_graph
-from loopwright.workflows.assistant.results import ChatResult
-from loopwright.workflows.assistant.services import Services
-from loopwright.workflows.assistant.state import AssistantState
-
-__all__ = [
-    "AssistantConfig",
-    "AssistantState",
-    "ChatEvent",
-    "ChatResult",
-    "Services",
-    "achat",
-    "astream_chat",
-    "build_graph",
-    "chat",
-    "should_retry",
-    "visualize_graph",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,43 +12,6 @@ A new plan that asks for the same work as the last one ends the loop as well.
 Without a chat model, everything runs on rules and measurements.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from loopwright.errors import PlannerError
-from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.graph import build_graph
-from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
-from loopwright.workflows.iqa.pipeline import (
-    arun_pipeline,
-    astream_pipeline,
-    run_pipeline,
-    stream_pipeline,
-    trace_pipeline,
-    visualize_graph,
-)
-from loopwright.workflows.iqa.routes import decide_next_node
-from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerInput, PlannerOutput, SummarizerOutput
-from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.state import AgenticIQAState
-
-__all__ = [
-    "AgenticIQAState",
-    "ExecutorOutput",
-    "IQAConfig",
-    "PlannerError",
-    "PlannerInput",
-    "PlannerOutput",
-    "Services",
-    "SummarizerOutput",
-    "arun_pipeline",
-    "astream_pipeline",
-    "build_graph",
-    "decide_next_node",
-    "executor_node",
-    "planner_node",
-    "run_pipeline",
-    "stream_pipeline",
-    "summarizer_node",
-    "trace_pipeline",
-    "visualize_graph",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

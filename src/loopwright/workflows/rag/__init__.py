@@ -19,36 +19,6 @@ times.
 Without a chat model, everything runs on rules: passages are quoted, not paraphrased.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from loopwright.workflows.rag.config import RAGConfig
-from loopwright.workflows.rag.constants import Defaults, LogMessages, RouteDecision
-from loopwright.workflows.rag.graph import build_graph
-from loopwright.workflows.rag.nodes import query_transformation
-from loopwright.workflows.rag.pipeline import aask, ask, astream_ask, visualize_graph
-from loopwright.workflows.rag.results import RagResult, RetryMetrics
-from loopwright.workflows.rag.routes import decide_to_generate, grade_generation_vs_context_and_question
-from loopwright.workflows.rag.schemas import Answer, Citation
-from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.state import GraphState
-
-__all__ = [
-    "Answer",
-    "Citation",
-    "Defaults",
-    "GraphState",
-    "LogMessages",
-    "RAGConfig",
-    "RagResult",
-    "RetryMetrics",
-    "RouteDecision",
-    "Services",
-    "aask",
-    "ask",
-    "astream_ask",
-    "build_graph",
-    "decide_to_generate",
-    "grade_generation_vs_context_and_question",
-    "query_transformation",
-    "visualize_graph",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

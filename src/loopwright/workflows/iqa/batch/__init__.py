@@ -5,10 +5,6 @@ journal beside the output, so that a killed batch goes on where it was. The tabl
 `merge_tables` joins the tables of several shards.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from loopwright.workflows.iqa.batch.merging import merge_tables
-from loopwright.workflows.iqa.batch.running import BatchResult, Progress, run_batch
-from loopwright.workflows.iqa.batch.samples import Sample, Shard
-
-__all__ = ["BatchResult", "Progress", "Sample", "Shard", "merge_tables", "run_batch"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,11 +3,6 @@
 `compare_images` and `compare_folders` return typed results, which `report.write_comparison_report` makes a page of.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from loopwright.workflows.iqa.comparing.folder_results import FolderComparison
-from loopwright.workflows.iqa.comparing.folders import compare_folders
-from loopwright.workflows.iqa.comparing.images import compare_images
-from loopwright.workflows.iqa.comparing.results import ImageComparison, Verdict
-
-__all__ = ["FolderComparison", "ImageComparison", "Verdict", "compare_folders", "compare_images"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
