@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx
 import pytest
-import uvicorn
+from listening import listening
 from scripted_server import DONE, script
 
 from loopwright.errors import ConfigError
@@ -168,19 +165,6 @@ class Hasty(Connection):
     head_seconds = 0.3
 
 
-@contextmanager
-def hasty(app) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, http=Hasty, lifespan="off", log_level="error"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(timeout=30)
-
-
 async def greet(scope, receive, send):
     """An application that waits longer than a head may take before it answers."""
     await asyncio.sleep(1)
@@ -190,7 +174,7 @@ async def greet(scope, receive, send):
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"])
 def test_who_never_ends_a_head_loses_the_connection(sent):
-    with hasty(greet) as url:
+    with listening(greet, Hasty) as url:
         host, port = url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=20) as connection:
             connection.sendall(sent)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import socket
 import sys
-import threading
 
 import httpx
 import pytest
-import uvicorn
+from listening import listening
 
 from loopwright.server import ServerSettings
-from loopwright.server.connections import Connection
 from loopwright.server.rates import RateLimit, network_of
 
 
@@ -59,28 +57,21 @@ async def greet(scope, receive, send):
     await send({"type": "http.response.body", "body": b"hello"})
 
 
-def get(port: int, source: str) -> int:
+def get(url: str, source: str) -> int:
     """What is answered to a request from one of this machine's own addresses."""
     transport = httpx.HTTPTransport(local_address=source)
     with httpx.Client(transport=transport, trust_env=False) as client:
-        return client.get(f"http://127.0.0.1:{port}/").status_code
+        return client.get(url).status_code
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no socket takes both kinds of addresses here")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere loopback has one address")
 def test_a_socket_for_both_kinds_of_addresses_counts_ipv4_by_address():
     app = RateLimit(greet, None, ServerSettings(reads_per_minute=4))
-    with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, http=Connection, lifespan="off", log_level="error"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        port = listener.getsockname()[1]
-        try:
-            own = [get(port, "127.0.0.2") for _ in range(11)]
-            other = [get(port, "127.0.0.3") for _ in range(4)]
-        finally:
-            server.should_exit = True
-            thread.join(timeout=30)
+    listener = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    with listening(app, listener=listener) as url:
+        own = [get(url, "127.0.0.2") for _ in range(11)]
+        other = [get(url, "127.0.0.3") for _ in range(4)]
     assert own[:4] == [200] * 4
     assert own[-1] == 429
     assert other == [200] * 4

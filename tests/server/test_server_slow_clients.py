@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
+from listening import listening
 from run_histories import a_run, shown
 from scripted_server import read_all, until
 
@@ -137,31 +137,17 @@ def hasty(seconds: float) -> type[Connection]:
     return Hasty
 
 
-@contextmanager
-def serving(connection: type[Connection]) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(generous, http=connection, lifespan="off", log_level="error")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(timeout=30)
-
-
 @pytest.mark.parametrize("after", ["keep-alive", "close"])
 def test_what_nobody_takes_is_thrown_away(after):
     connection = hasty(0.3)
-    with serving(connection) as url, silent(url, "/", after):
+    with listening(generous, connection) as url, silent(url, "/", after):
         # Long before the time for the next request's head is over.
         assert connection.over.wait(timeout=Connection.head_seconds / 2)
 
 
 def test_who_takes_something_now_and_then_gets_all_of_it():
     connection = hasty(1.0)
-    with serving(connection) as url, silent(url, "/") as asking:
+    with listening(generous, connection) as url, silent(url, "/") as asking:
         length = 0
         for _ in range(30):
             # More than the system's own buffers hold, so that the server sees that something was taken.
