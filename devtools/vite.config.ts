@@ -20,5 +20,5 @@ export default defineConfig(({ mode }) => ({
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: { proxy: Object.fromEntries(API.map((path) => [path, SERVER])) },
-  test: { environment: 'happy-dom', include: ['tests/**/*.test.ts'], exclude: ['tests/browser/**'], testTimeout: 30_000 },
+  test: { environment: 'happy-dom', include: ['tests/**/*.test.ts'], exclude: ['tests/browser/**'], testTimeout: 30_000, isolate: false, setupFiles: ['tests/fresh.ts'] },
 }));

@@ -51,6 +51,7 @@ def darker(rgb: np.ndarray) -> np.ndarray:
 MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "gaussian blur": blurred, "motion blur": moved, "gaussian noise": noisy, "jpeg": coded, "underexposure": darker,
 }  # fmt: skip
+KINDS = [kind if kind != "motion blur" else pytest.param(kind, marks=pytest.mark.slow) for kind in MADE]
 PLACES = {
     "in the left half": (0, 0, 0.5, 1),
     "in the right half": (0.5, 0, 0.5, 1),
@@ -72,7 +73,7 @@ def partly(rgb: np.ndarray, made: np.ndarray, place: tuple[float, float, float, 
     return image
 
 
-@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("names", NAMES)
 def test_a_local_distortion_is_found_beside_the_reference_with_its_place(photograph, names, kind, record_property):
     wrong: list[object] = []

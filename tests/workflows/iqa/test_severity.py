@@ -15,6 +15,8 @@ from loopwright.workflows.iqa.measuring.gauges import BLIND, PAIRED
 from loopwright.workflows.iqa.measuring.severity import assess, gauge_of, severity_of
 
 SAMPLE = ("astronaut", "chelsea", "coffee", "rocket")
+USUAL = ("gaussian blur", "gaussian noise", "jpeg", "jpeg2000", "underexposure")
+"""The distortions that CI looks at; all of them are looked at on demand."""
 
 
 @given(st.floats(-100, 100), st.floats(-100, 100), st.booleans())
@@ -38,7 +40,9 @@ def test_gauges_are_ordered_and_canonical(gauges):
         assert len(set(gauge.bounds)) == 4
 
 
-@pytest.mark.parametrize("kind", LEVELS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in USUAL else pytest.param(kind, marks=pytest.mark.slow) for kind in LEVELS]
+)
 def test_severity_with_a_reference_never_falls_with_the_level(photograph, kind):
     ranks = []
     for level in range(1, 6):
