@@ -38,7 +38,6 @@ async def test_a_run_that_failed_goes_on_where_it_failed_and_its_log_too(tmp_pat
         failed = await live.wait()
         assert (failed.status, failed.error_node) == ("failed", "check")
         begun = desk.begun.copy()
-        await until(lambda: hub.live(live.id) is None)
         record = await (await hub.resume(live.id)).wait()
         events = await log(hub, live.id)
         clients = await log(hub, live.id, "client")
@@ -63,7 +62,6 @@ async def test_the_figures_of_a_resumed_run_are_those_of_its_log(tmp_path: Path)
     async with opened(tmp_path, Walk(model=model), prices=lambda _name, _usage: 0.5) as hub:
         live = await hub.start("walk", {**ASKED, "model": True, "fail": "left#2"})
         await live.wait()
-        await until(lambda: hub.live(live.id) is None)
         record = await (await hub.resume(live.id)).wait()
         tally = Tally()
         for event in states.logged(hub.store, live.id):
@@ -92,7 +90,6 @@ async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> 
     async with opened(tmp_path, Walk()) as hub:
         live = await hub.start("walk", {**ASKED, "ask": True})
         waiting = await live.wait()
-        await until(lambda: hub.live(live.id) is None)
         assert (waiting.status, waiting.outcome) == ("waiting", None)
         events = await log(hub, live.id)
         asked = json.loads(events[-2].data)
@@ -109,7 +106,6 @@ async def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path: Path) -
     desk = Desk()
     async with opened(tmp_path, Walk(desk)) as hub:
         finished = await (await hub.start("walk", ASKED)).wait()
-        await until(lambda: hub.live(finished.id) is None)
         with pytest.raises(InputError, match="is finished; what can be resumed is"):
             await hub.resume(finished.id)
         with pytest.raises(InputError, match="no run 'nobody'"):

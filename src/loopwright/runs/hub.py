@@ -269,14 +269,19 @@ class RunHub(RunReader):
         live = drive.live
         self._broken.pop(live.id, None)
         self._going[live.id] = drive
+        # Its place is free before anybody sees its end: who then starts, resumes or deletes a run is not refused.
+        live.on_end = partial(self._going.pop, live.id)
         live.task = asyncio.create_task(drive.go(), name=f"run {live.id}")
-        live.task.add_done_callback(lambda task: self._conclude(live, task))
+        live.task.add_done_callback(lambda task: self._conclude(drive, task))
         if self._closed:  # the server began to stop while this was made ready
             live.stop("shutdown")
         return live
 
-    def _conclude(self, live: LiveRun, task: asyncio.Task[None]) -> None:
-        self._going.pop(live.id)
+    def _conclude(self, drive: Drive, task: asyncio.Task[None]) -> None:
+        live = drive.live
+        # One that ended as it should has left already, and may be going on again.
+        if self._going.get(live.id) is drive:
+            del self._going[live.id]
         if not task.cancelled() and (error := task.exception()):
             logger.error("run %s could not be brought to its end", live.id, exc_info=error)
         if live.broken:

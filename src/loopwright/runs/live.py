@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,6 +78,8 @@ class LiveRun:
         """Why it is to end before its time, once that is so."""
         self.task: asyncio.Task[None] | None = None
         """What drives it."""
+        self.on_end: Callable[[], object] | None = None
+        """Called once all of it is kept, before anybody is told of its end."""
         self._keeping = asyncio.create_task(self._keep(), name=f"keeping run {self.id}")
 
     @property
@@ -238,6 +240,8 @@ class LiveRun:
             self._publish(record, new)
             # What was made while this was written goes first.
             self._ended = ending and not self._made.is_set()
+            if self._ended and self.on_end:
+                self.on_end()
             self._wake()
 
     def _publish(self, record: RunRecord | None, new: Sequence[NewEvents]) -> None:
