@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -141,6 +142,34 @@ async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_sta
     assert record.status == "finished"
     assert sorted(visits(events)) == sorted(whole(1, 2))
     assert [event.name for event in clients] == ["done"]
+
+
+async def test_a_visit_of_which_the_log_misses_start_and_end_is_told_from_the_checkpoint(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        live = await hub.start("walk", {**ASKED, "rounds": 1, "hold": "left#1"})
+        await until(lambda: desk.waiting["left#1"] and desk.begun["right"])
+        while not (await hub._saver.aget_tuple({"configurable": {"thread_id": live.id}})).pending_writes:
+            await asyncio.sleep(0.01)
+        await hub.close(grace=0.05)
+        (fork,) = [
+            each.seq
+            for each in hub.store.events(live.id, "run", 0, 100, None)
+            if '"next":["left","right"]' in each.data
+        ]
+    # As if it had been killed after the node's values were kept, and before anything was told of it.
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as history, history:
+        history.execute("DELETE FROM run_events WHERE seq > ?", (fork,))
+    again = Desk()
+    again.opened.add("left#1")
+    async with opened(tmp_path, Walk(again)) as hub:
+        record = await hub.live(live.id).wait()
+        events = await log(hub, live.id)
+    assert again.begun == {"left": 1, "check": 1, "answer": 1}
+    assert sorted(record.path) == sorted((*PATH, "answer"))
+    assert sorted(visits(events)) == sorted(whole(1))
+    started = [json.loads(event.data) for event in events if event.name == "node_started"]
+    assert {(each["node"], each["visit"]) for each in started} >= set(whole(1))
 
 
 async def test_a_shutdown_cancels_what_does_not_end_in_time(tmp_path: Path) -> None:

@@ -124,7 +124,8 @@ class Recorder:
             The event with values in plain JSON; None for what is in the log already.
         """
         if isinstance(event, NodeStarted):
-            if event.task_id in self._passed_over:
+            # Where the log misses its start as well, the first to tell of it is who looked at the checkpoints.
+            if event.task_id in self._passed_over and self.has_started(event.task_id):
                 return None
             return event.model_copy(update={"visit": self._visit(event)})
         if isinstance(event, NodeFinished):
