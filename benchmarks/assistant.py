@@ -24,17 +24,18 @@ from pathlib import Path
 
 from assistant_tables import Ingest, Measured, cost_section, gains_section, ingest_section, recall_section
 from common import machine, write
+from labelled import assistant_questions, judged_tables, rows_of
 from rag_peers import DEPTH, Peers, Rankings, measure_peers
 
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder
 from loopwright.retrieval.stores import KnowledgeStore, open_store
-from loopwright.workflows.assistant.comparing import Comparison, compare, judged_tables, read_labels
-from loopwright.workflows.assistant.conference.catalogue import Catalogue, current
-from loopwright.workflows.assistant.conference.ingesting import embed_all, ingest
+from loopwright.workflows.assistant.comparing import Comparison, compare
 from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.schemas import Record
 from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
+from loopwright.workflows.assistant.sources.ingesting import embed_all, ingest
 
 HERE = Path(__file__).resolve().parent
 FOSDEM = HERE.parents[1] / "shared" / "data" / "fosdem"
@@ -54,8 +55,14 @@ class Conference:
         read = time.perf_counter()
         ingest(store, schedule, exhibitors=stands)
         self.ingest = Ingest(first=read - began, again=time.perf_counter() - read)
-        self.labels = read_labels(labels, self.catalogue.records)[::every]
-        self.tables = judged_tables(self.labels)
+        rows = rows_of(labels)
+        self.labels = assistant_questions(rows)[::every]
+        self.tables = judged_tables(rows)
+        lost = {
+            name for label in self.labels for name in label.expected.citations or ()
+        } - self.catalogue.records.keys()
+        if lost:
+            raise SystemExit(f"{labels.name} does not belong to {schedule.name}, which has no {sorted(lost)[0]}")
 
     @property
     def catalogue(self) -> Catalogue:
@@ -65,7 +72,7 @@ class Conference:
     @property
     def judged(self) -> list[Record]:
         """The records that the labels are about; only these are ranked by the peers."""
-        return [record for table in sorted(self.tables) for record in self.catalogue.of_table(table)]
+        return [record for table in self.tables for record in self.catalogue.of_table(table)]
 
     def embed(self, embedder: OnnxEmbedder) -> None:
         """Fill the vectors."""
@@ -78,7 +85,13 @@ class Conference:
         config = AssistantConfig.model_validate({"assistant": {"search": {"embedding": embedding}}})
         with Services.of(config, store=self.store) as services:
             return {
-                label.id: compare(label.question, services, relevant=label.relevant, tables=self.tables, now=label.now)
+                label.id: compare(
+                    label.input["message"],
+                    services,
+                    relevant=label.expected.citations,
+                    tables=self.tables,
+                    now=datetime.fromisoformat(now) if (now := label.input["user_context"].get("now")) else None,
+                )
                 for label in self.labels
             }
 
@@ -91,13 +104,13 @@ class Conference:
             found = dict.fromkeys(hit.passage_id.rpartition("::")[0] for hit in hits)
             return [record for record in found if record in known][:DEPTH]
 
-        return {label.id: ranked(label.question) for label in self.labels}
+        return {label.id: ranked(label.input["message"]) for label in self.labels}
 
     def peers(self, folder: Path, embedder: OnnxEmbedder | None) -> Peers:
         """BM25, vectors and both, over all that the records say."""
         corpus, asked = folder / "corpus.jsonl", folder / "questions.jsonl"
         corpus.write_text("\n".join(json.dumps(as_text(record)) for record in self.judged), encoding="utf-8")
-        questions = [{"id": label.id, "question": label.question} for label in self.labels]
+        questions = [{"id": label.id, "question": label.input["message"]} for label in self.labels]
         asked.write_text("\n".join(map(json.dumps, questions)), encoding="utf-8")
         return measure_peers(corpus, asked, self.dense(embedder) if embedder else None)
 

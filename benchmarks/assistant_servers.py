@@ -50,11 +50,11 @@ def serve_paced(ready: Connection) -> None:
 def serve_chats(ready: Connection, schedule: str | None) -> None:
     """The server of the chats, with a conference in memory, until it is killed."""
     from loopwright.retrieval.stores import open_store
-    from loopwright.workflows.assistant.conference.ingesting import ingest
-    from loopwright.workflows.assistant.conference.sample import sample_store
     from loopwright.workflows.assistant.config import AssistantConfig
-    from loopwright.workflows.assistant.pipeline import astream_chat
     from loopwright.workflows.assistant.services import Services
+    from loopwright.workflows.assistant.sources.ingesting import ingest
+    from loopwright.workflows.assistant.sources.sample import sample_store
+    from loopwright.workflows.assistant.workflow import astream_chat
 
     logging.getLogger("loopwright").setLevel(logging.ERROR)
     store = open_store("memory") if schedule else sample_store()

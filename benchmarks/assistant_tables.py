@@ -9,19 +9,9 @@ from typing import TypeAlias
 
 from rag_peers import Peers, Rankings
 
-from loopwright.workflows.assistant.comparing import (
-    PLACES,
-    Comparison,
-    Figure,
-    Label,
-    Variant,
-    Way,
-    difference,
-    judged_tables,
-    mean_figure,
-    ndcg_at,
-    recall_at,
-)
+from loopwright.workflows.assistant.comparing import Comparison, Variant, Way
+from loopwright.workflows.evaluation import Figure, Question, mean_figure
+from loopwright.workflows.evaluation.scores import PLACES, ndcg_at, recall_at
 
 Measured: TypeAlias = dict[str, dict[str, Comparison]]
 """Which weights -> question's id -> the question in every way."""
@@ -45,6 +35,11 @@ class Ingest:
     vectors: float | None = None
 
 
+def difference(after: float | None, before: float | None) -> float | None:
+    """What is gained, or None where one of the two is not known."""
+    return None if after is None or before is None else after - before
+
+
 def percent(figure: Figure, sign: str = "") -> str:
     """A share with its interval."""
     if figure.value is None or figure.low is None or figure.high is None:
@@ -57,14 +52,16 @@ def share(values: Sequence[bool]) -> Figure:
     return mean_figure([float(value) for value in values])
 
 
-def row_of(name: str, labels: Sequence[Label], kinds: Sequence[str], ranked: Rankings, says_so: Figure) -> str:
+def row_of(name: str, labels: Sequence[Question], kinds: Sequence[str], ranked: Rankings, says_so: Figure) -> str:
     """recall@10 of all questions and of each kind, nDCG@10, and how often it is said that there is no answer."""
 
     def recall(kind: str | None) -> str:
         asked = [label for label in labels if kind in (None, label.kind)]
-        return percent(mean_figure([recall_at(ranked[label.id], label.relevant, PLACES) for label in asked]))
+        return percent(
+            mean_figure([recall_at(ranked[label.id], label.expected.citations or (), PLACES) for label in asked])
+        )
 
-    ndcg = percent(mean_figure([ndcg_at(ranked[label.id], label.relevant, PLACES) for label in labels]))
+    ndcg = percent(mean_figure([ndcg_at(ranked[label.id], label.expected.citations or (), PLACES) for label in labels]))
     cells = [recall(None), *(recall(kind) for kind in kinds), ndcg, percent(says_so)]
     return f"| {name} | {' | '.join(cells)} |"
 
@@ -77,12 +74,12 @@ def citations(comparisons: dict[str, Comparison], way: Way, tables: Collection[s
     }
 
 
-def recall_section(labels: Sequence[Label], records: int, peers: Peers, measured: Measured) -> str:
+def recall_section(labels: Sequence[Question], records: int, peers: Peers, measured: Measured) -> str:
     """The table of what is found among so many records, by kind."""
-    kinds = list(dict.fromkeys(label.kind for label in labels if label.relevant))
-    tables = judged_tables(labels)
+    kinds = list(dict.fromkeys(label.kind for label in labels if label.expected.citations))
+    tables: list[str] = labels[0].expected.own["tables"]
     counts = [f"{kind} ({sum(label.kind == kind for label in labels)})" for kind in kinds]
-    unanswerable = [label.id for label in labels if not label.relevant]
+    unanswerable = [label.id for label in labels if not label.expected.citations]
     rows = [
         f"| recall@{PLACES}, {len(labels)} questions, {records} records | all | {' | '.join(counts)} "
         f"| nDCG@{PLACES} | says that there is none ({len(unanswerable)}) |",

@@ -16,9 +16,9 @@ from typing import Any
 
 from common import Variant, machine, main, measure
 
-from loopwright.cli.loading import load_graphs
-from loopwright.engine.discovery.findings import Checker
-from loopwright.engine.proof import verify
+from loopwright.check.findings import Checker
+from loopwright.check.loading import load_graphs
+from loopwright.engine.proof.verify import verify
 
 TITLE = "Speed of a check"
 NODES = 500

@@ -30,7 +30,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
-from loopwright.engine.checkpoints import JsonFileSaver, open_checkpointer
+from loopwright.checkpoints import JsonFileSaver, open_checkpointer
 
 TITLE = "Size of checkpoints"
 STEPS = 100

@@ -32,7 +32,7 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, StateLimit, bounded
-from loopwright.engine.books import LEDGER
+from loopwright.engine.ledger import LEDGER
 
 TITLE = "Concurrent runs"
 RUNS = 1000

@@ -62,7 +62,7 @@ def by_hand(folder: Path, part: int, out: Path) -> None:
     cv2.setNumThreads(1)
     from loopwright.engine import run
     from loopwright.workflows.iqa import IQAConfig, build_graph
-    from loopwright.workflows.iqa.pipeline import initial_state
+    from loopwright.workflows.iqa.workflow import initial_state
 
     config = IQAConfig()
     graph = build_graph(config)

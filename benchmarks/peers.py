@@ -49,6 +49,8 @@ class Package:
     """The day on which that version was uploaded."""
     licence: str
     """Its licence."""
+    beside: tuple[str, ...] = ()
+    """What is installed with it, pinned too."""
 
 
 LANGGRAPH = Package("langgraph", "1.2.22", "2026-11-14", "MIT")
@@ -189,7 +191,7 @@ def last_line(text: str) -> str:
 
 
 def environment(package: Package) -> Path:
-    """The Python of an environment that holds one package, made once.
+    """The Python of an environment that holds one package and what it needs beside it, made once.
 
     Raises:
         Unmeasured: If it cannot be installed.
@@ -205,7 +207,7 @@ def environment(package: Package) -> Path:
     pinned = f"{package.name}=={package.version}"
     for command in (
         [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(place)],
-        [uv, "pip", "install", "--quiet", "--python", str(python), pinned],
+        [uv, "pip", "install", "--quiet", "--python", str(python), pinned, *package.beside],
     ):
         done = subprocess.run(
             command, capture_output=True, text=True, env={"UV_SYSTEM_CERTS": "1", **os.environ}, check=False

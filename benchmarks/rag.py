@@ -12,7 +12,6 @@ the answers with weights, the runs without each loop, and the 100,000 passages.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import random
@@ -27,19 +26,21 @@ from importlib.metadata import version
 from pathlib import Path
 
 from common import machine, write
+from labelled import rag_questions, rows_of
 from rag_peers import DEPTH, Peers, Rankings, measure_peers
 
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder
-from loopwright.models.embedded.reranker import OnnxReranker, open_reranker
+from loopwright.models.embedded.reranker import open_reranker
 from loopwright.retrieval.records import Hit
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import KnowledgeStore, open_store
-from loopwright.workflows.figures import mean_figure
-from loopwright.workflows.rag.answering.sentences import sentences
+from loopwright.workflows.evaluation import Evaluation, Figure, evaluate, mean_figure
+from loopwright.workflows.rag.answer.sentences import sentences
 from loopwright.workflows.rag.config import RAGConfig
-from loopwright.workflows.rag.evaluation import Evaluation, Figure, aevaluate
-from loopwright.workflows.rag.ingestion import fill_vectors, ingest
+from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.sources import fill_vectors, ingest
+from loopwright.workflows.rag.workflow import RagWorkflow
 
 TITLE = "Question answering"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa"
@@ -51,11 +52,6 @@ TARGETS = {2_000: 50.0, 100_000: 300.0}
 """Passages -> milliseconds that the 95th percentile of retrieval may take."""
 QUICK = 10
 """Questions of each set in a short run."""
-
-
-def rows_of(path: Path, limit: int | None = None) -> list[dict]:
-    """The objects of a JSONL file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()][:limit]
 
 
 def percent(figure: Figure) -> str:
@@ -122,26 +118,24 @@ class Corpus:
         return self.rankings(search)
 
 
-def weights() -> tuple[OnnxEmbedder | None, OnnxReranker | None, str]:
-    """The two models, or why they are not there."""
+def weights() -> tuple[OnnxEmbedder | None, str]:
+    """The embedding model, or why one of the two is not there."""
     try:
-        return open_embedder(EMBEDDING), open_reranker(RERANKER), ""
+        open_reranker(RERANKER)
+        return open_embedder(EMBEDDING), ""
     except WeightsError as reason:
-        return None, None, str(reason)
+        return None, str(reason)
 
 
-def retrieval_section(data: Corpus, embedder: OnnxEmbedder | None, reranker: OnnxReranker | None) -> tuple[str, Peers]:
+def retrieval_section(data: Corpus, embedder: OnnxEmbedder | None) -> tuple[str, Peers]:
     """The table of one data set."""
     peers = measure_peers(data.corpus, data.asked, data.dense(embedder) if embedder else None)
     ours = {
         "ours, lexical alone": data.rankings(data.lexical),
         "ours, without weights": data.retrieved(Retriever(data.store)),
     }
-    if embedder and reranker:
+    if embedder:
         ours["ours, embedding"] = data.retrieved(Retriever(data.store, embedder=embedder))
-        ours["ours, embedding and reranker"] = data.retrieved(
-            Retriever(data.store, embedder=embedder, reranker=reranker)
-        )
     rows = [
         f"| {SETS[data.name]}, {len(data.questions)} questions, {data.passages} passages | recall@2 | recall@5 | "
         "recall@10 | all gold@5 |",
@@ -154,27 +148,32 @@ def retrieval_section(data: Corpus, embedder: OnnxEmbedder | None, reranker: Onn
 
 def answers(data: Corpus, config: RAGConfig, loops: bool) -> Evaluation:
     """Ask the questions; the corpus is in the store already."""
-    return asyncio.run(aevaluate(data.asked, data.corpus, config=config, loops=loops, store=data.store))
+    with Services.of(config, data.store) as services:
+        return evaluate(RagWorkflow(services), rag_questions(data.questions), without_loops=loops, at_once=1)
 
 
 def answer_section(corpora: Sequence[Corpus], with_weights: bool, loops: bool) -> str:
     """How right the embedded reader's answers are, and what each loop brings."""
-    variants = {"without weights": RAGConfig()}
+    models: dict[str, tuple[str | None, str | None]] = {"without weights": (None, None)}
     if with_weights:
-        retrieval = {"embedding": EMBEDDING, "reranker": RERANKER}
-        variants["embedding and reranker"] = RAGConfig.model_validate({"rag": {"retrieval": retrieval}})
+        models["embedding and reranker"] = (EMBEDDING, RERANKER)
+    variants = {
+        name: RAGConfig.load(None, {"rag.retrieval.embedding": embedding, "rag.retrieval.reranker": reranker}, {})
+        for name, (embedding, reranker) in models.items()
+    }
     names = ("em", "f1", "citation_precision", "citation_recall", "faithfulness", "abstained")
     rows = [f"| answers, embedded reader | {' | '.join(name.replace('_', ' ') for name in names)} | s per question |"]
     rows.append("|---" * (len(names) + 2) + "|")
-    gains = ["| loop | passes | s | adds recall of the run | adds em | adds f1 |", "|---|---|---|---|---|---|"]
+    gains = ["| loop | passes | adds s per question | recall of the run | em | f1 |", "|---|---|---|---|---|---|"]
     for data in corpora:
         for variant, config in variants.items():
             found = answers(data, config, loops and variant == "without weights")
             cells = " | ".join(percent(found.figures[name]) for name in names)
-            rows.append(f"| {SETS[data.name]}, {variant} | {cells} | {found.seconds / found.questions:.2f} |")
+            rows.append(f"| {SETS[data.name]}, {variant} | {cells} | {found.figures['seconds'].value:.2f} |")
             for loop, gain in found.loops.items():
-                brought = " | ".join(percent(figure) for figure in (gain.recall, gain.em, gain.f1))
-                gains.append(f"| {SETS[data.name]}, {loop} | {gain.passes} | {gain.seconds:.1f} | {brought} |")
+                brought = " | ".join(percent(gain.gains[name]) for name in ("gathered_recall", "em", "f1"))
+                seconds = gain.gains["seconds"].value
+                gains.append(f"| {SETS[data.name]}, {loop} | {gain.passes} | {seconds:.2f} | {brought} |")
     return "\n".join(rows) + ("\n\n" + "\n".join(gains) if loops else "")
 
 
@@ -235,11 +234,11 @@ def report(quick: bool) -> str:
     if not DATA.is_dir():
         raise SystemExit("skipped: there is no ../shared/data/qa beside the project")
     logging.getLogger("loopwright").setLevel(logging.ERROR)
-    embedder, reranker, why = weights()
+    embedder, why = weights()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         corpora = [Corpus(name, folder, embedder, QUICK if quick else None) for name in SETS]
-        tables = [retrieval_section(data, embedder, reranker) for data in corpora]
+        tables = [retrieval_section(data, embedder) for data in corpora]
         sections = [table for table, _ in tables]
         if why:
             sections.append(f"- not measured: all that needs weights: {why}")
@@ -253,7 +252,7 @@ def report(quick: bool) -> str:
         sections.append(latency_section(questions, SIZES[:1] if quick else SIZES, folder))
         for data in corpora:
             data.store.close()
-    packages = {**tables[0][1].versions, **{name: version(name) for name in ("numpy", "scipy", "onnxruntime")}}
+    packages = {**tables[0][1].versions, **{name: version(name) for name in ("numpy", "sqlalchemy", "onnxruntime")}}
     listed = ", ".join(f"{name} {number}" for name, number in packages.items())
     sections.append(
         f"{machine()}, {listed}; {datetime.now(UTC):%Y-%m-%d}. Shares in percent with 95 % bootstrap intervals over "

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from loopwright import Loop, bounded
-from loopwright.engine.events import NodeFinished, NodeStarted, RunEvent, RunFinished, RunStarted
+from loopwright.engine.events.schema import NodeFinished, NodeStarted, RunEvent, RunFinished, RunStarted
 from loopwright.runs.schemas import LoopPasses, RunRecord
 from loopwright.runs.store import KeptEvent, NewEvents, open_runs
-from loopwright.workflows.hosting import Hosted, Outcome
+from loopwright.workflows.api import Outcome, Workflow
 
 TICKS = 1000
 """The most ticks of a run."""
@@ -43,11 +43,11 @@ async def tick(state: Ticks) -> dict[str, Any]:
     return {"ticks": ticks, "text": f"tick {ticks}: {' '.join(WORDS)}"}
 
 
-def ticker() -> Hosted:
+def ticker() -> Workflow:
     """A workflow with one loop, which goes round as often as it is told."""
     from langgraph.graph import END, START, StateGraph
 
-    from loopwright.workflows.own_graph import OwnGraph
+    from loopwright.workflows.user_graph import UserGraph
 
     graph = StateGraph(Ticks)
     graph.add_node("tick", tick)
@@ -55,21 +55,22 @@ def ticker() -> Hosted:
     graph.add_conditional_edges(
         "tick", lambda state: "tick" if state["ticks"] < state["count"] else END, ["tick", END]
     )  # fmt: skip
-    return OwnGraph("ticker", bounded(graph, loops=[Loop(name="again", target="tick", sources=("tick",), limit=TICKS)]))
+    again = Loop(name="again", target="tick", sources=("tick",), limit=TICKS)
+    return UserGraph("ticker", bounded(graph, loops=[again]))
 
 
-def samples() -> list[Hosted]:
+def samples() -> list[Workflow]:
     """The package's workflows on their samples, without a model."""
-    from loopwright.workflows.assistant.conference.sample import sample_store
     from loopwright.workflows.assistant.config import AssistantConfig
-    from loopwright.workflows.assistant.hosted import AssistantHosted
     from loopwright.workflows.assistant.services import Services as AssistantServices
-    from loopwright.workflows.iqa.hosted import IqaHosted
+    from loopwright.workflows.assistant.sources.sample import sample_store
+    from loopwright.workflows.assistant.workflow import AssistantWorkflow
     from loopwright.workflows.iqa.services import Services as IqaServices
-    from loopwright.workflows.rag.hosted import RagHosted
+    from loopwright.workflows.iqa.workflow import IQAWorkflow
+    from loopwright.workflows.rag.workflow import RagWorkflow
 
-    assistant = AssistantHosted(AssistantServices.of(AssistantConfig(), sample_store()))
-    return [assistant, RagHosted.sample(), IqaHosted(IqaServices())]
+    assistant = AssistantWorkflow(AssistantServices.of(AssistantConfig(), sample_store()))
+    return [assistant, RagWorkflow.sample(), IQAWorkflow(IqaServices())]
 
 
 def serve_history(ready: Connection, folder: str, workflows: str) -> None:

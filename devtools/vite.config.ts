@@ -20,5 +20,12 @@ export default defineConfig(({ mode }) => ({
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: { proxy: Object.fromEntries(API.map((path) => [path, SERVER])) },
-  test: { environment: 'happy-dom', include: ['tests/**/*.test.ts'], exclude: ['tests/browser/**'], testTimeout: 30_000, isolate: false, setupFiles: ['tests/fresh.ts'] },
+  test: {
+    environment: 'happy-dom',
+    include: ['tests/**/*.test.ts'],
+    exclude: ['tests/browser/**'],
+    setupFiles: ['tests/fresh.ts'],
+    isolate: false,
+    testTimeout: 30_000,
+  },
 }));

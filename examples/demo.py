@@ -12,17 +12,17 @@ from pathlib import Path
 
 import agent
 import skimage
+from distort import distort
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from loopwright.cli.iqa import path_taken
+from loopwright.diagram import svg
 from loopwright.engine import verify
-from loopwright.engine.diagram import svg
 from loopwright.workflows.iqa import IQAConfig, build_graph, trace_pipeline
-from loopwright.workflows.iqa.images import load_image
-from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.commands import path_taken
 from loopwright.workflows.iqa.report import ReportRow, write_report
+from loopwright.workflows.iqa.sources.images import load_image
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 RESULTS = Path("results")

@@ -12,7 +12,7 @@ cd "$place"
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX=$place/pycache
 "$uv" venv --quiet env
-"$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[assistant,iqa,server] @ file://$wheel"
+"$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[assistant,diagram,iqa,server] @ file://$wheel"
 env/bin/loopwright --help >/dev/null
 env/bin/loopwright iqa tools >/dev/null
 env/bin/loopwright graph show iqa >/dev/null

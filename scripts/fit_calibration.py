@@ -31,8 +31,8 @@ from scipy.stats import spearmanr
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.evaluating.fitting import Ends, Samples, cross_validate
-from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.registry import all_tools
 

@@ -56,12 +56,11 @@ def requirements() -> str:
 
 def commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The words that name each command."""
-    groups = getattr(command, "commands", None)
-    if groups is None:
+    if not hasattr(command, "list_commands"):
         yield words
         return
-    for name, each in groups.items():
-        yield from commands(each, (*words, name))
+    for name in command.list_commands(None):
+        yield from commands(command.get_command(None, name), (*words, name))
 
 
 def cli() -> str:

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loopwright.engine.checkpoints import aopen_checkpointer
+from loopwright.checkpoints import aopen_checkpointer
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.runs.store.protocol import RunStore
 from loopwright.runs.transfer import export_run, read_run
-from loopwright.workflows.hosting import Hosted
+from loopwright.workflows.api import Workflow
 
 DATA = Path(__file__).resolve().parent.parent / "src/loopwright/runs/data"
 LARGEST = 60_000
@@ -70,20 +70,20 @@ DEMOS = (
 )  # fmt: skip
 
 
-def hosted() -> list[Hosted]:
+def hosted() -> list[Workflow]:
     """The workflows on their samples, without a model."""
-    from loopwright.workflows.assistant.conference.sample import sample_store
     from loopwright.workflows.assistant.config import AssistantConfig
-    from loopwright.workflows.assistant.hosted import AssistantHosted
     from loopwright.workflows.assistant.services import Services as AssistantServices
-    from loopwright.workflows.iqa.hosted import IqaHosted
+    from loopwright.workflows.assistant.sources.sample import sample_store
+    from loopwright.workflows.assistant.workflow import AssistantWorkflow
     from loopwright.workflows.iqa.services import Services as IqaServices
-    from loopwright.workflows.rag.hosted import RagHosted
+    from loopwright.workflows.iqa.workflow import IQAWorkflow
+    from loopwright.workflows.rag.workflow import RagWorkflow
 
     return [
-        AssistantHosted(AssistantServices.of(AssistantConfig(), sample_store())),
-        RagHosted.sample(),
-        IqaHosted(IqaServices()),
+        AssistantWorkflow(AssistantServices.of(AssistantConfig(), sample_store())),
+        RagWorkflow.sample(),
+        IQAWorkflow(IqaServices()),
     ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ from hypothesis import settings
 
 from loopwright.models import allow_model_requests
 
-# No test is timed: a loaded machine is no fault.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# No test is timed: a loaded machine is no fault. Every run tries the same examples; `./test --all` others, by a seed
+# that it prints.
+settings.register_profile("every_run", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("all", deadline=None, print_blob=True)
+settings.load_profile("every_run")
 
 TESTS = Path(__file__).parent
 LONGEST = (
@@ -24,6 +28,7 @@ LONGEST = (
     "workflows/iqa/test_image_oddities.py",
     "workflows/iqa/test_evaluating_runs.py",
     "server/test_server_process.py",
+    "durability/test_kills.py",
     "durability/test_chat_kills.py",
     "workflows/iqa/test_local_faults.py",
     "property/test_bounds.py",
@@ -41,8 +46,30 @@ LONGEST = (
 """The files that take a quarter of a minute or more, the longest first."""
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects garbage not while collecting tests, and never looks again at what that made: it stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first: the last file of a run is one for which the other processes wait."""
+    """Leaves the later cases of a matrix to ``./test --all``, and puts the longest files first.
+
+    The last file of a run is one for which the other processes wait.
+    """
+    seen: Counter[str] = Counter()
+    for item in items:
+        if matrix := item.get_closest_marker("matrix"):
+            case = item.nodeid.partition("[")[0]
+            seen[case] += 1
+            if seen[case] > (matrix.args[0] if matrix.args else 1):
+                item.add_marker(pytest.mark.slow)
     places = {TESTS / file: place for place, file in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
@@ -51,6 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def block_model_requests() -> Iterator[None]:
     with allow_model_requests(False):
         yield
+
+
+@pytest.fixture(autouse=True)
+def only_models_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies on this machine changes no test: ``auto`` finds nothing."""
+    monkeypatch.setattr("loopwright.models.embedded.resolving.first_here", lambda _role: None)
 
 
 @pytest.fixture(autouse=True)

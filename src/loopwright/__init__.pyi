@@ -3,7 +3,6 @@ from .engine import (
     BoundedGraph as BoundedGraph,
     Budget as Budget,
     Certificate as Certificate,
-    EngineConfig as EngineConfig,
     GiveUp as GiveUp,
     Loop as Loop,
     LoopMessages as LoopMessages,
@@ -21,6 +20,7 @@ from .engine import (
     arun as arun,
     astream as astream,
     bounded as bounded,
+    check_certificate as check_certificate,
     choose_loops as choose_loops,
     contents as contents,
     normalised as normalised,
@@ -31,7 +31,8 @@ from .engine import (
     usual_retries as usual_retries,
     verify as verify,
 )
-from .engine.checkpoints import open_checkpointer as open_checkpointer
+from .config import EngineConfig as EngineConfig
+from .checkpoints import open_checkpointer as open_checkpointer
 from .errors import LoopwrightError as LoopwrightError
 
 __version__: str

@@ -6,7 +6,10 @@
     ├── ConfigError                 a configuration key, value or file is wrong
     ├── GraphError                  a graph cannot be bound, verified or loaded
     │   ├── LoopDeclarationError    a Loop contradicts itself or the graph
-    │   └── UnboundedCycleError     a cycle crosses no bound
+    │   ├── UnboundedCycleError     a cycle crosses no bound
+    │   ├── UndeclaredJumpError     a node went where the proof did not count with it
+    │   └── UndeclaredFanOutError   more tasks were sent with Send than declared
+    ├── BrokenAssumptionError       a run went beyond its certificate; names what the proof did not know
     ├── NodeFailed                  a node raised; names the node and shows its input
     │   └── NodeTimeout             a node took longer than its timeout (also a TimeoutError)
     ├── CheckpointError             a checkpoint cannot be read, written or resumed
@@ -32,7 +35,7 @@ traceback, and exits with 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class LoopwrightError(Exception):
@@ -70,6 +73,84 @@ class UnboundedCycleError(GraphError):
         self.cycles = tuple(cycles)
         shown = "; ".join(" -> ".join((*cycle, cycle[0])) for cycle in self.cycles)
         super().__init__(f"unbounded cycle: {shown}. {fix}")
+
+
+class UndeclaredJumpError(GraphError):
+    """A node or router went, while the graph ran, to a node that the proof did not count with.
+
+    Attributes:
+        sender: Who went there, for example ``node 'plan'``.
+        target: The node.
+    """
+
+    def __init__(self, sender: str, target: str, known: Iterable[str]) -> None:
+        self.sender = sender
+        self.target = target
+        names = list(known)
+        super().__init__(
+            f"{sender} went to {target!r}, which it does not declare and its source does not show: known is "
+            f"{', '.join(map(repr, names)) or 'no jump at all'}. The proof rests on that. Declare it: annotate the "
+            f"return type as Command[Literal[{', '.join(map(repr, [*names, target]))}]], or give destinations= to "
+            "add_node (a path map to add_conditional_edges)."
+        )
+
+
+class UndeclaredFanOutError(GraphError):
+    """More tasks were sent to a node in one run of a router or node than its declared fan-out.
+
+    Attributes:
+        sender: Who sent them.
+        node: Where to.
+        sent: How many.
+        declared: How many are declared; 0 where the sender was not known to send there.
+    """
+
+    def __init__(self, sender: str, node: str, *, sent: int, declared: int) -> None:
+        self.sender, self.node, self.sent, self.declared = sender, node, sent, declared
+        if declared:
+            problem = (
+                f"{sender} sent {sent} tasks to {node!r} in one run, and its declared fan_out is {declared}. "
+                f"Declare fan_out={{{node!r}: {sent}}} or more, or send fewer at once."
+            )
+        else:
+            problem = (
+                f"{sender} sent {sent} Send(s) to {node!r}, and the certificate does not know of it. "
+                f"Make the Send in its own source, and name {node!r} among its destinations."
+            )
+        super().__init__(problem)
+
+
+class BrokenAssumptionError(LoopwrightError):
+    """A run took more supersteps than its certificate allows: something that the proof rests on does not hold.
+
+    Attributes:
+        graph: The name of the graph.
+        steps: The supersteps that it ran until it was ended.
+        allowed: The supersteps that the certificate allows.
+        runs: Node -> how often it ran, and how often the certificate lets it; as far as the stream or the checkpoints
+            show it.
+        jumps: Pairs of nodes between which control passed, and the proof knows no way; as far as they show it.
+    """
+
+    def __init__(
+        self,
+        graph: str,
+        steps: int,
+        allowed: int,
+        runs: Mapping[str, tuple[int, int]],
+        jumps: Sequence[tuple[str, str]],
+    ) -> None:
+        self.graph, self.steps, self.allowed = graph, steps, allowed
+        self.runs, self.jumps = dict(runs), tuple(jumps)
+        often = "".join(f"; node {node!r} ran {ran} times of {most}" for node, (ran, most) in self.runs.items())
+        unknown = "".join(
+            f"; it went from {one!r} to {other!r}, a way that the proof did not know" for one, other in jumps
+        )
+        super().__init__(
+            f"graph {graph!r} was ended after {steps} supersteps; its certificate allows {allowed}, so one of its "
+            f"assumptions does not hold{often}{unknown}. Let every node that returns a Command declare where it goes "
+            "(add_node(..., destinations=...)), or see certificate.assumptions."
+        )
 
 
 class NodeFailed(LoopwrightError):

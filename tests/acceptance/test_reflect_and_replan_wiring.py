@@ -15,11 +15,10 @@ from conferences import assistant, empty_conference, sample_services
 from page_code import ShownRun, recorded, shown
 
 from loopwright.engine import arun, verify
-from loopwright.engine.events import LoopDecided, NodeStarted
+from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.assistant import build_graph, chat
 from loopwright.workflows.assistant.graph import should_retry
-from loopwright.workflows.assistant.hosted import AssistantHosted
 from loopwright.workflows.assistant.nodes import (
     _LLM_NODES,
     _NODE_PROMPT_KEYS,
@@ -27,6 +26,7 @@ from loopwright.workflows.assistant.nodes import (
     NODES,
     PROGRESS_MESSAGES,
 )
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
 
 DOCUMENT = "reflect-and-replan-wiring.md"
 
@@ -63,7 +63,7 @@ def on_the_page() -> dict[tuple[str, str], ShownRun]:
     moments: dict[tuple[str, str], tuple] = {}
     for retry in (REFLECT, RELAX):
         services = empty_conference(rewriting("wickerwork", "baskets"), reflection_enabled=retry == REFLECT)
-        run = recorded(AssistantHosted(services), {"message": QUESTION})
+        run = recorded(AssistantWorkflow(services), {"message": QUESTION})
         begins = run.first("node_started", retry)
         moments |= {
             (retry, "unborn"): (run, 0),

@@ -9,7 +9,9 @@ import pytest
 from stages import QUICK, START, Stages, configured
 
 from loopwright.workflows.iqa import SummarizerOutput, build_graph, decide_next_node, run_pipeline, visualize_graph
+from loopwright.workflows.iqa.planning.plans import make_plan
 from loopwright.workflows.iqa.routes import wants_replan
+from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerInput
 
 DOCUMENT = "replanning-logic.md"
 
@@ -166,10 +168,14 @@ def test_append_to_replan_history():
 
 def test_planner_adapts_to_feedback(photograph):
     """Planner adapts to feedback (optional enhancement)"""
-    final = run_pipeline("Is the unicorn sharp?", photograph)
-    assert final["iteration_count"] == 1, "an object that nobody can locate is asked about again, once"
-    assert final["plan"].query_scope == "Global"
-    assert final["plan"].rationale
+    task = PlannerInput(query="Is the vehicle sharp?", image_path=str(photograph))
+    first = make_plan(task)
+    told = task.model_copy(update={"feedback": ["Missing tool scores for vehicle region"]})
+    second = make_plan(told, previous=first, evidence=ExecutorOutput(distortion_set={"Global": []}))
+    assert (first.query_scope, second.query_scope) == (["vehicle"], "Global")
+    assert "Missing tool scores for vehicle region" in second.rationale
+    final = run_pipeline("Is the vehicle sharp?", photograph)
+    assert final["iteration_count"] == 0, "where nothing can locate an object, no pass is spent on it"
 
 
 def test_mermaid_diagram_includes_summarizer():

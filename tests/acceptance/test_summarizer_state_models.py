@@ -100,7 +100,7 @@ def test_execute_pipeline_without_summarizer():
     assert "plan" in final
     assert "executor_evidence" in final
     assert final.get("summarizer_result") is None
-    assert final["stop_reason"] is None
+    assert final.get("stop_reason") is None
 
 
 def test_execute_pipeline_without_executor():

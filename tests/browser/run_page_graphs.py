@@ -9,13 +9,13 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, NodePolicy, add_node, bounded
-from loopwright.workflows.assistant.hosted import AssistantHosted
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
+from loopwright.workflows.user_graph import UserGraph
 
 ROUNDS = 400
 
 
-class Mechanical(AssistantHosted):
+class Mechanical(AssistantWorkflow):
     """The assistant with the mechanical retry in the reflection's place, beside the other one."""
 
     name = "mechanical"
@@ -28,7 +28,7 @@ class Parcel(TypedDict, total=False):
     sent: bool
 
 
-def parcel() -> OwnGraph:
+def parcel() -> UserGraph:
     """A graph whose second node fails twice and then succeeds; an address with the word nowhere fails for good."""
     failed: Counter[str] = Counter()
 
@@ -49,7 +49,7 @@ def parcel() -> OwnGraph:
     builder.add_edge(START, "weigh")
     builder.add_edge("weigh", "send")
     builder.add_edge("send", END)
-    return OwnGraph("parcel", bounded(builder, []), title="Parcel", description="Sends something, with retries.")
+    return UserGraph("parcel", bounded(builder, []), title="Parcel", description="Sends something, with retries.")
 
 
 class Laps(TypedDict, total=False):
@@ -58,7 +58,7 @@ class Laps(TypedDict, total=False):
     note: str
 
 
-def laps() -> OwnGraph:
+def laps() -> UserGraph:
     """A graph that goes round as often as it is told: about 14 events a round."""
 
     def start(state: Laps) -> dict[str, Any]:
@@ -82,4 +82,4 @@ def laps() -> OwnGraph:
         "count", lambda state: "run" if state["done"] < state["rounds"] else "__end__", ["run", "__end__"]
     )
     lap = Loop(name="lap", target="run", sources=("count",), limit=ROUNDS, exhausted="__end__", reason=lambda _: "more")
-    return OwnGraph("laps", bounded(builder, [lap]), title="Laps", description="Goes round and round.")
+    return UserGraph("laps", bounded(builder, [lap]), title="Laps", description="Goes round and round.")

@@ -21,23 +21,25 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/headline"))
 
 from conferences import sample_services
+from headline import HeadlineWorkflow
 
 from loopwright.engine import bounded
-from loopwright.engine.listening import emit
+from loopwright.engine.events.schema import emit
 from loopwright.server.serving import Serving, serve
 from loopwright.server.settings import ServerSettings
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.assistant.hosted import AssistantHosted
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
 from loopwright.workflows.iqa import IQAConfig
 from loopwright.workflows.iqa import Services as IqaServices
-from loopwright.workflows.iqa.hosted import IqaHosted
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.iqa.workflow import IQAWorkflow
 from loopwright.workflows.rag import RAGConfig
-from loopwright.workflows.rag.hosted import RagHosted
-from loopwright.workflows.rag.sample import sample_store
 from loopwright.workflows.rag.services import Services as RagServices
+from loopwright.workflows.rag.sources.sample import sample_store
+from loopwright.workflows.rag.workflow import RagWorkflow
+from loopwright.workflows.user_graph import UserGraph
 
 
 class Talk(TypedDict):
@@ -45,7 +47,7 @@ class Talk(TypedDict):
     repeat: NotRequired[int]
 
 
-def parrot() -> OwnGraph:
+def parrot() -> UserGraph:
     """A graph whose model repeats the question; with the word slowly a word at a time, with broken not at all."""
     model = ScriptedChatModel(lambda messages: str(messages[-1].text), repeat_last=True)
 
@@ -64,7 +66,7 @@ def parrot() -> OwnGraph:
     builder = StateGraph(Talk)
     builder.add_node(answer)
     builder.add_edge(START, "answer")
-    return OwnGraph("parrot", bounded(builder), title="Parrot", description="Repeats what it is told.")
+    return UserGraph("parrot", bounded(builder), title="Parrot", description="Repeats what it is told.")
 
 
 def main() -> None:
@@ -80,11 +82,17 @@ def main() -> None:
         sample_store() as documents,
         RagServices.of(RAGConfig(), documents) as rag,
     ):
+        headline = HeadlineWorkflow.open()
+        headline.name = "headline"
         serving = Serving(
-            workflows=[AssistantHosted(assistant), IqaHosted(IqaServices.of(IQAConfig())), RagHosted(rag), parrot()],
+            workflows=[
+                AssistantWorkflow(assistant),
+                IQAWorkflow(IqaServices.of(IQAConfig())),
+                RagWorkflow(rag),
+                parrot(),
+                headline,
+            ],
             settings=ServerSettings(data=given.data),
-            assistant=assistant,
-            rag=rag,
         )
         serve(serving, port=given.port, started=lambda address: print(address, flush=True))
 

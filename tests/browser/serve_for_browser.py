@@ -27,8 +27,8 @@ from loopwright.engine import Loop, bounded
 from loopwright.server.serving import Serving, serve
 from loopwright.server.settings import ServerSettings
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.assistant.hosted import AssistantHosted
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
+from loopwright.workflows.user_graph import UserGraph
 
 REFLECTION = {
     "reasoning": "No session has all of these words.",
@@ -36,6 +36,9 @@ REFLECTION = {
     "message": "I look for related topics.",
     "queries": [{"table": "sessions", "query_text": "repair"}],
 }
+
+DATA = Path(sys.argv[1])
+"""The server's folder; the test leaves its sign there."""
 
 
 class Essay(TypedDict, total=False):
@@ -45,25 +48,28 @@ class Essay(TypedDict, total=False):
     sources: list[str]
 
 
-async def _pause(state: Essay) -> None:
-    await asyncio.sleep(0.8 if "slow" in state["topic"] else 0.02)
+async def _pause(state: Essay, place: str) -> None:
+    """Wait a moment; where the topic says that it is held here, until the test lets it go on."""
+    await asyncio.sleep(0.02)
+    while f"held at the {place}" in state["topic"] and not (DATA / "go on").exists():
+        await asyncio.sleep(0.02)
 
 
 async def outline(state: Essay) -> dict[str, Any]:
     """Begin."""
-    await _pause(state)
+    await _pause(state, "outline")
     return {"draft": f"Outline of {state['topic']}."}
 
 
 async def collect(state: Essay) -> dict[str, Any]:
     """Look for sources, beside the outline."""
-    await _pause(state)
+    await _pause(state, "outline")
     return {"sources": ["a book", "a letter"]}
 
 
 async def write(state: Essay) -> dict[str, Any]:
     """Write a draft."""
-    await _pause(state)
+    await _pause(state, "draft")
     if "broken" in state["topic"]:
         raise ValueError("the pen is broken")
     return {"draft": f"Draft {len(state.get('grades', [])) + 1} about {state['topic']}."}
@@ -71,12 +77,12 @@ async def write(state: Essay) -> dict[str, Any]:
 
 async def grade(state: Essay) -> dict[str, Any]:
     """Judge the draft."""
-    await _pause(state)
+    await _pause(state, "grade")
     return {"grades": [0.4 + 0.2 * len(state.get("grades", []))]}
 
 
-def essay() -> OwnGraph:
-    """A graph with a loop and with parallel nodes; a topic with the word slow takes its time, broken fails."""
+def essay() -> UserGraph:
+    """A graph with a loop and with parallel nodes; a topic held at its outline or draft waits there, broken fails."""
     builder = StateGraph(Essay)
     for node in (outline, collect, write, grade):
         builder.add_node(node)
@@ -91,7 +97,7 @@ def essay() -> OwnGraph:
         name="improve", target="write", sources=("grade",), limit=1, exhausted="__end__",
         reason=lambda state: f"graded {state['grades'][-1]}",
     )  # fmt: skip
-    return OwnGraph(
+    return UserGraph(
         "essay", bounded(builder, [improve]), title="Essay", description="Writes, grades, and writes again."
     )
 
@@ -111,9 +117,8 @@ def main() -> None:
         sample_services(reflection_enabled=False) as without,
     ):
         serving = Serving(
-            workflows=[AssistantHosted(services), essay(), Mechanical(without), parcel(), laps()],
+            workflows=[AssistantWorkflow(services), essay(), Mechanical(without), parcel(), laps()],
             settings=ServerSettings(data=given.data),
-            assistant=services,
         )
         serve(serving, port=given.port, token=given.token, started=lambda address: print(address, flush=True))
 

@@ -20,8 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "devtools/tests/browser"
 TITLE = re.compile(r"""^\s*(describe|it)\((['"`])(.+?)\2,""", re.MULTILINE)
-ON_DEMAND = {"history_page", "prompts_page", "run_page_long", "whole_page", "whole_prompts"}
-"""The files that only ``./test --all`` runs: the others go through every feature too, and CI has a quarter of an hour."""
+EVERY_RUN = {"frame", "run_page", "workflow_page"}
+"""The files of every run: the frame, a run as it goes on, and a form with its answer. ``./test --all`` runs all."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -103,7 +103,7 @@ def outcomes(file: str) -> dict[str, str | None] | str:
 def parameters() -> Iterator[Any]:
     for test in declared():
         file = test.file.partition(".")[0]
-        yield pytest.param(test, id=f"{file}: {test.name}", marks=[pytest.mark.slow] if file in ON_DEMAND else [])
+        yield pytest.param(test, id=f"{file}: {test.name}", marks=[] if file in EVERY_RUN else [pytest.mark.slow])
 
 
 @pytest.mark.timeout(900)

@@ -11,15 +11,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
+from distort import distort
 from PIL import Image
 from report_pages import make_row, rich_row
 
 from loopwright.workflows.iqa import ExecutorOutput
-from loopwright.workflows.iqa.images import load_image
-from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.report import Outcome, Overview, ReportRow, write_report
-from loopwright.workflows.iqa.sample import sample_path
 from loopwright.workflows.iqa.schemas import DistortionFinding, ToolLog
+from loopwright.workflows.iqa.sources.images import load_image
+from loopwright.workflows.iqa.sources.sample import sample_path
 
 SET = "window.__ran=1"
 HOSTILE = (

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
 
-from loopwright.workflows.assistant.conference.catalogue import current
-from loopwright.workflows.assistant.conference.sample import sample_paths, sample_store
 from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.sources.catalogue import current
+from loopwright.workflows.assistant.sources.sample import sample_paths, sample_store
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
 NOTHING = "Is anything said about zyxomma qwertzuiop vexillophobia?"
@@ -50,7 +45,7 @@ def test_the_first_question_needs_nothing_that_was_read(assistant, talk, tmp_pat
     done = assistant("ask", f"Tell me about {talk.title}")
     assert done.returncode == 0
     assert talk.title in done.stdout and f"[{talk.id}]" in done.stdout
-    assert done.stderr.startswith("no conference was read yet: this is the sample")
+    assert "no conference was read yet: this is the sample" in done.stderr
     assert done.stderr.splitlines()[-1].strip().startswith(("answered", "partial"))
     assert [*tmp_path.iterdir()] == [], "the sample leaves no file behind"
 
@@ -129,26 +124,6 @@ def test_a_comparison_shows_every_way(assistant, talk):
     assert found["variants"]["reflection"]["recall"] == 1.0
 
 
-def test_an_evaluation_reads_the_conference_and_measures(assistant, files, talk, tmp_path):
-    labels = tmp_path / "labels.jsonl"
-    rows = [
-        {"id": "a", "question": f"Tell me about {talk.title}", "relevant": [talk.key], "kind": "topical"},
-        {"id": "b", "question": NOTHING, "relevant": [], "kind": "no_answer", "now": None},
-    ]
-    labels.write_text("\n".join(map(json.dumps, rows)))
-    words = ["evaluate", labels, "--schedule", files[0], "--stands", files[2]]
-    found = json.loads(assistant(*words, "--json").stdout)
-    assert (found["mode"], found["questions"], found["recall@10"]) == ("reflection", 2, 1.0)
-    assert found["no_answer"] == 1.0
-    assert "retry mode none" in assistant(*words, "--mode", "none").stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["labels.jsonl"], "nothing is kept of the conference"
-    rows[0]["relevant"] = ["nosuch"]
-    labels.write_text("\n".join(map(json.dumps, rows)))
-    done = assistant(*words)
-    assert done.returncode == 2
-    assert "labels.jsonl, line 1: question 'a' names the record 'sessions:nosuch'" in done.stderr
-
-
 def test_control_characters_of_a_schedule_stay_out_of_the_terminal(assistant, tmp_path):
     odd = {"title": "Looms \x1b]0;owned\x07 today", "abstract": "Weaving \x9b31m."}
     rows = [{"id": "1", **odd, "date": "2030-05-04", "start": "10:00", "end": "11:00", "room": "Barn"}]
@@ -162,17 +137,15 @@ def test_control_characters_of_a_schedule_stay_out_of_the_terminal(assistant, tm
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ask", ""], "the message is ''"),
-        (["ask", "", "--json"], "the message is ''"),
-        (["ask", "x", "--now", "noon"], "now is 'noon'"),
+        (["ask", ""], "message: String should have at least 1 character"),
+        (["ask", "", "--json"], "message: String should have at least 1 character"),
+        (["ask", "x", "--now", "noon"], "user_context.now: Input should be a valid datetime"),
         (["ask", "x", "-s", "nosuch.db"], "no knowledge store at"),
         (["ask", "x", "-s", "memory"], "the store holds no conference"),
         (["ask", "x", "-s", "talks.txt"], "unknown knowledge store"),
         (["ingest"], "nothing to read was named"),
         (["ingest", "nosuch.xml"], "nosuch.xml"),
-        (["compare", " "], "the message is ' '"),
-        (["evaluate", "nosuch.jsonl", "--schedule", "nosuch.xml"], "nosuch.xml"),
-        (["serve", "--host", "0.0.0.0", "--port", "0"], "has no token"),
+        (["compare", " "], "message: String should have at least 1 character"),
     ],
 )
 def test_mistakes_are_one_line_and_no_traceback(assistant, words, said):
@@ -180,31 +153,3 @@ def test_mistakes_are_one_line_and_no_traceback(assistant, words, said):
     assert done.returncode in (1, 2)
     assert said in done.stderr
     assert done.stdout == "" and "Traceback" not in done.stderr
-
-
-def test_the_server_answers_until_it_is_interrupted(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [PROGRAM, "assistant", "serve", "--port", str(port)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert live(port, process) == 200
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert "listening on" in said
-    assert "Traceback" not in said
-
-
-def live(port: int, process: subprocess.Popen[str]) -> int:
-    """The status of the server's first reply; it is asked until it listens."""
-    while process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/live", timeout=30) as reply:
-                return reply.status
-        except urllib.error.URLError as error:
-            if not isinstance(error.reason, ConnectionError):
-                raise
-            time.sleep(0.1)
-    return 0

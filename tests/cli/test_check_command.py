@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
-
-from loopwright.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,23 +33,10 @@ BROKEN = "def broken(:\n"
 
 
 @pytest.fixture
-def check(monkeypatch, capfd, tmp_path):
-    def run(*words: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
-        monkeypatch.setattr(sys, "argv", ["loopwright", "check", *map(str, words)])
-        monkeypatch.chdir(cwd)
+def check(loopwright, monkeypatch, tmp_path):
+    def run(*words: object):
         monkeypatch.setattr(sys, "path", [*sys.path])
-        root, ours = logging.getLogger(), logging.getLogger("loopwright")
-        handlers, level = root.handlers[:], ours.level
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        finally:
-            root.handlers[:] = handlers
-            ours.setLevel(level)
-        shown = capfd.readouterr()
-        return subprocess.CompletedProcess(words, code, shown.out, shown.err)
+        return loopwright("check", *words, cwd=tmp_path)
 
     return run
 
@@ -179,6 +163,8 @@ def test_an_imported_cycle_is_found_at_the_function_of_its_node(check, files):
         (["graph.py:ap", "--no-import"], "unknown graph 'ap'. Did you mean 'app'?"),
         (["graph:app", "--no-import"], "is a module, which must be imported"),
         (["no_such_module:graph"], "cannot import no_such_module"),
+        (["json"], "holds no LangGraph graph"),
+        (["json:dumps"], "cannot be called without arguments"),
     ],
 )
 def test_a_wrong_target_is_one_line_and_the_others_are_checked(check, files, words, message):
@@ -200,9 +186,10 @@ def test_json_is_one_documented_object(check, files):
     assert (report["version"], len(report["errors"]), done.returncode) == (1, 1, 2)
     by_name = {graph["name"]: graph for graph in report["graphs"]}
     assert by_name["graph.py:app"] == {
-        "name": "graph.py:app", "file": "graph.py", "line": 10, "verdict": "unbounded", "problems": [],
-        "certificate": None,
-        "cycles": [{"nodes": ["work"], "file": "graph.py", "line": 13,
+        "name": "graph.py:app", "file": "graph.py", "line": 10, "cell": None, "verdict": "unbounded", "problems": [],
+        "certificate": None, "bounds": [], "notes": [], "assumptions": [], "steps": None,
+        "cycles": [{"nodes": ["work"], "file": "graph.py", "line": 13, "cell": None, "rule": "unbounded-cycle",
+                    "message": "cycle without a bound: work -> work",
                     "suggestion": "Loop(name='work', target='work', sources=('work',), limit=5)"}],
     }  # fmt: skip
     assert by_name["lost.py:g"]["problems"][0]["rule"] == "unreachable-node"

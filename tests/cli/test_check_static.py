@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from loopwright.cli.checking.imported import check_imported
-from loopwright.engine.discovery.findings import CheckedGraph, Checker
+from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.imported import check_imported
 
 HEAD = """
 from __future__ import annotations

@@ -60,16 +60,6 @@ def test_two_folders_as_json_and_a_page(loopwright, folder):
     assert "B is better" in (folder / "out" / "page.html").read_text("utf-8")
 
 
-def test_two_folders_as_a_table(loopwright, folder):
-    done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, cwd=folder)
-    assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("B is better by ")
-    assert lines[1].split() == ["pairs", "A", "B", "B", "-", "A", "95", "%", "A", "wins", "B", "wins", "p"]
-    assert max(map(len, lines[1:])) <= 80
-    assert lines[-1].startswith("2 pairs; bits per pixel: A 0.")
-
-
 def test_several_rates_as_a_table(loopwright, folder):
     for place, suffix in (("a", ".jpg"), ("b", ".webp")):
         for old in (folder / place).iterdir():

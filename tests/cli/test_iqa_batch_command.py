@@ -80,6 +80,7 @@ def test_mistakes_are_one_line(loopwright, folder, words, said):
     assert not list(folder.glob("*.journal.jsonl"))
 
 
+@pytest.mark.slow
 def test_parquet_without_pyarrow_is_refused_before_anything_runs(folder):
     # An interpreter in which pyarrow cannot be found.
     hide = (
@@ -92,6 +93,7 @@ def test_parquet_without_pyarrow_is_refused_before_anything_runs(folder):
     assert [path.name for path in folder.iterdir()] == ["photos"]
 
 
+@pytest.mark.slow
 def test_a_bar_on_a_terminal(folder):
     ours, theirs = pty.openpty()
     with subprocess.Popen(

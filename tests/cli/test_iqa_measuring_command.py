@@ -1,4 +1,4 @@
-"""``loopwright iqa evaluate``, ``calibrate`` and ``mcq``."""
+"""``loopwright iqa evaluate`` and ``calibrate``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import os
 
 import numpy as np
 import pytest
+from distort import distort
 from PIL import Image
 from skimage import data
-
-from loopwright.workflows.iqa.measuring.distort import distort
 
 
 @pytest.fixture
@@ -29,6 +28,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_calibrate_then_evaluate_with_the_curves(loopwright, folder):
     done = loopwright(
         "iqa", "calibrate", "m.jsonl", "--out", "c.json", "--tools", "mdsi,psnr", "-w", 1, "--scale", "0,100",
@@ -46,24 +46,6 @@ def test_calibrate_then_evaluate_with_the_curves(loopwright, folder):
     assert shipped["configuration"] != own["configuration"]
 
 
-def test_evaluate_writes_a_report(loopwright, folder):
-    for name in ("r.html", "r.md"):
-        done = loopwright(
-            "iqa", "evaluate", "m.jsonl", "-w", 1, "--boot", 10, "--tools", "PSNR", "--report", name, cwd=folder
-        )
-        assert done.returncode == 0 and "| PSNR | 20 |" in done.stdout
-        assert "PSNR" in (folder / name).read_text()
-
-
-def test_questions_are_made_and_scored(loopwright, folder):
-    (folder / "p").mkdir()
-    (folder / "r0.png").rename(folder / "p" / "r0.png")
-    done = loopwright("iqa", "mcq", "make", "p", "--out", "q", "--count", 8, cwd=folder)
-    assert (done.returncode, done.stdout) == (0, "q/manifest.jsonl\n")
-    scored = loopwright("iqa", "evaluate", "q/manifest.jsonl", "-w", 1, cwd=folder)
-    assert scored.returncode == 0 and "| all | 8 |" in scored.stdout
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -71,28 +53,23 @@ def test_questions_are_made_and_scored(loopwright, folder):
         (["evaluate", "m.jsonl", "--by", "colour"], "known: distortion, group, level, split"),
         (["evaluate", "m.jsonl", "--resample", "tile"], "known: reference, group, row"),
         (["evaluate", "m.jsonl", "--tools", "MDSJ"], "MDSJ"),
-        (["evaluate", "m.jsonl", "--report", "r.pdf"], "ends in .html or .md"),
         (["evaluate", "m.jsonl", "--scale", "5,1"], "give the least and the greatest"),
-        (["evaluate", "m.jsonl", "--against", "a.yaml"], "no questions"),
         (["calibrate", "m.jsonl", "--out", "c.csv"], "ends in .json"),
         (["calibrate", "w.jsonl", "--out", "c.json"], "line 1: mos: "),
-        (["mcq", "make", "nowhere", "--out", "q"], "nowhere"),
-        (["mcq", "make", ".", "--out", "w.jsonl/q"], "cannot write into 'w.jsonl/q'"),
         (["evaluate", "m.jsonl", "--resample", ""], "known: reference, group, row"),
-        (["evaluate", "m.jsonl", "--report", "w.jsonl/r.md"], "cannot write 'w.jsonl/r.md'"),
         (["calibrate", "m.jsonl", "--out", "w.jsonl/c.json"], "cannot write 'w.jsonl/c.json'"),
         (["calibrate", "m.jsonl", "--out", "folder.json"], "cannot write 'folder.json': it is a folder"),
     ],
 )
 def test_mistakes_are_one_line(loopwright, folder, words, said):
     (folder / "w.jsonl").write_text('{"image_path": "000.png", "mos": "fine"}\n')
-    (folder / "a.yaml").write_text("")
     (folder / "folder.json").mkdir()
     done = loopwright("iqa", *words, cwd=folder)
     assert done.returncode == 2
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_manifest_whose_name_is_not_utf8_is_named_with_escapes(loopwright, folder):
     name = os.fsdecode(b"caf\xe9.jsonl")
     (folder / "m.jsonl").rename(folder / name)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
+from serving_program import serving
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(sys.executable).with_name("loopwright")
@@ -32,29 +29,6 @@ graph = builder.compile()
 """
 
 
-@contextmanager
-def serving(folder: Path, *words: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    """The program on a free port, and a client of it."""
-    command = [PROGRAM, "serve", *map(str, words), "--port", "0"]
-    environment = {key: value for key, value in os.environ.items() if key != "LOOPWRIGHT_TOKEN"}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment)
-    assert process.stderr is not None
-    try:
-        said = []
-        for line in process.stderr:
-            said.append(line)
-            if line.startswith("listening on "):
-                break
-        else:
-            raise AssertionError("".join(said))
-        address = said[-1].removeprefix("listening on ").partition(";")[0]
-        with httpx.Client(base_url=address, timeout=120, trust_env=False) as client:
-            yield process, client
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def run_of(client: httpx.Client, workflow: str, given: dict[str, str]) -> dict:
     started = client.post("/runs", json={"workflow": workflow, "input": given})
     assert started.status_code == 201, started.text
@@ -66,7 +40,7 @@ def run_of(client: httpx.Client, workflow: str, given: dict[str, str]) -> dict:
 
 def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwright):
     (tmp_path / "mine.py").write_text(GRAPH)
-    with serving(tmp_path, "mine.py", "--no-demo") as (process, client):
+    with serving([PROGRAM], tmp_path, "mine.py", "--no-demo") as (process, client):
         (workflow,) = client.get("/workflows").json()
         assert workflow["name"] == "mine-graph"
         run = run_of(client, "mine-graph", {"question": "why"})
@@ -117,7 +91,7 @@ fails = of(fail)
 
 def test_graphs_that_ask_never_stop_or_fail_are_served_too(tmp_path):
     (tmp_path / "several.py").write_text(SEVERAL)
-    with serving(tmp_path, "several.py", "--no-demo") as (_process, client):
+    with serving([PROGRAM], tmp_path, "several.py", "--no-demo") as (_process, client):
         served = [each["name"] for each in client.get("/workflows").json()]
         assert served == ["several-asks", "several-endless", "several-fails"]
         ended = {}
@@ -141,7 +115,7 @@ def test_graphs_that_ask_never_stop_or_fail_are_served_too(tmp_path):
 
 @pytest.mark.slow
 def test_without_a_target_everything_installed_is_served(tmp_path):
-    with serving(tmp_path) as (_process, client):
+    with serving([PROGRAM], tmp_path) as (_process, client):
         assert [each["name"] for each in client.get("/workflows").json()] == ["assistant", "iqa", "rag"]
         assert client.get("/health/ready").status_code == 200
         assert client.get("/").headers["content-type"].startswith("text/html")

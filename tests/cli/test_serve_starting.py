@@ -36,7 +36,7 @@ graph = builder.compile()
 """
 
 
-@pytest.mark.parametrize("words", [["serve", "mine.py"], ["serve"], ["assistant", "serve"]])
+@pytest.mark.parametrize("words", [["serve", "mine.py"], ["serve"], ["serve", "assistant"]])
 def test_a_port_that_is_taken_is_told_before_anything_is_loaded(loopwright, tmp_path, words):
     (tmp_path / "mine.py").write_text("from pathlib import Path\nPath('begun').touch()\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
 from langgraph.graph import START, StateGraph
 
-from loopwright.engine.checkpoints import open_checkpointer
+from loopwright.checkpoints import open_checkpointer
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,

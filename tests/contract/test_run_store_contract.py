@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from chances import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres import postgres_server, postgres_url  # noqa: F401
@@ -25,7 +26,7 @@ from loopwright.runs.schemas import (
     UsageRow,
 )
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
-from loopwright.workflows.hosting import Citation, Outcome, RunChanges
+from loopwright.workflows.api import Citation, Outcome, RunChanges
 
 Open = Callable[[], RunStore]
 
@@ -122,6 +123,29 @@ def test_events_are_read_in_order_behind_a_number_and_by_channel(store: RunStore
     assert store.events("b") == kept([1])
     assert store.events("none") == []
     assert (store.count("a"), store.count("a", "client"), store.count("b"), store.count("none")) == (7, 2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("after", "limit", "size", "expected"),
+    [
+        (0, 100, None, [1, 2, 3, 4, 5, 6]),
+        (0, 100, 30, [1, 2]),
+        (0, 100, 29, [1]),
+        (0, 100, 0, [1]),
+        (2, 100, 30, [3]),
+        (3, 100, 30, [4, 5, 6]),
+        (3, 2, 30, [4, 5]),
+        (0, 100, 10_000, [1, 2, 3, 4, 5, 6]),
+        (6, 100, 30, []),
+    ],
+)
+def test_a_portion_ends_before_it_is_too_large_but_is_never_empty(
+    store: RunStore, after: int, limit: int, size: int | None, expected: list[int]
+) -> None:
+    store.create(a_run(), shown())
+    events = [KeptEvent(number, "told", "x" * size) for number, size in enumerate((10, 20, 500, 10, 10, 10), 1)]
+    store.write(events=[NewEvents("r1", "run", events)])
+    assert [event.seq for event in store.events("r1", "run", after, limit, size)] == expected
 
 
 def test_events_keep_every_character(store: RunStore) -> None:
@@ -258,7 +282,7 @@ def test_pages(store: RunStore) -> None:
     assert ([run.id for run in last.runs], last.next) == (["r0"], None)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     minutes=st.lists(st.tuples(st.integers(-(10**7), 10**7) | st.integers(0, 2), st.text(max_size=3)), max_size=12),
     limit=st.integers(1, 5),

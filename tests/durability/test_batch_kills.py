@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -87,6 +86,7 @@ def test_killed_with_sigkill(photos, uninterrupted, tmp_path):
     assert sorted(journalled(journal_of(out))) == [row["sample_id"] for row in uninterrupted]
 
 
+@pytest.mark.slow
 def test_interrupted_with_ctrl_c(photos, uninterrupted, tmp_path):
     out = tmp_path / "r.csv"
     process = start(photos, out)
@@ -106,6 +106,7 @@ def test_interrupted_with_ctrl_c(photos, uninterrupted, tmp_path):
     assert len(journalled(journal_of(out))) == COUNT
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("later_s", [0, 0.05])
 def test_interrupted_while_the_workers_start(photos, tmp_path, later_s):
     out = tmp_path / "r.csv"
@@ -116,21 +117,3 @@ def test_interrupted_while_the_workers_start(photos, tmp_path, later_s):
     said = process.communicate(timeout=LONGEST_S)[1].decode()
     assert process.returncode == 130 and "Traceback" not in said
     until_all_ended(process.pid)
-
-
-@pytest.mark.slow
-def test_killed_at_random_times(photos, uninterrupted, tmp_path):
-    out = tmp_path / "r.csv"
-    chance = random.Random(5)
-    kept = [0]
-    for _ in range(4):
-        process = start(photos, out, "--resume")
-        until(lambda: len(journalled(journal_of(out))) > kept[-1], process)
-        time.sleep(chance.uniform(0, 0.3))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        kept.append(len(journalled(journal_of(out))))
-    assert kept == sorted(kept) and kept[1] > 0
-    assert start(photos, out, "--resume").wait(LONGEST_S) == 0
-    assert rows_of(out) == uninterrupted
-    assert sorted(journalled(journal_of(out))) == [row["sample_id"] for row in uninterrupted]

@@ -15,9 +15,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
+from loopwright.checkpoints import open_checkpointer
 from loopwright.engine import BoundedGraph, Loop, bounded, resume, run
-from loopwright.engine.books import LEDGER
-from loopwright.engine.checkpoints import open_checkpointer
+from loopwright.engine.ledger import LEDGER
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
@@ -98,16 +98,6 @@ def test_a_branch_counts_from_what_was_spent_at_its_checkpoint(
     after = books(saver)
     assert {key: after[key] for key in before} == before
     assert original["trace"].count("work") == 4
-
-
-def test_two_branches_of_one_checkpoint_do_not_share_their_passes(saver: BaseCheckpointSaver[str]) -> None:
-    app = one_loop(saver)
-    run(app, {"trace": []}, thread_id="t")
-    place = at(app, "loop.again", 2)
-    for name in ("first", "second"):
-        final = app.invoke(None, app.update_state(place.config, {"trace": [name]}))
-        assert final["trace"].count("work") == 4
-        assert [kind for kind in final["trace"] if kind in ("first", "second")] == [name]
 
 
 def test_a_fork_of_a_fork_goes_on_counting(saver: BaseCheckpointSaver[str]) -> None:
@@ -219,15 +209,6 @@ def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(
     assert state["stop_reason"]["spent"] == 2
     state = one_loop(saver, limit=2).invoke({"trace": ["turn two"]}, THREAD)
     assert state["trace"][10:] == ["turn two", "work", "check", "work", "check", "work", "check", "answer"]
-
-
-def test_a_new_input_after_a_fork_starts_new_books(saver: BaseCheckpointSaver[str]) -> None:
-    app = one_loop(saver, limit=1)
-    run(app, {"trace": []}, thread_id="t")
-    app.update_state(at(app, "loop.again", 1).config, {"trace": ["forked"]})
-    final = run(app, {"trace": ["turn two"]}, thread_id="t").state
-    turn = final["trace"][final["trace"].index("turn two") :]
-    assert turn.count("work") == 2
 
 
 def under_way(saver: BaseCheckpointSaver[str], declared: int) -> dict[str, Any]:

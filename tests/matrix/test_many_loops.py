@@ -69,13 +69,11 @@ SHAPES = {
         path="a+b loop.x+loop.y a+b loop.x+loop.y answer",
         steps=5, runs={"a": 2, "b": 2, "loop.x": 2, "loop.y": 2, "answer": 2},
     ),
-    # A note-taker stands between each source and the gate: a, b or c, note, gate: 4 a pass, and the fallbacks.
     "exhausted by source": Shape(
         lambda: arms("b?a b?END c?a c?END left-END right-END"),
         [loop("x", "b c", "a", 1, {"b": "left", "c": "right"})],
-        path="a b+c loop.x.b+loop.x.c loop.x a b+c loop.x.b+loop.x.c loop.x left+right",
-        steps=9,
-        runs={"a": 2, "b": 2, "c": 2, "left": 2, "right": 2, "loop.x": 2, "loop.x.b": 2, "loop.x.c": 2},
+        path="a b+c loop.x a b+c loop.x left+right",
+        steps=7, runs={"a": 2, "b": 2, "c": 2, "left": 2, "right": 2, "loop.x": 2},
     ),
     "join in the body": Shape(
         lambda: arms("b+c-d d?a d?END"), [loop("x", "d", "a", 1)],
@@ -150,7 +148,7 @@ SHAPES = {
             d={"action": note("d"), "defer": True},
         ),
         [loop("x", "d", "d", 0)], fan_out={"d": 2},
-        path="a d+s loop.x+t d loop.x", steps=7, runs={"a": 1, "s": 1, "t": 1, "d": 2, "loop.x": 2},
+        path="a d+s loop.x+t d loop.x", steps=6, runs={"a": 1, "s": 1, "t": 1, "d": 2, "loop.x": 2},
     ),
     # A run that waits for a person runs on from there: its certificate is that of the run without waiting.
     "interrupt before": Shape(

@@ -22,8 +22,7 @@ from langgraph.types import CachePolicy, Command, RetryPolicy
 from pydantic import BaseModel
 from shapes import END, Shape, State, StateGraph, graph, hold, jump, loop, note
 
-from loopwright.engine.loops import Backoff, Loop, StateLimit
-from loopwright.engine.progress import Stall
+from loopwright.engine.loop import Backoff, Loop, Stall, StateLimit
 
 
 class Pydantic(BaseModel):

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src"
@@ -66,28 +65,11 @@ def test_public_names_are_imported_on_first_use_and_are_what_the_stub_says(stub)
         if isinstance(node, ast.ImportFrom)
         for name in node.names
     }
-    assert sorted(package.__all__) == sorted(name for name, _ in said)
+    assert list(package.__all__) == sorted(name for name, _ in said)
     for name, module in said:
         assert getattr(package, name) is getattr(importlib.import_module(module, package.__name__), name)
     with pytest.raises(AttributeError, match="nothing_like_it"):
         _ = package.nothing_like_it
-
-
-def test_every_configuration_key_is_documented_with_its_default():
-    from loopwright.workflows.assistant import AssistantConfig
-    from loopwright.workflows.iqa import IQAConfig
-    from loopwright.workflows.rag import RAGConfig
-
-    text = (ROOT / "configs/pipeline.yaml").read_text()
-    # Node timeouts of the engine's section belong to the image-quality workflow; the others have sections of their own.
-    known = (AssistantConfig(), RAGConfig(), IQAConfig())
-    assert yaml.safe_load(text) == {k: v for config in known for k, v in config.model_dump(mode="json").items()}
-    for line in text.splitlines():
-        key = line.split("#")[0].strip()
-        assert not key or key.endswith(":") or "#" in line or key.split(":")[0] in (
-            "initial_wait", "factor", "max_wait", "planner", "executor", "summarizer", "log_dir", "models",
-            "one_hop", "multi_hop", "comparison", "retrieval", "memory", "search", "web", "model",
-        ), f"{key!r} has no comment"  # fmt: skip
 
 
 def test_the_readme_shows_the_diagram_that_the_program_prints():
@@ -103,7 +85,7 @@ def test_the_readme_shows_the_diagram_that_the_program_prints():
     "module",
     [
         "cli",
-        "workflows.assistant.conference",
+        "workflows.assistant.sources",
         "workflows.iqa.batch.processes",
         "workflows.iqa.comparing.scoring",
         "workflows.iqa.tools.registry",

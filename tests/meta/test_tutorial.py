@@ -29,7 +29,7 @@ from langgraph.graph import END, START, StateGraph
 import loopwright.testing
 from loopwright import Loop, bounded
 from loopwright.cli import app as commands
-from loopwright.engine.worst_case import assumptions_of
+from loopwright.engine.proof.worst_case import assumptions_of
 from loopwright.errors import UnboundedCycleError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,16 +17,16 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 from shapes import END, StateGraph, graph, jump, loop, note, sends
 
-from loopwright.engine.binding import bind, copy_builder
-from loopwright.engine.counting import Counted
-from loopwright.engine.fan_out import FanOut, limit_sends
-from loopwright.engine.loops import Loop
-from loopwright.engine.reading import builder_of, read_topology, subgraphs
-from loopwright.engine.topology import EdgeKind, Topology
+from loopwright.engine.bind import bind, copy_builder
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.counting import Counted
+from loopwright.engine.proof.fan_out import FanOut
+from loopwright.engine.proof.graph import EdgeKind, Topology
+from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 
 # The package has a function of the same name as the module.
-proof = importlib.import_module("loopwright.engine.proof")
-worst_case = importlib.import_module("loopwright.engine.worst_case")
+proof = importlib.import_module("loopwright.engine.proof.verify")
+worst_case = importlib.import_module("loopwright.engine.proof.worst_case")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +95,7 @@ def wrong(example: Example) -> bool:
     if not certificate.bounded:
         return False
     builder = copy_builder(builder_of(example.build()))
-    limit_sends(builder, example.fan_out)
+    builder.fan_out = example.fan_out
     runs: Counter[str] = Counter()
     last = 0
     for chunk in CompiledStateGraph.stream(bind(builder, example.loops).compile(), {"log": []}, stream_mode="debug"):

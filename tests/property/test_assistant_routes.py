@@ -7,7 +7,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.engine.loops import Spend, decide
+from loopwright.engine.loop import Spend, decide
 from loopwright.workflows.assistant import AssistantConfig
 from loopwright.workflows.assistant.graph import loops_of, should_retry
 from loopwright.workflows.assistant.routes import wish_after_check, wish_after_evaluation

@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+from chances import examples
 from hosted_graphs import Desk, Walk, opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -36,7 +37,7 @@ async def follow_to_the_end(hub, run_id: str, after: int, limit: int, over: asyn
             await asyncio.sleep(0.001)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ACTIONS, st.booleans())
 def test_every_follower_sees_every_event_once_and_in_order(actions, asynchronous: bool) -> None:
     async def play(folder: Path) -> None:

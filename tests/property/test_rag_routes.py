@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from knowledge import BRIDGES, passage_of
 
-from loopwright.engine.loops import Spend, StateLimit, decide
+from loopwright.engine.loop import Spend, StateLimit, decide
 from loopwright.workflows.rag import RAGConfig, decide_to_generate, grade_generation_vs_context_and_question
 from loopwright.workflows.rag.graph import loops_of
 from loopwright.workflows.rag.routes import wish_after_answer, wish_after_grading

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from hosted_graphs import log
 
-from loopwright.engine.checkpoints import aopen_checkpointer
+from loopwright.checkpoints import aopen_checkpointer
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
-from loopwright.workflows.assistant.hosted import AssistantHosted
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
 
 NOTHING = {"message": "Is there a talk about underwater basket weaving on the moon?"}
 
 
 async def test_a_question_is_kept_forked_and_asked_without_its_loop(tmp_path: Path) -> None:
-    hosted = AssistantHosted.sample()
+    hosted = AssistantWorkflow.sample()
     store = open_runs(f"sqlite:{tmp_path}/runs.db")
     async with aopen_checkpointer(f"sqlite:{tmp_path}/checkpoints.db", allow=hosted.allow) as saver:
         hub = RunHub(store, [hosted], saver)

@@ -19,7 +19,7 @@ from loopwright.engine import Loop, bounded
 from loopwright.errors import InputError
 from loopwright.runs.restoring import restored
 from loopwright.runs.schemas import RunFilter
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.user_graph import UserGraph
 
 
 class State(TypedDict, total=False):
@@ -36,7 +36,7 @@ def steps(*names: str):
     return [lambda state, name=name: {"trace": [name]} for name in names]
 
 
-def mixed(hits: int = 600, note: int = 30_000) -> OwnGraph:
+def mixed(hits: int = 600, note: int = 30_000) -> UserGraph:
     """``Send`` to two works, a join, two nodes at once, and a node that says itself where to go, twice round.
 
     Args:
@@ -69,7 +69,7 @@ def mixed(hits: int = 600, note: int = 30_000) -> OwnGraph:
     graph.add_edge("left", "decide")
     graph.add_edge("right", "decide")
     graph.add_edge("last", END)
-    return OwnGraph("mixed", graph)
+    return UserGraph("mixed", graph)
 
 
 ROUND = ["plan", "work x", "work y", "join", "left", "right", "decide"]
@@ -175,7 +175,7 @@ class Nested(TypedDict, total=False):
     trace: Annotated[list[str], operator.add]
 
 
-def nested() -> OwnGraph:
+def nested() -> UserGraph:
     """An outer loop of two passes, with an inner loop of two passes in each of them."""
     graph = StateGraph(Nested)
     graph.add_node("begin", lambda state: {"trace": ["begin"], "outer": state.get("outer", 0) + 1, "inner": 0})
@@ -191,7 +191,7 @@ def nested() -> OwnGraph:
         Loop(name="inner", target="work", sources=("work",), limit=2, exhausted="end", scope="outer"),
         Loop(name="outer", target="begin", sources=("end",), limit=2, exhausted="rest"),
     ]
-    return OwnGraph("nested", bounded(graph, loops))
+    return UserGraph("nested", bounded(graph, loops))
 
 
 async def test_a_counterfactual_of_a_scoped_loop_grants_no_pass_in_any_scope(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hosted_graphs import PATH, Desk, Walk, log, opened, until
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.schemas import RunFilter
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.hosting import RunChanges
+from loopwright.workflows.api import RunChanges
 
 ASKED = {"question": "where?", "rounds": 3}
 SAVERS = pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])

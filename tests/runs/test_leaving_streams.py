@@ -12,7 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
 
 from loopwright import astream, bounded
-from loopwright.engine.events import NodeStarted
+from loopwright.engine.events.schema import NodeStarted
 
 
 class State(TypedDict, total=False):

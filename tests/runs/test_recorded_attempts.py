@@ -17,7 +17,7 @@ from loopwright import NodePolicy, Retry, add_node, bounded
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.user_graph import UserGraph
 
 AT_ONCE = RetryPolicy(max_attempts=3, initial_interval=0.0, jitter=False, retry_on=LookupError)
 
@@ -47,7 +47,7 @@ def failing(times: int, error: type[Exception] = LookupError, asynchronous: bool
 async def recorded(graph: Any, tmp_path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The record and the events of a run of a graph, as a server shows them."""
     store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
-    app = create_app(RunHub(store, [OwnGraph("own", graph)], InMemorySaver()), settings=ServerSettings(data=tmp_path))
+    app = create_app(RunHub(store, [UserGraph("own", graph)], InMemorySaver()), settings=ServerSettings(data=tmp_path))
     with running(app) as url:
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
             asked = {"workflow": "own", "input": {"question": "?"}}

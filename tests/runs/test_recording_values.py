@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from pydantic import BaseModel
 
-from loopwright.engine.events import NodeFinished, NodeStarted, StateSaved, TextStreamed, run_event
+from loopwright.engine.events.schema import NodeFinished, NodeStarted, StateSaved, TextStreamed, run_event
 from loopwright.runs.plain import USUAL, Bounds, plain
 from loopwright.runs.recording import EVENT, Recorder, written
 

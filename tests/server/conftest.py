@@ -15,8 +15,7 @@ from loopwright.retrieval.stores import open_store
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
-from loopwright.server.counting import counting
-from loopwright.server.metrics import Metrics
+from loopwright.server.metrics import Metrics, counting
 from loopwright.server.uploads import Uploads
 
 
@@ -38,12 +37,12 @@ def starter(exits: ExitStack, folder: Callable[[], Any]) -> Callable[..., Served
     def start(
         *, services: Any = None, limits: Any = None, workflows: Any = (), settings: Any = None, **options: Any
     ) -> Served:
-        script, counted, data = Script(), Metrics(), folder()
+        counted, data = Metrics(), folder()
         settings = ServerSettings(data=data, **(settings or {}))
         store = exits.enter_context(closing(open_runs(f"sqlite:{data / 'runs.db'}")))
+        script = Script(services or Services(exits.enter_context(open_store("memory"))))
         hub = RunHub(counting(store, counted), [script, *workflows], InMemorySaver(), limits, uploads=Uploads(settings))
-        services = services or Services(exits.enter_context(open_store("memory")))
-        app = create_app(hub, assistant=services, settings=settings, counted=counted, **options)
+        app = create_app(hub, settings=settings, counted=counted, **options)
         return Served(exits.enter_context(running(app)), app, script)
 
     return start

@@ -190,6 +190,7 @@ def test_a_request_that_is_too_large_is_refused_however_it_is_sent(served):
         (b'{"message": "x", "user_context": {"now": "soon"}}', "user_context.now"),
         (b'{"message": "x", "user_context": {"profile": {"age": 3}}}', "user_context.profile.age"),
         (b'{"message": "x", "user_context": {"profile": {"name": "\\udfff"}}}', "user_context.profile.name"),
+        (b'{"message": "x", "user_context": {"profile": {"interests": [' + b'"x",' * 20 + b'"x"]}}}', "interests"),
         (b'\xff\xfe{"message": 1}', "body"),
     ],
 )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
-from scripted_server import DONE, read_all, script, until
+from scripted_server import DONE, read_all, script
 
 SUMMARY = {
     "run_id": "r",
@@ -67,16 +65,6 @@ async def test_a_run_without_an_answer_is_a_problem_and_no_traceback(client, rai
     assert reply.json()["error_type"] == kind
     assert "hunter2" not in reply.text
     assert "Traceback" not in reply.text
-
-
-async def test_a_run_goes_on_when_nobody_waits_for_its_answer(served, client):
-    asking = asyncio.create_task(client.post("/api/chat", json=script({"wait": "go"}, DONE)))
-    await until(lambda: served.gates.asked)
-    asking.cancel()
-    served.gates.opened.add("go")
-    run_id = served.gates.asked[0]["run_id"]
-    await until(lambda: served.ended(run_id))
-    assert served.record(run_id).status == "finished"
 
 
 async def test_who_asks_reaches_the_chat(served, client):

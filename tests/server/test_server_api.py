@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 from loopwright.engine import Loop, bounded
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import Prompt, PromptLibrary
-from loopwright.workflows.hosting import NodeInfo
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.api import NodeInfo
+from loopwright.workflows.user_graph import UserGraph
 
 
 class Draft(TypedDict, total=False):
@@ -27,7 +27,7 @@ def write(state: Draft) -> Draft:
     return {"drafts": state.get("drafts", 0) + 1}
 
 
-def own_graph() -> OwnGraph:
+def own_graph() -> UserGraph:
     """A graph that goes round until its bound."""
     builder = StateGraph(Draft)
     builder.add_node("write", write)
@@ -36,7 +36,7 @@ def own_graph() -> OwnGraph:
     builder.add_edge("write", "review")
     builder.add_conditional_edges("review", lambda state: "write" if state["drafts"] < 9 else END, ["write", END])
     loop = Loop(name="again", target="write", sources=("review",), limit=2)
-    hosted = OwnGraph("writer", bounded(builder, [loop]), title="Writer")
+    hosted = UserGraph("writer", bounded(builder, [loop]), title="Writer")
     hosted.prompts = PromptLibrary(
         [Prompt("writing", 1, "Answer {{question}}."), Prompt("writing", 2, "Say {{question}}.")]
     )
@@ -219,20 +219,6 @@ async def test_a_model_is_chosen_by_name_alone_and_nothing_secret_is_shown(api):
     assert (await api.put(f"{url}/nobody", json={"model": None})).status_code == 400
 
 
-async def test_an_input_cannot_name_a_file_of_the_server(serve_script, tmp_path):
-    from loopwright.workflows.iqa import IQAConfig, Services
-    from loopwright.workflows.iqa.hosted import IqaHosted
-
-    served = serve_script(workflows=[IqaHosted(Services.of(IQAConfig()))])
-    secret = tmp_path / "secret.png"
-    secret.write_bytes(b"x")
-    async with httpx.AsyncClient(base_url=served.url, timeout=60) as api:
-        for image in (str(secret), "../runs.db", "/etc/passwd", "0" * 32):
-            given = {"query": "Is it sharp?", "image": image}
-            reply = await api.post("/runs", json={"workflow": "iqa", "input": given})
-            assert (reply.status_code, reply.json()["error_type"]) == (400, "InputError")
-
-
 async def test_a_picture_is_assessed_in_one_piece_and_as_a_run(serve_script):
     import io
 
@@ -240,15 +226,17 @@ async def test_a_picture_is_assessed_in_one_piece_and_as_a_run(serve_script):
     from PIL import Image
 
     from loopwright.workflows.iqa import IQAConfig, Services
-    from loopwright.workflows.iqa.hosted import IqaHosted
+    from loopwright.workflows.iqa.workflow import IQAWorkflow
 
     with io.BytesIO() as file:
         noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), dtype=np.uint8)
         Image.fromarray(noise).save(file, "PNG")
         content = file.getvalue()
-    served = serve_script(workflows=[IqaHosted(Services.of(IQAConfig()))])
+    served = serve_script(workflows=[IQAWorkflow(Services.of(IQAConfig()))])
     async with httpx.AsyncClient(base_url=served.url, timeout=120) as api:
-        whole = await api.post("/iqa/assess", files={"image": ("p.png", content)}, data={"query": "Is it noisy?"})
+        whole = await api.post(
+            "/workflows/iqa/run", files={"image": ("p.png", content)}, data={"query": "Is it noisy?"}
+        )
         assert whole.status_code == 200, whole.text
         assert whole.json()["outcome"]["answer"]
         record = (await api.get(f"/runs/{whole.json()['run_id']}")).json()

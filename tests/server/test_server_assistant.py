@@ -13,10 +13,10 @@ from scripted_server import Served, read_all, running
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server import create_app
-from loopwright.workflows.assistant.conference.sample import sample_store
 from loopwright.workflows.assistant.config import AssistantConfig
-from loopwright.workflows.assistant.hosted import AssistantHosted
 from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.sources.sample import sample_store
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
 
 STREAM = "/api/chat/stream"
 
@@ -30,7 +30,7 @@ def assistant(tmp_path_factory):
         Services.of(AssistantConfig(), conference) as services,
         closing(open_runs(f"sqlite:{data / 'runs.db'}")) as store,
     ):
-        app = create_app(RunHub(store, [AssistantHosted(services)], InMemorySaver()), assistant=services)
+        app = create_app(RunHub(store, [AssistantWorkflow(services)], InMemorySaver()))
         with running(app) as url:
             yield Served(url, app, None)  # type: ignore[arg-type]
 
@@ -110,9 +110,3 @@ async def test_chats_at_once_do_not_mix(client):
         assert found["answer"] == expected["answer"]
         assert found["referenced_ids"] == expected["referenced_ids"]
     assert len({found["run_id"] for found in together}) == len(together)
-
-
-async def test_it_is_ready(client):
-    ready = (await client.get("/health/ready")).json()
-    assert ready["status"] == "ready"
-    assert ready["documents"] > 50

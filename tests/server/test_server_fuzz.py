@@ -16,7 +16,7 @@ from scripted_server import Script, Services
 
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.hosting import HostedRun
+from loopwright.workflows.api import Run
 
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 
@@ -32,7 +32,7 @@ class Patient(Script):
 
     name = "patient"
 
-    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         return super().run({"message": '[{"done": {}}]'}, uploads, run_id)
 
 
@@ -70,7 +70,6 @@ def fuzz(served, examples: int) -> int:
 
         @settings(
             max_examples=examples,
-            derandomize=True,
             database=None,
             deadline=None,
             phases=[Phase.generate],

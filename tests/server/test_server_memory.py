@@ -92,4 +92,4 @@ async def test_a_name_that_is_too_long_or_blank_is_refused(remembered):
     _memory, client = remembered
     assert (await client.get("/api/profiles/" + "x" * 201)).status_code == 422
     for reply in (await client.get("/api/profiles/%20"), await client.put("/api/profiles/%20", json={})):
-        assert (reply.status_code, reply.json()["error_type"]) == (400, "InputError")
+        assert (reply.status_code, reply.json()["error_type"]) == (422, "InvalidRequest")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from scripted_server import DONE, events_of, read_all, script, until
 
-from loopwright.runs.limits import RunLimits
+from loopwright.runs.schemas import RunLimits
 
 STREAM = "/api/chat/stream"
 
@@ -72,28 +72,6 @@ async def test_the_chats_own_error_event_stays_the_only_one(client):
     assert [(event.name, event.data["error"]) for event in events] == [("error", "no")]
 
 
-@pytest.mark.parametrize("limits", [RunLimits(events=5), RunLimits(event_bytes=1500)])
-async def test_a_run_that_makes_too_many_events_is_stopped_and_keeps_what_it_made(serve_script, limits):
-    served = serve_script(limits=limits)
-    async with reading(served) as client:
-        events = await read_all(client, "POST", STREAM, json=script({"chunks": 100}, DONE))
-        assert [event.number for event in events] == list(range(1, len(events) + 1))
-        assert events[-1].name == "error"
-        assert served.record(events[0].run_id).error_type == "TooManyEvents"
-        assert [event.data["text"] for event in events[:-1]] == [f"<{number}>" for number in range(len(events) - 1)]
-        assert len(events) < 20
-        assert served.gates.ended == [events[0].run_id]
-
-
-async def test_a_run_that_takes_too_long_is_stopped(serve_script):
-    served = serve_script(limits=RunLimits(seconds=0.1))
-    async with reading(served) as client:
-        events = await read_all(client, "POST", STREAM, json=script({"chunks": 1}, {"wait": "never"}))
-        assert [event.name for event in events] == ["chunk", "error"]
-        assert events[-1].data["error_type"] == "RunTimeout"
-        assert events[-1].data["can_retry"] is True
-
-
 async def test_more_runs_than_allowed_are_refused_until_one_has_ended(serve_script):
     served = serve_script(limits=RunLimits(running=2))
     async with reading(served) as client:
@@ -110,14 +88,3 @@ async def test_more_runs_than_allowed_are_refused_until_one_has_ended(serve_scri
         await asyncio.gather(*going)
         assert (await read_all(client, "POST", STREAM, json=steps))[-1].name == "done"
     assert len(served.gates.asked) == 3
-
-
-async def test_ended_runs_stay_and_a_run_that_goes_on_is_read_on(served, client):
-    async with client.stream("POST", STREAM, json=script({"chunks": 3}, {"wait": "go"}, DONE)) as response:
-        first = await anext(events_of(response))
-    for _ in range(5):
-        events = await read_all(client, "POST", STREAM, json=script({"chunks": 3}, DONE))
-        assert await read_all(client, "GET", f"/api/chat/runs/{events[0].run_id}/events") == events
-    served.gates.opened.add("go")
-    rest = await read_all(client, "POST", STREAM, json=script(DONE), headers={"Last-Event-ID": first.id})
-    assert [event.number for event in rest] == [2, 3, 4]

@@ -13,10 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from scripted_server import read_all
 from typing_extensions import TypedDict
 
-from loopwright.engine.events import ModelCalled
+from loopwright.engine.events.schema import ModelCalled
 from loopwright.models import ModelRegistry, allow_model_requests
 from loopwright.server.metrics import MOST_MODELS, OTHER, Metrics
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.workflows.user_graph import UserGraph
 
 KEY, TOKEN = "sk-proj-hidden0123456789abcdef", "t0ken-hidden-from-all"
 
@@ -28,7 +28,7 @@ class Asked(TypedDict, total=False):
     answer: str
 
 
-def asking(url: str) -> OwnGraph:
+def asking(url: str) -> UserGraph:
     """A graph that asks a model, which needs a key."""
     registry = ModelRegistry(
         {"ask": {"model": "openai:own", "base_url": url, "api_key": KEY,
@@ -45,7 +45,7 @@ def asking(url: str) -> OwnGraph:
     builder = StateGraph(Asked)
     builder.add_node("ask", ask)
     builder.add_edge(START, "ask")
-    hosted = OwnGraph("asking", builder)
+    hosted = UserGraph("asking", builder)
     hosted.models, hosted.model_nodes = registry, ("ask",)
     return hosted
 

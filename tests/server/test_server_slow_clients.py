@@ -19,8 +19,8 @@ from listening import listening
 from run_histories import a_run, shown
 from scripted_server import read_all, until
 
-from loopwright.runs.channel import TAIL, TAIL_SIZE, Log
-from loopwright.runs.limits import RunLimits
+from loopwright.runs.live import TAIL, TAIL_SIZE, Log
+from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.server.connections import Connection
 
@@ -80,6 +80,7 @@ def silent(url: str, path: str, connection: str = "keep-alive") -> Iterator[sock
         yield asking
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the memory of a process only on Linux")
 def test_clients_that_take_nothing_hold_little_of_the_servers_memory(tmp_path):
     with closing(open_runs(f"sqlite:{tmp_path / 'runs.db'}")) as store:
@@ -145,6 +146,7 @@ def test_what_nobody_takes_is_thrown_away(after):
         assert connection.over.wait(timeout=Connection.head_seconds / 2)
 
 
+@pytest.mark.slow
 def test_who_takes_something_now_and_then_gets_all_of_it():
     connection = hasty(1.0)
     with listening(generous, connection) as url, silent(url, "/") as asking:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from scripted_server import DONE, events_of, read_all, script, until
 
-from loopwright.runs.limits import RunLimits
+from loopwright.runs.schemas import RunLimits
 
 STREAM = "/api/chat/stream"
 
@@ -47,12 +47,6 @@ async def test_any_text_arrives_as_it_was(client, text):
     assert [event.data.get("text") for event in events] == [text, text, None]
 
 
-async def test_the_second_and_every_later_chunk_of_a_burst_arrives(client):
-    events = await read_all(client, "POST", STREAM, json=script({"chunks": 3000}, DONE))
-    assert [event.data["text"] for event in events[:-1]] == [f"<{number}>" for number in range(3000)]
-    assert [event.number for event in events] == list(range(1, 3002))
-
-
 async def test_a_run_goes_on_when_its_client_vanishes_and_can_be_read_from_where_it_was_left(served, client):
     steps = script({"chunks": 5}, {"wait": "go"}, {"chunks": 5}, DONE)
     async with client.stream("POST", STREAM, json=steps) as response:
@@ -78,27 +72,6 @@ async def test_who_comes_back_while_the_run_goes_on_gets_what_was_missed_and_wha
         served.gates.opened.add("go")
         later = [event async for event in events]
     assert [event.number for event in missed + later] == list(range(2, 10))
-
-
-async def test_many_readers_of_one_run_each_get_every_event_once(served, client):
-    async with client.stream(
-        "POST", STREAM, json=script({"wait": "go"}, {"chunks": 200, "pause": 0.001}, DONE)
-    ) as response:
-        run_id = response.headers["x-run-id"]
-        readers = [asyncio.create_task(read_all(client, "GET", f"/api/chat/runs/{run_id}/events")) for _ in range(20)]
-        await asyncio.sleep(0.1)
-        served.gates.opened.add("go")
-        first = [event async for event in events_of(response)]
-        for events in await asyncio.gather(*readers):
-            assert events == first
-    assert [event.number for event in first] == list(range(1, 202))
-
-
-async def test_the_events_of_an_ended_run_can_be_read_again_and_again(client):
-    first = await read_all(client, "POST", STREAM, json=script({"chunks": 3}, DONE))
-    url = f"/api/chat/runs/{first[0].run_id}/events"
-    assert await read_all(client, "GET", url) == first
-    assert await read_all(client, "GET", url, headers={"Last-Event-ID": first[1].id}) == first[2:]
 
 
 async def test_an_event_source_that_has_everything_is_told_to_stop(client):
@@ -183,12 +156,13 @@ async def test_a_client_that_reads_nothing_delays_neither_its_run_nor_others(ser
         assert [event.number for event in events] == list(range(1, 302))
 
 
-async def test_a_client_that_takes_nothing_for_too_long_is_let_go_before_it_has_everything(serve_script):
+async def test_a_client_that_takes_nothing_for_too_long_is_let_go_before_it_has_everything(serve_script, caplog):
+    caplog.set_level("INFO", "loopwright")
     served = serve_script(limits=RunLimits(stalled=0.1))
     with contextlib.closing(stalled_client(served.url, script({"chunks": 380, "size": 10_000}, DONE))) as asking:
         await until(lambda: served.gates.ended)
         (run_id,) = served.gates.ended
-        await asyncio.sleep(0.5)
+        await until(lambda: "is disconnected" in caplog.text)
 
         def read() -> bytes:
             asking.settimeout(20)
@@ -203,6 +177,7 @@ async def test_a_client_that_takes_nothing_for_too_long_is_let_go_before_it_has_
     assert b"event: done" not in taken
 
 
+@pytest.mark.slow
 async def test_a_hundred_streams_at_once(client):
     steps = script({"chunks": 20, "pause": 0.005}, DONE)
     streams = await asyncio.gather(*(read_all(client, "POST", STREAM, json=steps) for _ in range(100)))

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from loopwright.workflows.assistant.conference.info import ConferenceInfo
-from loopwright.workflows.assistant.schemas import Filters, Found, Record, Table, Understanding
+from pydantic import TypeAdapter
+
+from loopwright.workflows.assistant.schemas import Condition, Filters, Found, Question, Record, Slot, Table
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
 ZONE = ZoneInfo("Europe/Lisbon")
 INFO = ConferenceInfo(
@@ -66,17 +68,21 @@ def hit(record: Record, score: float = 0.8, *terms: str, **matched: float) -> Fo
     return Found(record=record, score=score, matched=matched, terms=terms)
 
 
-def asked(*tables: Table, topic: str = "", notes: Sequence[str] = (), **filters: object) -> Understanding:
-    """What was understood of a question."""
-    return Understanding(
-        standalone=topic,
-        intent="",
-        query_mode="specific",
+def asked(*tables: Table, topic: str = "", notes: Sequence[str] = (), **conditions: str) -> Question:
+    """What was understood of a question: each condition is a slot with its value."""
+    include = tuple(Condition(slot=slot_of(name), values=(value,), said=value) for name, value in conditions.items())
+    return Question(
+        text=topic,
         tables=tables or (Table.SESSIONS,),
         topic=topic,
-        filters=Filters.model_validate(filters),
+        filters=Filters(include=include),
         notes=tuple(notes),
     )
+
+
+def slot_of(name: str) -> Slot:
+    """A slot by its name."""
+    return TypeAdapter(Slot).validate_python(name)
 
 
 SOURDOUGH = session("17", "Bread without yeast", abstract="Sourdough at home, from flour and water alone.")

@@ -44,17 +44,25 @@ class Handler(QuietHandler):
             return
         text, finish = reply if isinstance(reply, tuple) else (reply, "stop")
         message = {"role": "assistant", "content": text, "refusal": None}
-        self.send_json(
-            200,
-            {
-                "id": "chatcmpl-1",
-                "object": "chat.completion",
-                "created": 1,
-                "model": body["model"],
-                "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
-                "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
-            },
-        )
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        whole = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
+        if not body.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+            self.send_json(200, {**whole, "object": "chat.completion", "choices": [choice], "usage": usage})
+            return
+        half = len(text) // 2
+        pieces: list[tuple[dict[str, Any], str | None]] = [
+            ({**message, "content": text[:half]}, None),
+            ({"content": text[half:]}, None),
+            ({}, finish),
+        ]
+        chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": end}]} for delta, end in pieces]
+        # As OpenAI's server: figures come last, and only to who asks for them.
+        if body.get("stream_options", {}).get("include_usage"):
+            chunks.append({"choices": [], "usage": usage})
+        lines = [json.dumps({**whole, "object": "chat.completion.chunk", **chunk}) for chunk in chunks]
+        sent = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
+        self.send_body(200, sent.encode(), "text/event-stream")
 
 
 @contextmanager

@@ -13,10 +13,9 @@ from loopwright.models import ModelRegistry
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.workflows.assistant import AssistantConfig, Services, build_graph
-from loopwright.workflows.assistant.conference.info import ConferenceInfo
-from loopwright.workflows.assistant.conference.keeping import info_contribution
-from loopwright.workflows.assistant.conference.sample import sample_store
-from loopwright.workflows.sections import MODEL_NODES
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.sources.sample import sample_store
+from loopwright.workflows.assistant.sources.storing import info_contribution
 
 EMPTY = ConferenceInfo(
     title="An empty conference", start=date(2026, 3, 7), end=date(2026, 3, 8), time_zone="Europe/Brussels"
@@ -26,7 +25,7 @@ EMPTY = ConferenceInfo(
 def services_of(store: KnowledgeStore, section: dict[str, Any], models: dict[str, BaseChatModel]) -> Services:
     """The assistant over a store."""
     config = AssistantConfig.load(None, {"assistant": section}, {})
-    return Services(config, ModelRegistry(models, nodes=MODEL_NODES["assistant"]), given_store=store)
+    return Services(config, ModelRegistry(models, nodes=AssistantConfig.model_nodes), given_store=store)
 
 
 def empty_conference(reflect_and_replan: BaseChatModel | None = None, **section: Any) -> Services:

@@ -19,7 +19,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, GiveUp, Loop, NodePolicy, StateLimit, add_node, bounded
-from loopwright.engine.budgets import Budget
+from loopwright.engine.budget.budget import Budget
 from loopwright.testing import ScriptedChatModel
 
 SHARDS = 3

@@ -18,8 +18,8 @@ import crashing_graphs
 from crashing_record import Record
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
 from loopwright.engine import BoundedGraph, arun, resume, run
-from loopwright.engine.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
 from loopwright.errors import LoopwrightError
 
 

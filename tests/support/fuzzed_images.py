@@ -177,7 +177,7 @@ def _load_all(first: int, count: int) -> None:
     import warnings
 
     from loopwright.errors import ImageError
-    from loopwright.workflows.iqa.images import load_image
+    from loopwright.workflows.iqa.sources.images import load_image
 
     warnings.simplefilter("ignore")
     cv2.setNumThreads(1)

@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from loopwright.checkpoints import aopen_checkpointer
 from loopwright.engine import BoundedGraph, Loop, RunEvent, RunResult, bounded
-from loopwright.engine.checkpoints import aopen_checkpointer
-from loopwright.engine.events import NodeFinished, TextStreamed, Told
-from loopwright.engine.listening import emit
+from loopwright.engine.events.schema import NodeFinished, TextStreamed, Told, emit
 from loopwright.errors import InputError
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.runs.hub import RunHub
 from loopwright.runs.schemas import Channel
 from loopwright.runs.store import KeptEvent, open_runs
-from loopwright.workflows.hosting import ClientEvent, Hosted, HostedRun, Outcome
+from loopwright.workflows.api import ClientEvent, Outcome, Run, Workflow
+from loopwright.workflows.runtime import Services
+from loopwright.workflows.sections import WorkflowConfig
 
 PATH = ("plan", "left", "right", "check")
 """The nodes of one round; ``answer`` comes last."""
@@ -86,7 +86,7 @@ class Desk:
             await asyncio.sleep(0.002)
 
 
-class WalkRun(HostedRun):
+class WalkRun(Run):
     """One run."""
 
     def told(self, event: RunEvent) -> Iterable[Told]:
@@ -110,7 +110,7 @@ class WalkRun(HostedRun):
         return [Heard(event="error", text=type(error).__name__)]
 
 
-class Walk(Hosted):
+class Walk(Workflow):
     """``plan`` -> ``left`` and ``right`` at once -> ``check`` -> ``plan`` again, at most three times -> ``answer``.
 
     A run's input: ``rounds`` after how many rounds ``check`` is content; ``hold`` a node (``check#2``: in its second
@@ -120,32 +120,26 @@ class Walk(Hosted):
     """
 
     name, title, description = "walk", "Walk", "Goes round."
-    input_schema: Mapping[str, Any] = {"type": "object"}
     nodes: Mapping[str, Any] = {}
     model_nodes = ("left", "right")
     state_schema = State
 
     def __init__(self, desk: Desk | None = None, model: BaseChatModel | None = None, asynchronous: bool = True) -> None:
         self.desk = desk or Desk()
-        self.models = ModelRegistry({"default": model}, nodes=self.model_nodes)
+        models = ModelRegistry({"default": model}, nodes=self.model_nodes)
+        super().__init__(Services(WorkflowConfig(), models))
         self.prompts = PromptLibrary([Prompt("look", 1, "Look for {{what}}.")])
         self.values: dict[str, Any] = {}
         self._asynchronous = asynchronous
-        self._graphs: dict[int, tuple[Any, BoundedGraph]] = {}
         self._failed: set[str] = set()
 
-    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         if not isinstance(given.get("question"), str):
             raise InputError("the input needs a question")
         value = self.values.get(given.get("anything", ""), given.get("anything"))
         return WalkRun(given, {"given": dict(given), "trace": [], "anything": value}, given["question"])
 
-    def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
-        if id(saver) not in self._graphs:
-            self._graphs[id(saver)] = saver, self._compiled(saver)
-        return self._graphs[id(saver)][1]
-
-    def _compiled(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+    def build(self, services: Any) -> BoundedGraph:
         made = StateGraph(State)
         for node in (*PATH, "answer"):
             made.add_node(node, self._node(node))
@@ -159,7 +153,7 @@ class Walk(Hosted):
             name="again", target="plan", sources=("check",), limit=3, exhausted="answer", history="past",
             reason=lambda state: f"round {state.get('rounds')} is not enough",
         )  # fmt: skip
-        return bounded(made, [loop], checkpointer=saver, name="walk")
+        return bounded(made, [loop], name="walk")
 
     def _node(self, node: str) -> Any:
         async def work(state: State) -> dict[str, Any]:
@@ -213,7 +207,7 @@ def _content(state: State) -> str:
 
 
 @asynccontextmanager
-async def opened(folder: Path, *workflows: Hosted, saver: str = "sqlite", **options: Any) -> AsyncIterator[RunHub]:
+async def opened(folder: Path, *workflows: Workflow, saver: str = "sqlite", **options: Any) -> AsyncIterator[RunHub]:
     """A hub on real stores in a folder; what runs when it is left is ended at once.
 
     Args:

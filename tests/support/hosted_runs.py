@@ -12,16 +12,16 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.engine import RunEvent, RunResult, astream
-from loopwright.engine.events import RunFinished, StateSaved, Told
+from loopwright.engine.events.schema import RunFinished, StateSaved, Told
 from loopwright.models.changes import model_changes, prompt_changes
-from loopwright.workflows.hosting import ClientEvent, Hosted, HostedRun, Outcome
+from loopwright.workflows.api import ClientEvent, Outcome, Run, Workflow
 
 
 @dataclass
 class Driven:
     """What came of a run."""
 
-    run: HostedRun
+    run: Run
     events: list[RunEvent] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     client: list[ClientEvent] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Driven:
 
 
 async def drive(
-    hosted: Hosted,
+    hosted: Workflow,
     given: dict[str, Any],
     *,
     saver: BaseCheckpointSaver[str] | None = None,

@@ -11,7 +11,7 @@ from typing import Any
 
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
-from loopwright.workflows.rag.ingestion import IngestProgress, IngestReport, ingest
+from loopwright.workflows.rag.sources import IngestProgress, IngestReport, ingest
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -54,7 +54,6 @@ def contents(store: KnowledgeStore) -> dict[str, Any]:
             (replace(fact, ingested_at=None) for fact in facts), key=lambda fact: (fact.passage_id, fact.id)
         ),
         "links": store.links(),
-        "entities": store.entities(limit=1_000_000),
         "stats": store.stats(),
     }
 

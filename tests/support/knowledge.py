@@ -15,9 +15,7 @@ from loopwright.retrieval.records import Contribution, Document, Passage
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.workflows.rag import RAGConfig, Services
-from loopwright.workflows.rag.extraction.rules import facts_in
 from loopwright.workflows.rag.schemas import Evidence
-from loopwright.workflows.sections import MODEL_NODES
 
 Text = tuple[str, str]
 """Title and text."""
@@ -40,14 +38,12 @@ def kept(texts: Iterable[Text], path: Path | None = None) -> KnowledgeStore:
 
 def contribution(title: str, text: str) -> Contribution:
     passage = Passage(id=f"{title}::0", document_id=title, text=text, title=title, end=len(text))
-    mentions = mentions_in(passage)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Contribution(
         document=Document(id=title, title=title, digest=digest, key=title),
         passages=(passage,),
-        mentions=tuple(mentions),
+        mentions=tuple(mentions_in(passage)),
         aliases=tuple(aliases_in(title, [passage])),
-        facts=tuple(facts_in(passage, mentions)),
     )
 
 
@@ -72,5 +68,5 @@ def rag(
     if web:
         section["web"] = {"engine": "searxng", "url": web}
     config = RAGConfig.load(None, {"rag": section, "langgraph": langgraph or {}, "pipeline": pipeline or {}}, {})
-    registry = ModelRegistry(models, nodes=MODEL_NODES["rag"])
+    registry = ModelRegistry(models, nodes=RAGConfig.model_nodes)
     return Services(config, registry, given_store=store or kept(texts))

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageCms
 
-from loopwright.workflows.iqa.images import RGB
+from loopwright.workflows.iqa.sources.images import RGB
 
 WIDTH, HEIGHT = 96, 72
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
-from loopwright.workflows.hosting import Hosted
+from loopwright.workflows.api import Workflow
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,7 +45,7 @@ class ShownRun:
     """The markup of WorkflowGraph.svelte."""
 
 
-def recorded(hosted: Hosted, given: Mapping[str, Any]) -> RecordedRun:
+def recorded(hosted: Workflow, given: Mapping[str, Any]) -> RecordedRun:
     """Run a workflow to its end on a hub, and read what was kept."""
 
     async def ran() -> RecordedRun:

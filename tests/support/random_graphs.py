@@ -17,12 +17,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
+from shapes import show_gates
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounded_graph import BoundedGraph
-from loopwright.engine.bounding import bounded
-from loopwright.engine.loops import RUN, Loop, StateLimit
-from loopwright.engine.progress import Stall
+from loopwright.engine.bounds import bounded
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.loop import RUN, Loop, Stall, StateLimit
 
 KINDS = ("static", "router", "command", "sends", "command sends", "parent", "inside", "fails")
 
@@ -77,8 +77,13 @@ def some(dice: random.Random, things: Iterable[Any], least: int = 0) -> list[Any
     return [thing for place, thing in enumerate(known) if place in chosen]
 
 
-def case(seed: int) -> Case:
-    """The graph of a seed."""
+def case(seed: int, *, forward_only: bool = False) -> Case:
+    """The graph of a seed.
+
+    Args:
+        seed: What it is made from.
+        forward_only: Whether its loops are left away, those of graphs inside it too.
+    """
     dice = random.Random(seed)
     made = Case(seed, eager=dice.choice([1.0, 1.0, 0.9, 0.5]), busy=dice.random() < 0.5)
     size = dice.randint(2, 8)
@@ -93,13 +98,15 @@ def case(seed: int) -> Case:
         target = names[dice.randint(0, later)]
         if target not in back[names[later]]:
             back[names[later]].append(target)
+    if forward_only:
+        back = {name: [] for name in names}
     fails: list[tuple[str, list[str]]] = []
     for name in names:
         kind = dice.choice(KINDS)
         made.features[kind] += 1
         if kind == "fails":
             fails.append((name, forward[name]))
-        _add(made, dice, kind, name, forward[name], back[name])
+        _add(made, dice, kind, name, forward[name], back[name], _inside(dice, forward_only))
     made.graph.add_edge(START, "n0")
     if size >= 3 and dice.random() < 0.3:
         made.graph.add_conditional_edges(START, lambda _: names[1], [names[1], END])
@@ -115,7 +122,9 @@ def case(seed: int) -> Case:
     return made
 
 
-def _add(made: Case, dice: random.Random, kind: str, name: str, forward: list[str], back: list[str]) -> None:
+def _add(
+    made: Case, dice: random.Random, kind: str, name: str, forward: list[str], back: list[str], inside: Any
+) -> None:
     """A node of a kind, with its ways on and back."""
     graph, ways = made.graph, [*forward, *back]
     deferred = dice.random() < 0.08
@@ -125,7 +134,7 @@ def _add(made: Case, dice: random.Random, kind: str, name: str, forward: list[st
     gotos = _gotos(made, kind, name, forward, back)
 
     def plain(_state: State, config: RunnableConfig) -> dict[str, Any]:
-        return {"log": [name], "limit": made.dice(name, config).randint(-1, 9)}
+        return {"log": [name], "limit": made.dice(name, config).randint(0, 9)}
 
     def commanding(state: State, config: RunnableConfig) -> Any:
         found = gotos(config)
@@ -145,7 +154,7 @@ def _add(made: Case, dice: random.Random, kind: str, name: str, forward: list[st
     if kind == "fails":
         graph.add_node(name, **_failing(made, name, plain, forward), defer=deferred)
     else:
-        graph.add_node(name, _inside(dice) if kind == "inside" else plain, defer=deferred)
+        graph.add_node(name, inside if kind == "inside" else plain, defer=deferred)
     if kind == "static":
         for target in ways:
             graph.add_edge(name, target)
@@ -201,14 +210,14 @@ def _failing(made: Case, name: str, plain: Any, forward: list[str]) -> dict[str,
     return {"action": failing, "error_handler": handler}
 
 
-def _inside(dice: random.Random) -> Any:
+def _inside(dice: random.Random, forward_only: bool) -> Any:
     """A graph of two nodes, with or without a loop."""
     inner = StateGraph(State)
     inner.add_node("x", lambda _: {"log": ["x"]})
     inner.add_node("y", lambda _: {"log": ["y"]})
     inner.add_edge(START, "x")
     inner.add_edge("x", "y")
-    if dice.random() < 0.5:
+    if forward_only or dice.random() < 0.5:
         return inner.compile()
     inner.add_conditional_edges("y", lambda _: "x", ["x", END])
     return bounded(inner, [Loop(name="in", target="x", sources=("y",), limit=dice.randint(0, 2))])
@@ -270,6 +279,8 @@ def outcome(made: Case) -> Outcome:
         elif event["type"] == "task":
             runs[event["payload"]["name"]] += 1
             last = max(last, event["step"])
+
+    show_gates(app)
 
     async def watch() -> None:
         async for chunk in CompiledStateGraph.astream(app, {"log": []}, stream_mode="debug", subgraphs=True):

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from loopwright.engine.certificate import Certificate
-from loopwright.engine.diagram.shown import ShownGraph, ShownNode
+from loopwright.diagram.shown import ShownGraph, ShownNode
+from loopwright.engine.proof.certificate import Certificate
 from loopwright.runs.schemas import Channel, Parent, RunRecord
 from loopwright.runs.store import KeptEvent, NewEvents
-from loopwright.workflows.hosting import Outcome
+from loopwright.workflows.api import Outcome
 
 BEGIN = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 

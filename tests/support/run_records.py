@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict
 
 from loopwright import Loop, bounded
-from loopwright.engine.diagram.shown import ShownGraph, shown_graph
-from loopwright.engine.events import (
+from loopwright.diagram.shown import ShownGraph, shown_graph
+from loopwright.engine.events.schema import (
     ModelCalled,
     NodeFinished,
     NodeStarted,
@@ -19,7 +19,7 @@ from loopwright.engine.events import (
 )
 from loopwright.runs.schemas import LoopPasses, Parent, RunRecord
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore
-from loopwright.workflows.hosting import Citation, Outcome
+from loopwright.workflows.api import Citation, Outcome
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

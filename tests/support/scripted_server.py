@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,20 @@ from typing import Any
 import httpx
 from langgraph.graph import START, StateGraph
 from langgraph.types import RetryPolicy
+from listening import in_thread
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, RunEvent, RunResult, bounded
-from loopwright.engine.events import TextStreamed
-from loopwright.engine.listening import emit
+from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.errors import InputError, LoopwrightError, NodeFailed, StoreError
 from loopwright.runs.schemas import ENDED, RunRecord
 from loopwright.server.serving import Server
+from loopwright.workflows import runtime
+from loopwright.workflows.api import ClientEvent, NodeInfo, Outcome, Run, Workflow, WorkflowInput
 from loopwright.workflows.assistant.events import Failed
-from loopwright.workflows.assistant.pipeline import failure_of
-from loopwright.workflows.hosting import ClientEvent, Hosted, HostedRun, NodeInfo, Outcome
+from loopwright.workflows.assistant.workflow import AssistantWorkflow, failure_of
+from loopwright.workflows.sections import WorkflowConfig
 
 
 class Told(BaseModel):
@@ -54,35 +55,46 @@ class ScriptState(TypedDict, total=False):
     run_id: str
 
 
-class Script(Hosted):
+class ScriptInput(WorkflowInput):
+    message: str
+    user_context: dict[str, Any] | None = None
+
+
+class Script(Workflow):
     """Answers as the message says: JSON with a list of steps."""
 
     name = "assistant"
     title = "Scripted"
     description = "Does what the message says."
-    input_schema = {  # noqa: RUF012
-        "type": "object",
-        "properties": {"message": {"type": "string"}, "user_context": {"type": "object"}},
-        "required": ["message"],
-    }
+    Input = ScriptInput
     nodes = {"play": NodeInfo(label="Play")}  # noqa: RUF012
     streams_answer = True
     state_schema = ScriptState
+    routes = AssistantWorkflow.routes
+    file_routes = ("/rag/ingest",)
+    schemas = AssistantWorkflow.schemas
 
-    def __init__(self) -> None:
+    def __init__(self, services: Any = None) -> None:
+        super().__init__(runtime.Services(WorkflowConfig()))
+        self.models = None
+        self.services = services or self.services
         self.gates = Gates()
-        self._graphs: dict[int, BoundedGraph] = {}
 
-    def graph(self, saver: Any) -> BoundedGraph:
-        if id(saver) not in self._graphs:
-            builder = StateGraph(ScriptState)
-            # The engine tells what a node streams as it comes only where some node can be tried again.
-            builder.add_node("play", self._play, retry_policy=RetryPolicy(max_attempts=1))
-            builder.add_edge(START, "play")
-            self._graphs[id(saver)] = bounded(builder, checkpointer=saver)
-        return self._graphs[id(saver)]
+    def holds(self) -> int | None:
+        store = getattr(self.services, "store", None)
+        return store.stats().documents if store else None
 
-    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> HostedRun:
+    def close(self) -> None:
+        return
+
+    def build(self, services: Any) -> BoundedGraph:
+        builder = StateGraph(ScriptState)
+        # The engine tells what a node streams as it comes only where some node can be tried again.
+        builder.add_node("play", self._play, retry_policy=RetryPolicy(max_attempts=1))
+        builder.add_edge(START, "play")
+        return bounded(builder)
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         return ScriptRun(given, {**given, "run_id": run_id}, given["message"][:100])
 
     async def _play(self, state: ScriptState) -> dict[str, Any]:
@@ -116,7 +128,7 @@ class Script(Hosted):
             yield Told(event=do, **value)
 
 
-class ScriptRun(HostedRun):
+class ScriptRun(Run):
     """One run of a script."""
 
     _ended = False
@@ -188,19 +200,9 @@ class Served:
         return self.record(run_id).status in ENDED
 
 
-@contextmanager
-def running(app: Any, host: str = "127.0.0.1") -> Iterator[str]:
-    """Serve an application from a thread, and say where."""
-    with socket.create_server((host, 0), backlog=512) as listener:
-        server = Server(app, log_level="error")
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield f"http://{host}:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(timeout=30)
-            assert not thread.is_alive()
+def running(app: Any) -> AbstractContextManager[str]:
+    """Serve an application as the product does, from a thread, and say where."""
+    return in_thread(Server(app, log_level="error"), socket.create_server(("127.0.0.1", 0), backlog=512))
 
 
 @dataclass

@@ -17,9 +17,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounded_graph import BoundedGraph
-from loopwright.engine.bounding import bounded
-from loopwright.engine.loops import Loop
+from loopwright.engine.bounds import bounded
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.loop import Loop
 from loopwright.errors import GraphError
 
 
@@ -133,7 +134,16 @@ class Shape:
     def app(self) -> BoundedGraph:
         """The bounded graph."""
         options = {key: value() if isinstance(value, type) else value for key, value in self.options.items()}
-        return bounded(self.build(), self.loops, limit=self.limit, fan_out=self.fan_out, **options)
+        return show_gates(bounded(self.build(), self.loops, limit=self.limit, fan_out=self.fan_out, **options))
+
+
+def show_gates(app: BoundedGraph) -> BoundedGraph:
+    """Let plain LangGraph's streams, by which certificates are judged, tell of the gates too, those inside as well."""
+    for graph in (app, *(inner for _, inner in app.get_subgraphs(recurse=True))):
+        for name, node in graph.nodes.items():  # type: ignore[attr-defined]
+            if is_engine_node(name):
+                node.tags = None
+    return app
 
 
 @dataclass

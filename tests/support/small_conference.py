@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.conference.keeping import contribution_of, embedded_text
 from loopwright.workflows.assistant.schemas import Record, Table
+from loopwright.workflows.assistant.sources.storing import contribution_of, embedded_text
 
 ZONE = timezone(timedelta(hours=1))
 DAY = datetime(2031, 5, 3, 9, tzinfo=ZONE)

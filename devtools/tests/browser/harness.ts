@@ -1,6 +1,6 @@
 /** A real server, and a real browser that looks at its page. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -26,6 +26,10 @@ export interface Server {
   kill: () => Promise<void>;
   /** Start it again on the same address with the same data. */
   again: () => Promise<void>;
+  /** Let runs of the essay that are held go on: a test that only waits would miss them on a busy machine. */
+  goOn: () => void;
+  /** Hold them again. */
+  hold: () => void;
   /** End it and delete its data. */
   close: () => Promise<void>;
 }
@@ -69,6 +73,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   return {
     url,
     kill,
+    goOn: () => writeFileSync(join(data, 'go on'), ''),
+    hold: () => rmSync(join(data, 'go on'), { force: true }),
     again: async () => void (await start(Number(new URL(url).port))),
     close: async () => {
       await kill();
@@ -132,6 +138,7 @@ export function useBrowser(options: ServerOptions = {}): {
     await Promise.all(browser.contexts().map((context) => context.close()));
     const unexpected = errors.filter((error) => !expected.some((pattern) => pattern.test(error)));
     errors.length = expected.length = 0;
+    server.hold();
     expect(unexpected).toEqual([]);
   });
   afterAll(async () => {

@@ -42,7 +42,7 @@ describe('the list of runs', () => {
     await page.getByLabel('Status').selectOption('');
     await page.getByLabel('Stop reason').selectOption('improve');
     await page.getByText('stopped: improve').first().waitFor();
-    expect(await page.getByText('third broken rivers').count()).toBe(0);
+    await expect.poll(() => page.getByText('third broken rivers').count()).toBe(0);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByText('third broken rivers').waitFor();
   });
@@ -55,9 +55,10 @@ describe('the list of runs', () => {
   it('shows a run that begins elsewhere, and how it goes on, without being asked', async () => {
     const page = await browser.open();
     await page.getByText('first lamps').waitFor();
-    await api(browser.url(), '/runs', { workflow: 'essay', input: { topic: 'slow clouds' } });
-    const row = page.getByRole('row', { name: /slow clouds/ });
+    await api(browser.url(), '/runs', { workflow: 'essay', input: { topic: 'clouds, held at the draft' } });
+    const row = page.getByRole('row', { name: /clouds, held/ });
     await row.getByText('running').waitFor();
+    browser.server().goOn();
     await row.getByText('finished').waitFor();
   });
 

@@ -29,7 +29,7 @@ describe('the prompts', () => {
     const { names } = await history();
     const page = await openPrompt();
     await page.getByRole('heading', { name: NAME }).waitFor();
-    expect(await page.getByRole('navigation', { name: 'Prompts' }).getByRole('link').count()).toBeGreaterThan(3);
+    await expect.poll(() => page.getByRole('navigation', { name: 'Prompts' }).getByRole('link').count()).toBeGreaterThan(3);
     for (const name of names) await page.locator('.cm-name', { hasText: name }).first().waitFor();
   });
 
@@ -131,6 +131,6 @@ describe('the models', () => {
     await row.getByLabel(`Model of ${NAME}`).fill('nobody:model');
     await row.getByRole('button', { name: 'Use' }).click();
     await page.getByRole('status').getByText(/nobody/).waitFor();
-    expect(await row.getByText('chosen here').count()).toBe(0);
+    await expect.poll(() => row.getByText('chosen here').count()).toBe(0);
   });
 });

@@ -83,7 +83,7 @@ describe('the report', () => {
   it('runs no text of a file name, a question or a model', async () => {
     const page = await open('large.html');
     expect(await page.evaluate(() => '__ran' in window)).toBe(false);
-    expect(await page.locator('article').count()).toBe(14);
+    await expect.poll(() => page.locator('article').count()).toBe(14);
     expect(await page.locator('.counts dd').first().innerText()).toBe('100,000');
   });
 
@@ -91,7 +91,7 @@ describe('the report', () => {
     const page = await open('small.html');
     const widths = await page.$$eval('article img:not(.ramp)', (images) => images.map((image) => (image as HTMLImageElement).naturalWidth));
     expect(widths).toEqual(Array(10).fill(320));
-    expect(await page.locator('figure.map').count()).toBe(4);
+    await expect.poll(() => page.locator('figure.map').count()).toBe(4);
   });
 
   it('filters and sorts', async () => {
@@ -124,11 +124,11 @@ describe('the report', () => {
 
   it('is whole without scripts and on paper', async () => {
     const page = await open('small.html', { javaScriptEnabled: false });
-    expect(await page.locator('article:visible').count()).toBe(7);
+    await expect.poll(() => page.locator('article:visible').count()).toBe(7);
     expect(await page.locator('#filters').isVisible()).toBe(false);
     const scripted = await open('small.html');
     await scripted.emulateMedia({ media: 'print', colorScheme: 'dark' });
-    expect(await scripted.locator('article:visible').count()).toBe(7);
+    await expect.poll(() => scripted.locator('article:visible').count()).toBe(7);
     expect(await scripted.locator('#filters').isVisible()).toBe(false);
     expect(await scripted.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(255, 255, 255)');
   });

@@ -41,34 +41,37 @@ describe('a run that goes on', () => {
   it('lights up its nodes and fills its loop', async () => {
     for (const colorScheme of SCHEMES) {
       const page = await browser.open('#/workflows', { colorScheme });
-      const { id } = await api<{ id: string }>(browser.url(), '/runs', { workflow: 'essay', input: { topic: 'slow boats' } });
+      const { id } = await api<{ id: string }>(browser.url(), '/runs', { workflow: 'essay', input: { topic: 'boats, held at the outline' } });
       await page.goto(`${browser.url()}/#/runs/${id}`);
       await page.locator('button[data-node][aria-label*="running"]').first().waitFor();
       expect(await node(page, 'grade').getAttribute('aria-label')).not.toContain('complete');
       await graph(page).getByText('improve0/1').waitFor();
-      await graph(page).getByText('improve1/1').waitFor();
       await shot(page, `run-live-${colorScheme}`);
+      browser.server().goOn();
+      await graph(page).getByText('improve1/1').waitFor();
       await page.getByText('Finished', { exact: true }).first().waitFor();
       await expect.poll(() => node(page, 'write').getAttribute('aria-label')).toMatch(/^Write, complete, 2 visits, /);
-      expect(await page.locator('button[data-node][aria-label*="running"]').count()).toBe(0);
+      await expect.poll(() => page.locator('button[data-node][aria-label*="running"]').count()).toBe(0);
       const [first, second] = [await bars(page, 'Collect').boundingBox(), await bars(page, 'Outline').boundingBox()];
       expect(Math.abs(first!.x - second!.x), 'what ran at once stands at one place').toBeLessThan(first!.width / 2);
+      browser.server().hold();
     }
   });
 
   it('is stopped, and goes on where it stood', async () => {
-    const { id } = await api<{ id: string }>(browser.url(), '/runs', { workflow: 'essay', input: { topic: 'slow tea' } });
+    const { id } = await api<{ id: string }>(browser.url(), '/runs', { workflow: 'essay', input: { topic: 'tea, held at the outline' } });
     const page = await browser.open(`#/runs/${id}`);
     await page.locator('button[data-node][aria-label*="running"]').first().waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     const resume = page.getByRole('button', { name: 'Resume' });
     await resume.waitFor();
     expect((await api<{ status: string }>(browser.url(), `/runs/${id}`)).status).toBe('cancelled');
-    expect(await page.locator('header').getByText('Stopped').count()).toBe(1);
-    expect(await page.locator('button[data-node][aria-label*="running"]').count()).toBe(0);
+    await expect.poll(() => page.locator('header').getByText('Stopped').count()).toBe(1);
+    await expect.poll(() => page.locator('button[data-node][aria-label*="running"]').count()).toBe(0);
+    browser.server().goOn();
     await resume.click();
     await page.locator('header').getByText('Finished').waitFor();
-    expect(await node(page, 'outline').getAttribute('aria-label')).toMatch(/complete/);
+    await expect.poll(() => node(page, 'outline').getAttribute('aria-label')).toMatch(/complete/);
   });
 });
 
@@ -80,7 +83,7 @@ describe('a run with two reflections', () => {
     expect(starts.length).toBe(3);
     const page = await browser.open(`#/runs/${DEMO}`);
     await shown(page, events.length);
-    expect(await node(page, 'execute_queries').getAttribute('aria-label')).toContain(`complete, 3 visits, ${took(ends)}`);
+    await expect.poll(() => node(page, 'execute_queries').getAttribute('aria-label')).toContain(`complete, 3 visits, ${took(ends)}`);
     await expect.poll(() => bars(page, 'Execute queries').count()).toBe(3);
 
     const begin = Date.parse(events[0]!.event.at);
@@ -90,7 +93,7 @@ describe('a run with two reflections', () => {
     for (const [index, start] of starts.entries()) {
       const bar = bars(page, 'Execute queries').nth(index);
       const end = ends[index]!;
-      expect(await bar.getAttribute('aria-label')).toContain(`visit ${index + 1}, complete, ${took([end])}`);
+      await expect.poll(() => bar.getAttribute('aria-label')).toContain(`visit ${index + 1}, complete, ${took([end])}`);
       const box = (await bar.boundingBox())!;
       expect(Math.abs(box.x - area.x - (after(start) / whole) * area.width)).toBeLessThan(4);
       expect(Math.abs(box.width - ((end.event.seconds! * 1000) / whole) * area.width)).toBeLessThan(4);
@@ -107,7 +110,7 @@ describe('a run with two reflections', () => {
     for (const colorScheme of SCHEMES) {
       const page = await browser.open(`#/runs/${DEMO}`, { colorScheme });
       await indicator(page).getByRole('button', { name: `Reflect & Replan ×2 (${took(ends)})` }).click();
-      expect(await node(page, 'reflect_and_replan').getAttribute('aria-pressed')).toBe('true');
+      await expect.poll(() => node(page, 'reflect_and_replan').getAttribute('aria-pressed')).toBe('true');
       const panel = inspector(page);
       await panel.getByRole('tab', { name: 'Reflection' }).click();
       await panel.getByText('relax', { exact: true }).waitFor();
@@ -115,7 +118,7 @@ describe('a run with two reflections', () => {
       await panel.getByText('I found nothing on “gardening” yet, so I look at other times and places.').waitFor();
       const table = panel.getByRole('table');
       await table.getByRole('columnheader', { name: 'Original query' }).waitFor();
-      expect(await table.getByRole('row').count()).toBeGreaterThan(2);
+      await expect.poll(() => table.getByRole('row').count()).toBeGreaterThan(2);
       await shot(page, `run-reflection-${colorScheme}`);
       await panel.getByLabel('against').selectOption('the plan just before');
       await table.getByRole('columnheader', { name: 'Query before' }).waitFor();
@@ -154,7 +157,7 @@ describe('a run with two reflections', () => {
     expect(await node(page, 'execute_queries').getAttribute('aria-label')).not.toContain('visits');
     arrive();
     await inspector(page).getByRole('heading', { name: 'visit 3' }).waitFor();
-    expect(await bars(page, 'Execute queries').nth(2).getAttribute('aria-selected')).toBe('true');
+    await expect.poll(() => bars(page, 'Execute queries').nth(2).getAttribute('aria-selected')).toBe('true');
   });
 
   it('is proved to stop: the certificate says what it may use and has used', async () => {
@@ -174,8 +177,8 @@ describe('a run with two reflections', () => {
     await tabTo(page, slider(page));
     await page.keyboard.press('Home');
     await expect.poll(() => slider(page).inputValue()).toBe('1');
-    expect(await node(page, 'execute_queries').getAttribute('aria-label')).toBe('Execute queries, waiting');
-    expect(await indicator(page).count()).toBe(0);
+    await expect.poll(() => node(page, 'execute_queries').getAttribute('aria-label')).toBe('Execute queries, waiting');
+    await expect.poll(() => indicator(page).count()).toBe(0);
     const second = events.filter(({ event }) => event.type === 'node_started' && event.node === 'execute_queries')[1]!.seq;
     for (let seq = 1; seq < second; seq += 1) await page.keyboard.press('ArrowRight');
     await expect.poll(() => node(page, 'execute_queries').getAttribute('aria-label')).toMatch(/^Execute queries, running, 2 visits/);
@@ -221,17 +224,17 @@ describe('the retry indicator', () => {
     const { id } = await ranOnce(browser.url(), 'mechanical', { message: QUESTION });
     const page = await browser.open(`#/runs/${id}`);
     await indicator(page).waitFor();
-    expect(await indicator(page).getAttribute('data-node')).toBe('relax_and_retry');
-    expect(await node(page, 'reflect_and_replan').count()).toBe(0);
+    await expect.poll(() => indicator(page).getAttribute('data-node')).toBe('relax_and_retry');
+    await expect.poll(() => node(page, 'reflect_and_replan').count()).toBe(0);
     await indicator(page).getByRole('button').click();
-    expect(await node(page, 'relax_and_retry').getAttribute('aria-pressed')).toBe('true');
+    await expect.poll(() => node(page, 'relax_and_retry').getAttribute('aria-pressed')).toBe('true');
     await shot(page, 'run-mechanical');
   });
 
   it('is absent where nothing was tried again', async () => {
     const page = await browser.open('#/runs/demo-assistant-answered-at-once');
     await timeline(page).waitFor();
-    expect(await indicator(page).count()).toBe(0);
+    await expect.poll(() => indicator(page).count()).toBe(0);
   });
 });
 
@@ -262,7 +265,7 @@ describe('the inspector', () => {
       await panel.getByText('Attempt 1 of 3').waitFor();
       await panel.getByText('Attempt 2 of 3').waitFor();
       await panel.getByText(`nobody answers at Mill Lane ${colorScheme}`).first().waitFor();
-      expect(await bars(page, 'Send').getAttribute('aria-label')).toContain('2 failed before');
+      await expect.poll(() => bars(page, 'Send').getAttribute('aria-label')).toContain('2 failed before');
 
       const bad = await ranOnce(browser.url(), 'parcel', { address: `nowhere ${colorScheme}` });
       expect(bad.status).toBe('failed');
@@ -270,7 +273,7 @@ describe('the inspector', () => {
       const note = panel.getByRole('group', { name: 'Error' });
       await note.getByText('send', { exact: true }).waitFor();
       await note.getByText(/nobody answers at nowhere/).waitFor();
-      expect(await node(page, 'send').getAttribute('aria-label')).toContain('error');
+      await expect.poll(() => node(page, 'send').getAttribute('aria-label')).toContain('error');
       await shot(page, `run-failed-${colorScheme}`);
     }
   });

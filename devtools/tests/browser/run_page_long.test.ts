@@ -85,7 +85,7 @@ describe('a run of 5,000 events', () => {
       await timeline(page).waitFor();
     });
     await shot(page, 'run-long');
-    expect(await page.locator('button[data-node="rest"]').getAttribute('aria-label')).toContain(`complete, ${visits} visits`);
+    await expect.poll(() => page.locator('button[data-node="rest"]').getAttribute('aria-label')).toContain(`complete, ${visits} visits`);
     // What is too narrow to be told apart is drawn as one.
     expect(await timeline(page).getByRole('option').count()).toBeLessThan(500);
 

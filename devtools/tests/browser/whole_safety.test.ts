@@ -135,7 +135,7 @@ describe('text that wants to be a script stays a text', () => {
     await turn.getByRole('link', { name: 'Source sessions:1' }).first().click();
     const card = turn.getByRole('complementary');
     await card.getByText(/<script>/).first().waitFor();
-    expect(await card.getByRole('link').getAttribute('rel')).toContain('noopener');
+    await expect.poll(() => card.getByRole('link').getAttribute('rel')).toContain('noopener');
     await harmless(page);
     await shot(page, 'hostile-chat-light');
     expect(strangers).toEqual([]);

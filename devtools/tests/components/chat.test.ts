@@ -20,7 +20,7 @@ function viewOf(events: LoggedEvent[]): RunView {
 }
 
 const outcomeOf = (answer: string, more: Partial<Outcome> = {}): Outcome => ({
-  answer, status: 'answered', citations: [], quality: null, scores: {}, details: {}, error: null, error_node: null, ...more,
+  answer, status: 'answered', citations: [], evidence: [], quality: null, scores: {}, details: {}, error: null, error_node: null, ...more,
 });
 const citation = (mark: string, more: Partial<Citation> = {}): Citation => ({
   mark, title: `Source ${mark}`, quote: '', url: null, details: {}, ...more,

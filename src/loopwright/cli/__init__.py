@@ -5,43 +5,56 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from loopwright.cli import assistant, check, checkpoints, graph, iqa, models, rag, runs, serve
+from loopwright import __version__
+from loopwright.cli import check, checkpoints, evaluate, graph, models, run, runs, serve
 from loopwright.cli.words import one_line
 from loopwright.errors import LoopwrightError
+from loopwright.workflows import registry
+
+
+class Commands(TyperGroup):
+    """Our commands, and the words that installed workflows have of their own, imported when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands, in order."""
+        return sorted({*super().list_commands(ctx), *registry.command_names()})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name."""
+        if cmd_name in registry.command_names():
+            return typer.main.get_command(registry.commands(cmd_name))
+        return super().get_command(ctx, cmd_name)
+
 
 app = typer.Typer(
     name="loopwright",
+    cls=Commands,
     help="Agent graphs that correct themselves, and always stop.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(assistant.app, name="assistant")
 app.command("check")(check.check)
 app.add_typer(checkpoints.app, name="checkpoints")
+app.command("evaluate")(evaluate.evaluate)
 app.add_typer(graph.app, name="graph")
-app.add_typer(iqa.app, name="iqa")
 app.add_typer(models.app, name="models")
-app.add_typer(rag.app, name="rag")
+app.add_typer(typer.Typer(cls=run.Workflows, callback=run.group, no_args_is_help=True), name="run")
 app.add_typer(runs.app, name="runs")
 app.command("serve")(serve.serve)
 
 
 _EXTRAS = {
-    "cv2": "iqa", "PIL": "iqa", "jinja2": "rag", "numpy": "rag", "scipy": "rag", "Stemmer": "rag", "bs4": "rag",
-    "lxml": "rag", "docx": "rag", "pypdf": "rag", "markdown_it": "rag", "httpx": "rag", "ddgs": "web",
-    "onnxruntime": "onnx", "tokenizers": "onnx", "huggingface_hub": "onnx", "pg8000": "postgres",
-    "icalendar": "assistant", "fastapi": "server", "uvicorn": "server", "starlette": "server",
-    "sqlalchemy": "server", "limits": "server", "prometheus_client": "server", "multipart": "server",
-    "python_multipart": "server",
+    "ddgs": "web", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
+    "pg8000": "postgres", "fastapi": "server", "uvicorn": "server", "starlette": "server", "sqlalchemy": "server",
+    "limits": "server", "prometheus_client": "server", "multipart": "server", "python_multipart": "server",
 }  # fmt: skip
-"""Package -> the extra of this one that installs it."""
-_WORKFLOWS = ("iqa", "rag", "assistant")
-"""The extras that bear the name of a command."""
+"""Package -> the extra of this one that installs it; what a workflow needs is in the extra that is called as it is."""
 
 
 class Terse(logging.Formatter):
@@ -52,8 +65,17 @@ class Terse(logging.Formatter):
         return f"{record.levelname} {' '.join(record.getMessage().split())}"
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"loopwright {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version and end.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to standard error.")] = False,
 ) -> None:
     """Set up logging: always to standard error, so that standard output is the result alone."""
@@ -73,13 +95,14 @@ def main() -> None:
         print(f"loopwright: {one_line(error)}", file=sys.stderr)
         sys.exit(2)
     except ModuleNotFoundError as error:
-        extra = _EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is None:
+        missing = (error.name or "").partition(".")[0]
+        called = next((word for word in sys.argv[1:] if word in registry.names()), None)
+        extra = _EXTRAS.get(missing)
+        if extra is None and called is None:
             raise
-        # What several workflows have is missing for the one that was called.
-        called = next((word for word in sys.argv[1:] if word in _WORKFLOWS), extra)
-        extra = called if extra in _WORKFLOWS else extra
-        print(f"loopwright: {error.name} is not installed: pip install 'loopwright[{extra}]'", file=sys.stderr)
+        told = registry.missing(called, error) if called and extra in (None, "onnx") else None
+        told = told or f"{error.name} is not installed: pip install 'loopwright[{extra}]'"
+        print(f"loopwright: {told}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("loopwright: stopped", file=sys.stderr)

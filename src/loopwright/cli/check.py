@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from loopwright.workflows import registry
 
 
 class Format(StrEnum):
@@ -20,7 +23,8 @@ class Format(StrEnum):
 
 def check(
     targets: Annotated[
-        list[str], typer.Argument(metavar="TARGET...", help="MODULE:GRAPH, FILE.py:GRAPH, FILE.py or a folder.")
+        list[str],
+        typer.Argument(metavar="TARGET...", help="MODULE:GRAPH, FILE.py[:GRAPH], FILE.ipynb, a folder or a workflow."),
     ],
     format: Annotated[Format, typer.Option("--format", "-f", help="How to report.")] = Format.TEXT,
     import_them: Annotated[
@@ -30,14 +34,27 @@ def check(
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="A file without graphs is no error, for hooks on changed files.")
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", metavar="FILE", help="Import the graph and compare it with the one reviewed."),
+    ] = None,
+    write_certificate: Annotated[
+        Path | None,
+        typer.Option("--write-certificate", metavar="FILE", help="Import the graph and write its certificate."),
+    ] = None,
 ) -> None:
     """Prove that every cycle of a graph is bounded, or name the cycles that are not.
 
     Exit code 0: all bounded; 1: findings; 2: something could not be checked. Files and folders are read without running
     their code. The comment "# loopwright: ignore" on the line of a graph or edge silences what is found there.
     """
-    from loopwright.cli.checking import machine, text
-    from loopwright.cli.checking.targets import check_targets
+    # A workflow's name stands for its class; what is a file or folder here is that.
+    known = registry.names()
+    targets = [registry.place_of(each) if each in known and not Path(each).exists() else each for each in targets]
+    if certificate or write_certificate:
+        raise typer.Exit(_reviewed(targets, certificate, write_certificate))
+    from loopwright.check import machine, text
+    from loopwright.check.targets import check_targets
 
     outcome = check_targets(targets, import_them, allow_empty)
     if format is Format.TEXT:
@@ -49,3 +66,21 @@ def check(
     for error in outcome.errors:
         print(f"loopwright: {error}", file=sys.stderr)
     raise typer.Exit(outcome.exit_code)
+
+
+def _reviewed(targets: list[str], certificate: Path | None, write_to: Path | None) -> int:
+    """Write the certificate of a graph, or compare the graph with one that was reviewed."""
+    from loopwright.check.reviewed import check_reviewed, write_certificate
+    from loopwright.errors import GraphError
+
+    if len(targets) != 1:
+        raise GraphError(f"a certificate is of one graph, and there are {len(targets)} targets")
+    if write_to is not None:
+        written = write_certificate(targets[0], write_to)
+        print(f"{write_to}: at most {written.max_supersteps:,} supersteps")
+    worse = [] if certificate is None else check_reviewed(targets[0], certificate)
+    for change in worse:
+        print(f"changed since the review: {change}")
+    if certificate is not None and not worse:
+        print(f"{targets[0]}: nothing is worse than in {certificate}")
+    return int(bool(worse))

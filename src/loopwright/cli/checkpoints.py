@@ -30,9 +30,9 @@ _MOST_ITEMS = 10
 @app.command("list")
 def list_threads(spec: Spec, as_json: AsJson = False) -> None:
     """List the runs, the one that was saved last first."""
-    from loopwright.engine.checkpoints.archive import open_archive
-    from loopwright.engine.checkpoints.encoding import showable
-    from loopwright.engine.checkpoints.history import summaries, without_engine_nodes
+    from loopwright.checkpoints.archive import open_archive
+    from loopwright.checkpoints.encoding import showable
+    from loopwright.checkpoints.history import summaries, without_engine_nodes
 
     with open_archive(spec) as archive:
         threads = summaries(archive)
@@ -67,8 +67,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the state of a run at a step, what comes next, and what was written already."""
-    from loopwright.engine.checkpoints.archive import open_archive
-    from loopwright.engine.checkpoints.history import find_checkpoint
+    from loopwright.checkpoints.archive import open_archive
+    from loopwright.checkpoints.history import find_checkpoint
 
     if step is not None and checkpoint is not None:
         raise InputError("--step and --checkpoint both name a checkpoint: give one of them.")
@@ -92,10 +92,10 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show which parts of the state differ between two steps, and how."""
-    from loopwright.engine.checkpoints.archive import open_archive
-    from loopwright.engine.checkpoints.differences import differences
-    from loopwright.engine.checkpoints.encoding import showable
-    from loopwright.engine.checkpoints.history import find_checkpoint, state_of
+    from loopwright.checkpoints.archive import open_archive
+    from loopwright.checkpoints.differences import differences
+    from loopwright.checkpoints.encoding import showable
+    from loopwright.checkpoints.history import find_checkpoint, state_of
 
     with open_archive(spec) as archive:
         before, after = (showable(state_of(find_checkpoint(archive, thread, step=step))) for step in (step_a, step_b))
@@ -124,10 +124,10 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would go.")] = False,
 ) -> None:
     """Delete old checkpoints or old runs; what a run needs to go on stays with its newest checkpoint."""
-    from loopwright.engine.checkpoints.archive import open_archive
-    from loopwright.engine.checkpoints.history import find_thread
-    from loopwright.engine.checkpoints.pruning import plan
-    from loopwright.engine.checkpoints.pruning import prune as carry_out
+    from loopwright.checkpoints.archive import open_archive
+    from loopwright.checkpoints.history import find_thread
+    from loopwright.checkpoints.pruning import plan
+    from loopwright.checkpoints.pruning import prune as carry_out
 
     if keep is None and older_than is None:
         raise InputError("say what may go: --keep N (checkpoints of each run) or --older-than AGE (whole runs).")
@@ -149,7 +149,10 @@ def prune(
         f"values; {_size(done.bytes)} less on the disk"
     )
     if done.in_use:
-        console.print(f"{done.in_use} pieces of large values may be in use by a process; the next prune takes them")
+        console.print(
+            f"{done.in_use} pieces of large values are younger than five minutes and may be in use; "
+            "a later prune takes them"
+        )
 
 
 def _age(text: str) -> timedelta:
@@ -164,8 +167,8 @@ def _age(text: str) -> timedelta:
 
 def _described(found: CheckpointTuple, parent: CheckpointTuple | None) -> dict[str, Any]:
     """Everything about a checkpoint, ready for JSON."""
-    from loopwright.engine.checkpoints.encoding import showable
-    from loopwright.engine.checkpoints.history import ledger_of, next_nodes, nodes_run, state_of, status
+    from loopwright.checkpoints.encoding import showable
+    from loopwright.checkpoints.history import ledger_of, next_nodes, nodes_run, state_of, status
 
     return {
         "checkpoint": found.checkpoint["id"],
@@ -218,7 +221,7 @@ def _print_checkpoint(thread: str, described: dict[str, Any], *, full: bool) -> 
 
 def _pretty(value: Any, *, full: bool) -> str:
     """Write a value as indented JSON, a text of several lines as it is."""
-    from loopwright.engine.checkpoints.encoding import pretty
+    from loopwright.checkpoints.encoding import pretty
 
     value = value if full else _shortened(value)
     if isinstance(value, str) and "\n" in value:

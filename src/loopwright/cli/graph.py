@@ -9,12 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import InputError
+from loopwright.workflows import registry
 
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
-
-WORKFLOWS = {name: f"loopwright.workflows.{name}:build_graph" for name in ("assistant", "iqa", "rag")}
-"""The workflows that ship, by the name that the command line takes."""
 
 
 class Format(StrEnum):
@@ -35,7 +33,7 @@ def group() -> None:
 @app.command()
 def show(
     graph: Annotated[
-        str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="assistant, iqa, rag, or any LangGraph graph.")
+        str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="An installed workflow, or any LangGraph graph.")
     ],
     format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TEXT,
     out: Annotated[
@@ -43,15 +41,13 @@ def show(
     ] = None,
 ) -> None:
     """Show a graph's diagram with its loops and their limits, and what a run costs at most."""
-    from loopwright.cli.loading import load_graphs
+    from loopwright.check.loading import load_graphs
+    from loopwright.diagram import mermaid, png, svg
+    from loopwright.diagram.shown import shown_graph
     from loopwright.engine import verify
-    from loopwright.engine.diagram import mermaid, png, svg
-    from loopwright.engine.diagram.shown import shown_graph
-    from loopwright.engine.reading import read_topology
+    from loopwright.engine.proof.read import read_topology
 
-    if graph not in WORKFLOWS and not any(mark in graph for mark in (":", ".", "/")):
-        raise UnknownNameError("workflow", graph, WORKFLOWS)
-    graphs = load_graphs(WORKFLOWS.get(graph, graph))
+    graphs = load_graphs(registry.place_of(graph))
     if len(graphs) > 1 and (out is not None or format is Format.JSON):
         raise InputError(f"{graph} holds {len(graphs)} graphs, and one goes into a file; name it: {', '.join(graphs)}")
     for found in graphs.values():
@@ -71,7 +67,7 @@ def show(
 def _describe(topology: Any, certificate: Any) -> None:
     from rich.console import Console
 
-    from loopwright.engine.diagram import shown_nodes
+    from loopwright.diagram import shown_nodes
 
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]{topology.name}[/]")

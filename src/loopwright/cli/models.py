@@ -55,7 +55,7 @@ def check(
         list[str] | None, typer.Argument(metavar="[NAME...]", help="Models to check; without one, all that are here.")
     ] = None,
 ) -> None:
-    """Compare the hashes of models' files, and let each model compare a related and an unrelated pair of texts.
+    """Compare the hashes of models' files, and let each model compare two pairs of texts, or answer a question.
 
     Exit code 0: all are right. 1: one is not. 2: a name is unknown or its model is not here.
     """

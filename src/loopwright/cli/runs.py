@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopwright.cli.rag.options import AsJson, printable
 from loopwright.cli.serve import DATA, Data, Runs
+from loopwright.cli.words import AsJson
+from loopwright.cli.words import visible as printable
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def prune(
     runs: Runs = None,
 ) -> None:
     """Forget old runs that have ended, with their checkpoints; those that ship with the package stay."""
-    from loopwright.engine.checkpoints import open_checkpointer
+    from loopwright.checkpoints import open_checkpointer
 
     if keep is None and keep_days is None:
         raise InputError("say what may go: --keep N (runs of each workflow) or --keep-days N")

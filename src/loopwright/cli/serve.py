@@ -10,21 +10,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopwright.cli.assistant.options import Store, conference
-from loopwright.cli.rag.options import ConfigFile
-from loopwright.errors import GraphError, InputError, UnknownNameError
+from loopwright.cli.words import ConfigFile
+from loopwright.errors import GraphError, InputError, LoopwrightError
+from loopwright.workflows import registry
 
 if TYPE_CHECKING:
-    from loopwright.workflows.assistant.services import Services as AssistantServices
-    from loopwright.workflows.hosting import Hosted
-    from loopwright.workflows.rag.services import Services as RagServices
+    from loopwright.workflows.api import Workflow
 
-OURS = ("assistant", "iqa", "rag")
-"""The workflows that ship, by the name that the command line takes."""
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store", "-s", show_default=False,
+        help="Where the one workflow that is served has its documents; by default NAME.store.",
+    ),
+]  # fmt: skip
 Host = Annotated[str, typer.Option(help="The address to listen on; other machines reach it only with a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")]
 Token = Annotated[
@@ -64,20 +67,16 @@ class Opened:
     """Closes it."""
     address: socket.socket
     """Where it is served."""
-    workflows: list[Hosted] = field(default_factory=list["Hosted"])
+    workflows: list[Workflow[Any]] = field(default_factory=list["Workflow[Any]"])
     """The workflows."""
-    assistant: AssistantServices | None = None
-    """The services of the assistant, if it is served."""
-    rag: RagServices | None = None
-    """The services of the questions about documents, if they are served."""
 
 
 def serve(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[assistant|iqa|rag|MODULE:GRAPH|FILE.py[:GRAPH]]...", show_default=False,
-            help="What to serve; by default the workflows whose packages are installed.",
+            metavar="[WORKFLOW|MODULE:GRAPH|FILE.py[:GRAPH]]...", show_default=False,
+            help="What to serve; by default the workflows that are installed.",
         ),
     ] = None,
     host: Host = "127.0.0.1",
@@ -97,6 +96,8 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
     _require_known(targets or ())
+    if store and [target in registry.names() for target in targets or ()] != [True]:
+        raise InputError("--store is for one workflow: name it, or set NAME.store in the configuration")
     with reserved(host, port, token) as served:
         for target in targets or _installed():
             if targets:
@@ -183,51 +184,27 @@ def run(
         runs=runs,
         retention=Retention(keep, keep_days),
         demos=demo,
-        assistant=served.assistant,
-        rag=served.rag,
     )
     serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
-
-
-def add_assistant(served: Opened, config: Path | None, store: str | None) -> None:
-    """Open the assistant, and what is derived from its conference.
-
-    Args:
-        served: Gets it.
-        config: The configuration that was named.
-        store: The store that was named.
-    """
-    from loopwright.workflows.assistant.hosted import AssistantHosted
-    from loopwright.workflows.assistant.pipeline import warm_up
-
-    services = served.exits.enter_context(conference(config, store))
-    warm_up(services)
-    served.assistant = services
-    served.workflows.append(AssistantHosted(services))
 
 
 def _require_known(targets: Sequence[str]) -> None:
     """Refuse what can be seen to be wrong without loading anything."""
     for target in targets:
-        place = target.partition(":")[0]
-        if target not in OURS and not any(mark in target for mark in (":", ".", "/")):
-            raise UnknownNameError("workflow", target, OURS)
+        place = registry.place_of(target).partition(":")[0]
         if place.endswith(".py") and not Path(place).is_file():
             raise GraphError(f"there is no file {place}")
 
 
 def _installed() -> Iterator[str]:
-    """Those of our workflows whose packages are installed, each when it is asked for."""
-    from importlib import import_module
-
+    """The workflows whose packages are installed, each when it is asked for."""
     found = False
-    for name in OURS:
+    for name in registry.names():
         loading(name)
         try:
-            import_module(f"loopwright.workflows.{name}.hosted")
-        except ModuleNotFoundError as error:
-            missing = f"{error.name} is not installed: pip install 'loopwright[{name}]'"
-            print(f"loopwright: {name} is left out: {missing}", file=sys.stderr)
+            registry.load(name)
+        except LoopwrightError as error:
+            print(f"loopwright: {name} is left out: {' '.join(str(error).split())}", file=sys.stderr)
         else:
             found = True
             yield name
@@ -236,39 +213,17 @@ def _installed() -> Iterator[str]:
 
 
 def _add(served: Opened, target: str, config: Path | None, store: str | None) -> None:
-    if target == "assistant":
-        add_assistant(served, config, store)
-    elif target == "iqa":
-        from loopwright.workflows.iqa import IQAConfig, Services
-        from loopwright.workflows.iqa.hosted import IqaHosted
-
-        served.workflows.append(IqaHosted(Services.of(IQAConfig.load(config))))
-    elif target == "rag":
-        _add_rag(served, config)
-    else:
-        _add_own(served, target)
-
-
-def _add_rag(served: Opened, config: Path | None) -> None:
-    from loopwright.workflows.rag import RAGConfig
-    from loopwright.workflows.rag.hosted import RagHosted
-    from loopwright.workflows.rag.sample import sample_store
-    from loopwright.workflows.rag.services import Services
-
-    settings = RAGConfig.load(config)
-    usual = settings.rag.store == type(settings.rag).model_fields["store"].default
-    sample = None
-    if usual and not Path(settings.rag.store.partition(":")[2]).exists():
-        told = "this is the sample, and what is added to it is gone at the end; `loopwright rag ingest` reads yours"
-        print(f"no documents were read yet: {told}", file=sys.stderr)
-        sample = served.exits.enter_context(sample_store())
-    served.rag = served.exits.enter_context(Services.of(settings, sample))
-    served.workflows.append(RagHosted(served.rag))
+    if target not in registry.names():
+        return _add_own(served, target)
+    workflow = registry.load(target).open(config, {f"{target}.store": store} if store else None)
+    served.exits.callback(workflow.close)
+    workflow.warm_up()
+    served.workflows.append(workflow)
 
 
 def _add_own(served: Opened, target: str) -> None:
-    from loopwright.cli.loading import load_graphs
-    from loopwright.workflows.own_graph import OwnGraph
+    from loopwright.check.loading import load_graphs
+    from loopwright.workflows.user_graph import UserGraph
 
     for named, graph in load_graphs(target).items():
         place, _colon, variable = named.partition(":")
@@ -276,7 +231,7 @@ def _add_own(served: Opened, target: str) -> None:
         taken = {hosted.name for hosted in served.workflows}
         words = re.sub(r"[^a-z0-9]+", "-", f"{stem} {variable}".lower()).strip("-")
         name = next(each for each in _numbered(words or "graph") if each not in taken)
-        served.workflows.append(OwnGraph(name, graph))
+        served.workflows.append(UserGraph(name, graph))
 
 
 def _numbered(name: str) -> Iterator[str]:

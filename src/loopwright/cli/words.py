@@ -1,16 +1,22 @@
-"""How things are said on the command line."""
+"""How things are said on the command line, and the options that many commands share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from loopwright.errors import LoopwrightError, NodeFailed
+
+ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.", readable=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def one_line(error: LoopwrightError) -> str:
-    """An error's message in one line; of an error of ours within a node, its own message.
-
-    Args:
-        error: The error.
-    """
+    """An error's message in one line; of an error of ours within a node, its own message."""
     cause = error.__cause__ if isinstance(error, NodeFailed) else None
     return " ".join(str(cause if isinstance(cause, LoopwrightError) else error).split())
 
@@ -22,3 +28,27 @@ def printable(text: str) -> str:
         text: What is to be printed.
     """
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def visible(text: str) -> str:
+    """A text of a document's for the terminal, without control characters."""
+    return "".join(character for character in text if character.isprintable() or character in "\n\t")
+
+
+@contextmanager
+def shown_count(what: str, wanted: bool) -> Generator[Callable[[int, int], None] | None]:
+    """Draw how many of something are done.
+
+    Args:
+        what: What is counted, in the plural.
+        wanted: Whether to draw at all.
+    """
+    if not wanted:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

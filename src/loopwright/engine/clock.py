@@ -46,20 +46,12 @@ def now() -> float:
 
 
 def sleep(seconds: float) -> None:
-    """Wait, and block the thread.
-
-    Args:
-        seconds: How long.
-    """
+    """Wait, and block the thread."""
     _clock.sleep(seconds)
 
 
 async def asleep(seconds: float) -> None:
-    """Wait, and let other tasks run.
-
-    Args:
-        seconds: How long.
-    """
+    """Wait, and let other tasks run."""
     await _clock.asleep(seconds)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from loopwright.engine.books import LEDGER, OF_THE_RUN
-from loopwright.engine.reading import builder_of, read_topology, subgraphs
+from loopwright.engine.ledger import LEDGER, OF_THE_RUN
+from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.errors import CheckpointError
 
 FORCE = "loopwright_force"

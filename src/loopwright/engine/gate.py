@@ -12,14 +12,17 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 from loopwright.engine import clock
-from loopwright.engine.books import LEDGER, REQUESTS, STOP_REASON, StopReason
-from loopwright.engine.listening import emit
-from loopwright.engine.loops import Loop, Spend, Verdict, decide
-from loopwright.engine.meter import current_meter
+from loopwright.engine.budget.meter import current_meter
+from loopwright.engine.events.schema import emit
+from loopwright.engine.ledger import HIDDEN, LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
+from loopwright.engine.loop import Loop, Spend, StateLimit, Verdict, decide, refused
+from loopwright.engine.reasons import MESSAGES, marks, wanted, warning
+from loopwright.errors import UndeclaredFanOutError
 
 logger = logging.getLogger("loopwright.loops")
 
@@ -46,14 +49,22 @@ class Gate(Runnable[GateState, Command[Any]]):
         loop: The declaration.
         view: Makes the graph's own schema out of the plain state, for the loop's ``reason`` and ``stall`` callables.
         metered: Whether budgets are counted in this graph.
+        fan_out: The most tasks of one pass, where Sends may cross the loop and it is declared.
     """
 
-    def __init__(self, loop: Loop, view: Callable[[Mapping[str, Any]], Any], metered: bool = False) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        view: Callable[[Mapping[str, Any]], Any],
+        metered: bool = False,
+        fan_out: int | None = None,
+    ) -> None:
         self.loop = loop
         self.name = loop.gate
         self._view = view
         self._looks = bool(loop.reason or loop.stall_rules)
         self._metered = metered
+        self._fan_out = fan_out
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and say where control goes."""
@@ -76,20 +87,40 @@ class Gate(Runnable[GateState, Command[Any]]):
         view = self._view(state) if self._looks else state
         meter = current_meter() if self._metered else None
         ledger = state.get(LEDGER) or {}
-        if meter and meter.closed:
-            # The run's budget is spent and its fallback is on: nothing goes round any more.
+        if loop.first_free and loop.target not in (state.get(VISITED) or ()):
             entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
-            verdict = Verdict("over_budget", cast("Spend", {**entry, "refused": entry["refused"] + 1}), closing=True)
-        else:
+            return Verdict("granted", entry, first_visit=True), f"the first visit of {loop.target}"
+        verdict = None
+        if not (meter and meter.closed):
             verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
-        return verdict, (loop.reason(view) if loop.reason else None) or "no reason given"
+        wait = self._wait(verdict) if verdict else 0.0
+        if verdict is None or (wait and meter and meter.stop_before_wait(wait)):
+            # The run's budget is spent, or the wait would go beyond it: nothing goes round any more.
+            entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
+            verdict = Verdict("over_budget", refused(entry), closing=True)
+        reason = (loop.reason(view) if loop.reason else wanted(state)) or ""
+        if loop.reason is None and not state.get(MESSAGES):
+            reason = reason or self._changed(state, verdict, ledger.get(loop.name))
+        return verdict, reason
+
+    def _changed(self, state: GateState, verdict: Verdict, before: Spend | None) -> str:
+        """The state keys that changed since the last pass, for a refusal; a granted pass takes note of what is now."""
+        found = marks(state, without={*HIDDEN, STOP_REASON, self.loop.counter or "", self.loop.history or ""})
+        if verdict.decision == "granted":
+            verdict.spend["marks"] = found
+            return ""
+        known = (before or {}).get("marks", {})
+        return wanted({}, [key for key, mark in found.items() if known and known.get(key) != mark])
 
     def _asked(self, state: GateState) -> list[str]:
         """The sources that ask; all that could, where nobody took note of it."""
-        return (state.get(REQUESTS) or {}).get(self.loop.name) or list(self.loop.sources)
+        return sorted({source for source, _ in self._requests(state)}) or list(self.loop.sources)
+
+    def _requests(self, state: GateState) -> list[tuple[str, Any]]:
+        return (state.get(REQUESTS) or {}).get(self.loop.name, [])
 
     def _wait(self, verdict: Verdict) -> float:
-        if verdict.decision != "granted" or self.loop.backoff is None:
+        if verdict.decision != "granted" or verdict.first_visit or self.loop.backoff is None:
             return 0.0
         return self.loop.backoff.seconds(verdict.spend["spent"] - 1)
 
@@ -98,45 +129,33 @@ class Gate(Runnable[GateState, Command[Any]]):
     ) -> Command[Any]:
         loop, spend = self.loop, verdict.spend
         step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
-        update: dict[str, Any] = {LEDGER: {loop.name: spend}}
+        update: dict[str, Any] = {} if verdict.first_visit else {LEDGER: {loop.name: spend}}
+        if loop.first_free and verdict.decision == "granted":
+            update[VISITED] = [loop.target]
         if loop.counter and loop.counter_by == "engine":
             update[loop.counter] = spend["spent"]
+        if waiting := [goto for _, goto in self._requests(state)]:
+            update[REQUESTS] = {loop.name: len(waiting)}
         if verdict.decision == "granted":
             goto = [loop.target]
-            if loop.history:
+            if loop.history and not verdict.first_visit:
                 update[loop.history] = self._history(state, loop.history, verdict, reason)
         else:
             goto = self._refused_route(state, verdict)
             if not verdict.closing:  # else the run's own stop reason stands
-                update[STOP_REASON] = self._stop_reason(verdict, reason, step)
+                update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
         asked = self._asked(state)
-        if loop.asks_by_source:
-            update[REQUESTS] = {loop.name: []}
-        self._log(verdict, reason, asked)
-        # A plain dict: it is made for every pass, and checked by whoever reads it.
-        event = {"type": "loop", "at": datetime.now(UTC).isoformat(), "loop": loop.name, "decision": verdict.decision,
-                 "spent": spend["spent"], "limit": spend["limit"], "reason": reason, "goto": goto, "step": step,
-                 "waited": waited, "why": verdict.why, "sources": asked}  # fmt: skip
-        emit(event)
+        left = spend["limit"] - spend["spent"]
+        if verdict.decision == "granted" and left <= loop.warn_at and loop.warn_at and not _open(state[MESSAGES]):
+            update[MESSAGES] = [HumanMessage(warning(left))]
+        tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
+        if waiting and verdict.decision == "granted":
+            named = [loop.target] if loop.target in waiting else []
+            tasks = [*named, *(sent for sent in waiting if isinstance(sent, Send))]
+            if self._fan_out is not None and len(tasks) > self._fan_out:
+                raise UndeclaredFanOutError(f"loop {loop.name!r}", loop.target, sent=len(tasks), declared=self._fan_out)
+            return Command(goto=tasks, update=update)
         return Command(goto=goto, update=update)
-
-    def _stop_reason(self, verdict: Verdict, reason: str, step: int) -> StopReason:
-        decision: Any = verdict.decision
-        stop = StopReason(
-            loop=self.loop.name, outcome=decision, limit=verdict.spend["limit"], spent=verdict.spend["spent"],
-            reason=reason, step=step,
-        )  # fmt: skip
-        if verdict.rule:
-            stop["rule"] = verdict.rule.name
-        if source := verdict.source:
-            stop["source"], stop["limit"], stop["spent"] = source, *self._of_source(verdict, source)
-        if over := verdict.overspent:
-            stop["resource"], stop["limit"], stop["spent"] = over.resource, over.limit, over.spent
-        return stop
-
-    def _of_source(self, verdict: Verdict, source: str) -> tuple[int, int]:
-        """A source's own limit, and how much of it is spent."""
-        return self.loop.source_limits[source], verdict.spend.get("by_source", {}).get(source, 0)
 
     def _refused_route(self, state: GateState, verdict: Verdict) -> list[str]:
         loop = self.loop
@@ -150,48 +169,95 @@ class Gate(Runnable[GateState, Command[Any]]):
         return list(dict.fromkeys(loop.exhausted[source] for source in self._asked(state)))
 
     def _history(self, state: GateState, key: str, verdict: Verdict, reason: str) -> list[str]:
-        loop, words = self.loop, self._words(verdict, reason)
-        lines: list[str] = [*(state.get(key) or []), loop.history_entry.format(**words)]
+        loop, words = self.loop, _words(self.loop, verdict, reason)
+        lines: list[str] = [*(state.get(key) or []), loop.history_entry.format(**words).rstrip()]
         for _ in range(len(lines) - loop.history_limit):
             logger.warning(loop.messages.evicted.format(**words))
         return lines[-loop.history_limit :]
 
-    def _words(self, verdict: Verdict, reason: str, source: str | None = None) -> dict[str, Any]:
-        loop, spend = self.loop, verdict.spend
-        limit, spent = spend["limit"], spend["spent"]
-        if verdict.source and (own := source or verdict.source) in loop.source_limits:
-            limit, spent = self._of_source(verdict, own)
-        return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spent, "limit": limit,
-                "why": verdict.why}  # fmt: skip
 
-    def _log(self, verdict: Verdict, reason: str, asked: list[str]) -> None:
-        messages = self.loop.messages
-        if verdict.decision != "granted":
-            template: str | Mapping[str, str] = getattr(messages, verdict.decision)
-            if isinstance(template, str):
-                logger.warning(template.format(**self._words(verdict, reason)))
-            else:
-                for source in asked:
-                    logger.warning(template[source].format(**self._words(verdict, reason, source)))
-        elif logger.isEnabledFor(logging.INFO):
-            words = self._words(verdict, reason)
-            for line in messages.granted:
-                logger.info(line.format(**words))
+def _open(messages: Any) -> bool:
+    """Whether the last message asks for tools: whatever stands between a call and its answer, models refuse."""
+    return bool(messages and getattr(messages[-1], "tool_calls", None))
 
 
-class Asker(Runnable[GateState, dict[str, Any]]):
-    """Notes which source asked, on its way into a gate whose fallback depends on the source."""
+def _of_source(loop: Loop, verdict: Verdict, source: str) -> tuple[int, int]:
+    """A source's own limit, and how much of it is spent."""
+    return loop.source_limits[source], verdict.spend.get("by_source", {}).get(source, 0)
 
-    def __init__(self, loop: Loop, source: str) -> None:
-        self._update = {REQUESTS: {loop.name: [source]}}
 
-    def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Write the note."""
-        return self._update
+def stop_reason(loop: Loop, verdict: Verdict, reason: str, step: int) -> StopReason:
+    """What the state says of a pass that was refused.
 
-    async def ainvoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Write the note."""
-        return self._update
+    Args:
+        loop: The loop.
+        verdict: The refusal.
+        reason: Why the pass was wanted.
+        step: The superstep.
+    """
+    decision: Any = verdict.decision
+    stop = StopReason(
+        loop=loop.name, outcome=decision, limit=verdict.spend["limit"], spent=verdict.spend["spent"], reason=reason,
+        step=step,
+    )  # fmt: skip
+    if reason and loop.reason is None:
+        stop["derived"] = True
+    if verdict.rule:
+        stop["rule"] = verdict.rule.name
+    if "asked" in verdict.spend:
+        stop["asked"] = verdict.spend["asked"]
+    if source := verdict.source:
+        stop["source"], stop["limit"], stop["spent"] = source, *_of_source(loop, verdict, source)
+    if over := verdict.overspent:
+        stop["resource"], stop["limit"], stop["spent"] = over.resource, over.limit, over.spent
+    return stop
+
+
+def tell(
+    loop: Loop, verdict: Verdict, reason: str, *, goto: list[str], step: int, asked: list[str], waited: float = 0.0
+) -> None:
+    """Log a decision and emit its event.
+
+    Args:
+        loop: The loop.
+        verdict: What was decided.
+        reason: Why the pass was wanted.
+        goto: Where control goes.
+        step: The superstep.
+        asked: The sources that asked.
+        waited: Seconds that the gate waited.
+    """
+    _log(loop, verdict, reason, asked)
+    # A plain dict: it is made for every pass, and checked by whoever reads it.
+    emit({"type": "loop", "at": datetime.now(UTC).isoformat(), "loop": loop.name, "decision": verdict.decision,
+          "spent": verdict.spend["spent"], "limit": verdict.spend["limit"], "reason": reason, "goto": goto,
+          "step": step, "waited": waited, "why": verdict.why, "sources": asked})  # fmt: skip
+
+
+def _words(loop: Loop, verdict: Verdict, reason: str, source: str | None = None) -> dict[str, Any]:
+    limit, spent = verdict.spend["limit"], verdict.spend["spent"]
+    if verdict.source and (own := source or verdict.source) in loop.source_limits:
+        limit, spent = _of_source(loop, verdict, own)
+    return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spent, "limit": limit,
+            "why": verdict.why, "wanted": f"; wanted: {reason}" if reason else ""}  # fmt: skip
+
+
+def _log(loop: Loop, verdict: Verdict, reason: str, asked: list[str]) -> None:
+    messages, spend = loop.messages, verdict.spend
+    if "asked" in spend and spend["spent"] + spend["refused"] == 1:  # said once, at the first request
+        logger.warning(
+            "Loop %s: %s asks for %d passes, and its ceiling is %d: that counts",
+            loop.name, cast("StateLimit", loop.limit).origin, spend["asked"], spend["limit"],
+        )  # fmt: skip
+    if verdict.decision != "granted":
+        template: str | Mapping[str, str] = getattr(messages, verdict.decision)
+        by_source = {None: template} if isinstance(template, str) else {source: template[source] for source in asked}
+        for source, text in by_source.items():
+            logger.warning(text.format(**_words(loop, verdict, reason, source)))
+    elif logger.isEnabledFor(logging.INFO):
+        words = _words(loop, verdict, reason)
+        for line in messages.granted:
+            logger.info(line.format(**words))
 
 
 class Dispatcher(Runnable[GateState, None]):

@@ -10,10 +10,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableLambda
 from langgraph.errors import GraphBubbleUp
 
-from loopwright.engine.books import STOP_REASON
+from loopwright.engine.ledger import STOP_REASON, StopReason
+from loopwright.engine.reasons import shorten
 from loopwright.errors import GraphError
 from loopwright.fallbacks.reading import State, last_text, messages_of, text_of, turn_of
-from loopwright.fallbacks.wording import bound_reached, close_tool_calls, report, shorten
+from loopwright.fallbacks.wording import bound_reached, close_tool_calls, report
 
 logger = logging.getLogger("loopwright.fallbacks")
 
@@ -144,7 +145,7 @@ def _node(
     def call(self: _Node, state: Any) -> Update:
         return self.invoke(state)
 
-    read = {key: Any for key in (*keys, STOP_REASON) if key}
+    read = {**{key: Any for key in keys if key}, STOP_REASON: StopReason | list[StopReason] | None}
     call.__annotations__ = {"state": TypedDict(f"{name}_input", read, total=False)}  # type: ignore[operator]
     return type(name, (_Node,), {"__call__": call})(answer, aanswer or same, name=name)
 

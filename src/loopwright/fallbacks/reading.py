@@ -9,6 +9,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
 from pydantic import BaseModel
 
+NOT_RUN = "not run: "
+"""How the answers to tool calls begin that were not carried out."""
+
 State = Mapping[str, Any]
 """The state as a fallback gets it: the keys that it reads, those of them that were written."""
 
@@ -40,6 +43,16 @@ def open_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
     since = messages[places[-1] :]
     answered = {message.tool_call_id for message in since if isinstance(message, ToolMessage)}
     return [call for call in calls_of(since) if call["id"] not in answered]
+
+
+def calls_not_run(messages: Sequence[BaseMessage]) -> list[ToolCall]:
+    """The tool calls in messages that were not carried out: nobody answered them, or a bound did."""
+    refused = {
+        message.tool_call_id
+        for message in messages
+        if isinstance(message, ToolMessage) and message.status == "error" and str(message.text).startswith(NOT_RUN)
+    }
+    return [*(call for call in calls_of(messages) if call["id"] in refused), *open_calls(messages)]
 
 
 def last_text(messages: Sequence[BaseMessage]) -> str:

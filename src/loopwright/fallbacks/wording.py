@@ -8,12 +8,10 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-from loopwright.engine.books import STOP_REASON
-from loopwright.engine.course import RECURSION_LIMIT
-from loopwright.fallbacks.reading import State, calls_of, open_calls, text_of, turn_of
-
-_SHOWN = 300
-"""So many characters of a question, a reason or an error are shown."""
+from loopwright.engine.execution import RECURSION_LIMIT
+from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.reasons import call_text, shorten
+from loopwright.fallbacks.reading import NOT_RUN, State, calls_not_run, calls_of, open_calls, text_of, turn_of
 
 _LISTED = 5
 """So many different tool calls are listed."""
@@ -40,7 +38,7 @@ def close_tool_calls(messages: Sequence[BaseMessage], stop_reason: Any = None) -
     """
     why = bound_reached(stop_reason) or "the run came to its end"
     return [
-        ToolMessage(f"not run: {why}", tool_call_id=call["id"] or "", name=call["name"], status="error")
+        ToolMessage(f"{NOT_RUN}{why}", tool_call_id=call["id"] or "", name=call["name"], status="error")
         for call in open_calls(messages)
     ]
 
@@ -52,28 +50,24 @@ def report(state: State, question: str | None, key: str) -> str:
     asked = text_of(state.get(question)) if question else "".join(
         str(message.text) for message in turn[:1] if isinstance(message, HumanMessage)
     )  # fmt: skip
-    left_open = open_calls(turn)
-    tried = [*_tried([call for call in calls_of(turn) if call not in left_open]), *_passes(stop_reason)]
-    reasons = [str(stop.get("reason") or "") for stop in _stops(stop_reason)]
-    missing = [reason for reason in reasons if reason not in ("", "no reason given")]
+    not_run = calls_not_run(turn)
+    tried = [*_tried([call for call in calls_of(turn) if call not in not_run]), *_passes(stop_reason)]
+    # What the engine read itself is a call, which stands among those that were tried, or what only developers know.
+    missing = [str(stop["reason"]) for stop in _stops(stop_reason) if stop.get("reason") and not stop.get("derived")]
     lines = [
         f"I stopped before I had an answer: {bound}." if bound else "I stopped before I had an answer.",
         f"Asked: {shorten(asked)}" if asked else "",
         f"Tried: {'; '.join(tried)}." if tried else "",
-        f"Not run: {'; '.join(_tried(left_open))}." if left_open else "",
+        f"Not run: {'; '.join(_tried(not_run))}." if not_run else "",
         f"Not found out: {shorten('; '.join(missing)) or 'the answer to the question'}",
     ]
     return "\n".join(line for line in lines if line)
 
 
 def _tried(calls: Sequence[ToolCall]) -> list[str]:
-    counts = Counter(_call_text(call) for call in calls)
+    counts = Counter(call_text(call) for call in calls)
     shown = [text if times == 1 else f"{text} {times} times" for text, times in counts.items()]
     return [*shown[:_LISTED], *([f"{len(shown) - _LISTED} other calls"] if len(shown) > _LISTED else [])]
-
-
-def _call_text(call: ToolCall) -> str:
-    return shorten(f"{call['name']}({', '.join(f'{name}={value!r}' for name, value in call['args'].items())})")
 
 
 def _passes(stop_reason: Any) -> Iterator[str]:
@@ -100,12 +94,6 @@ def _number(value: float, unit: str) -> str:
 
 def _figure(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.4g}"
-
-
-def shorten(text: str) -> str:
-    """A text on one line, cut where it is long."""
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def _stops(stop_reason: Any) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ measurements. LangChain's provider packages are imported only when a configured 
 
 from __future__ import annotations
 
-from loopwright.engine.usage import PriceTable, Usage
+from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.models.conversation import Answer
 from loopwright.models.fallback import FallbackChatModel, with_fallback
 from loopwright.models.guard import allow_model_requests, model_requests_allowed

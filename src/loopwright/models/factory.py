@@ -24,6 +24,10 @@ NO_KEY = "not-needed"
 """Sent to a ``base_url`` for which no key is configured: clients insist on one, and local servers ignore it."""
 
 
+LOCAL = "local"
+"""The provider of models that run in this process."""
+
+
 class Provider(NamedTuple):
     """What we know about a provider beyond LangChain."""
 
@@ -35,13 +39,17 @@ class Provider(NamedTuple):
     """Whether its class accepts a missing key and only fails at the first request."""
     renamed: Mapping[str, str] = {}
     """Our field names that its class calls differently."""
+    defaults: Mapping[str, Any] = {}
+    """Options of its class that hold unless the spec sets them."""
 
 
 PROVIDERS: Mapping[str, Provider] = {
     "anthropic": Provider("anthropic", ("ANTHROPIC_API_KEY",), key_late=True),
     "google_genai": Provider("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    LOCAL: Provider("local"),
     "ollama": Provider("ollama", renamed={"max_tokens": "num_predict"}),
-    "openai": Provider("openai", ("OPENAI_API_KEY",)),
+    # Its class asks no server but OpenAI's for the tokens of a streamed reply, and budgets would count none.
+    "openai": Provider("openai", ("OPENAI_API_KEY",), defaults={"stream_usage": True}),
 }
 """The providers with an extra of their own. LangChain knows more, and they work too."""
 
@@ -62,13 +70,11 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
     where = f"node {node!r}, model {spec.model!r}"
     require_model_requests(f"{where} was about to be made")
     arguments = _arguments(spec, where)
-    try:
-        from langchain.chat_models import init_chat_model
-    except ImportError as error:
-        raise ModelError(f"{where}: {_install(spec, error)}") from None
     problem = ""
     try:
-        model = init_chat_model(spec.name, model_provider=spec.provider, **arguments)
+        model = _made(spec, arguments)
+    except ModelError as error:
+        problem = str(error)
     except ImportError as error:
         problem = _install(spec, error)
     except Exception as error:
@@ -80,6 +86,16 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
         return model
     # Raised outside of the handlers, so that the provider's exception, which can show its input, is not even a context.
     raise ModelError(f"{where}: {problem}")
+
+
+def _made(spec: ModelSpec, arguments: Mapping[str, Any]) -> BaseChatModel:
+    if spec.provider == LOCAL:
+        from loopwright.models.local import LocalChatModel
+
+        return LocalChatModel(model=spec.name, **arguments)
+    from langchain.chat_models import init_chat_model
+
+    return init_chat_model(spec.name, model_provider=spec.provider, **arguments)
 
 
 def _declared(spec: ModelSpec) -> dict[str, Any]:
@@ -106,7 +122,8 @@ def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
         given.pop("max_retries")
         if "timeout" in given:
             given["client_kwargs"] = {**spec.options.get("client_kwargs", {}), "timeout": given.pop("timeout")}
-    arguments = {**spec.options, **{renamed.get(name, name): value for name, value in given.items()}}
+    defaults = known.defaults if known else {}
+    arguments = {**defaults, **spec.options, **{renamed.get(name, name): value for name, value in given.items()}}
     key = _key(spec, where)
     if key is not None:
         arguments["api_key"] = key
@@ -181,11 +198,7 @@ def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: s
 
 
 def secrets_of(spec: ModelSpec) -> list[str]:
-    """The texts of a spec that must not be seen in any message.
-
-    Args:
-        spec: The model.
-    """
+    """The texts of a spec that must not be seen in any message."""
     known = PROVIDERS.get(spec.provider)
     names = [*(known.key_env if known else ()), *([spec.api_key_env] if spec.api_key_env else [])]
     values = [os.environ.get(name, "") for name in names]

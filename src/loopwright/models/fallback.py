@@ -19,10 +19,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 
-from loopwright.engine.events import ModelFellBack
-from loopwright.engine.failures import failure_kind
-from loopwright.engine.listening import emit
-from loopwright.engine.retrying import will_retry
+from loopwright.engine.events.schema import ModelFellBack, emit
+from loopwright.engine.nodes.failures import failure_kind
+from loopwright.engine.nodes.policy import will_retry
 from loopwright.errors import ConfigError, StructuredReplyError, unknown_name_message
 from loopwright.models.redacting import redact
 from loopwright.models.spec import FALLBACK_REASONS, FallbackReason

@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
-from loopwright.engine.failures import status_code
+from loopwright.engine.nodes.failures import status_code
 from loopwright.errors import ConfigError
 
 LOGPROBS_KEY = "loopwright_log_probabilities"
@@ -56,11 +56,7 @@ def forget_log_probabilities(model: BaseChatModel) -> None:
 
 
 def refuses_log_probabilities(error: BaseException) -> bool:
-    """Whether an exception is a provider's refusal to give log-probabilities.
-
-    Args:
-        error: What the call raised.
-    """
+    """Whether an exception is a provider's refusal to give log-probabilities."""
     link: BaseException | None = error
     for _ in range(_CHAIN):
         if link is None:

@@ -6,6 +6,7 @@ model that they do not know.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,7 +16,7 @@ import yaml
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, ValidationError
 
-from loopwright.engine.usage import PriceTable, Usage
+from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.errors import ConfigError, ModelError
 from loopwright.models.validation import problem_lines
 
@@ -153,13 +154,14 @@ def kept_prices(provider: str | None = None) -> PriceTable:
     Raises:
         ModelError: If the package is not installed.
     """
-    try:
-        import genai_prices  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ModelError(f"{error.name} cannot be imported. Install it: pip install 'loopwright[prices]'") from None
-    kept = cast("Any", genai_prices)
+    if importlib.util.find_spec("genai_prices") is None:
+        raise ModelError("genai_prices cannot be imported. Install it: pip install 'loopwright[prices]'")
 
     def price(model: str, usage: Usage) -> float | None:
+        # The list takes a third of a second to read: only where a model was asked.
+        import genai_prices  # pyright: ignore[reportMissingImports]
+
+        kept = cast("Any", genai_prices)
         calls = max(1, usage.calls - usage.unmetered_calls)
         tokens = kept.Usage(
             input_tokens=round(usage.input_tokens / calls), output_tokens=round(usage.output_tokens / calls)

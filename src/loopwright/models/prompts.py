@@ -128,7 +128,7 @@ class PromptLibrary:
 
     @classmethod
     def of_package(cls, package: str) -> Self:
-        """Load every prompt of a package, for example ``"loopwright.workflows.iqa"``.
+        """Load every prompt of a package, for example ``"loopwright.workflows.NAME"``.
 
         Args:
             package: The package whose ``prompts`` folder holds the files.

@@ -122,9 +122,6 @@ class ModelRegistry:
     def models_of(self, node: str) -> tuple[str, ...]:
         """The models that a node asks, in order: its own and then its fallbacks.
 
-        Args:
-            node: The node.
-
         Returns:
             Their names, none if the node runs without a model. None of them is made.
 

@@ -33,9 +33,6 @@ def find_json_object(text: str) -> str:
     An object that does not end is never mended, and nothing inside of it is taken instead: a truncated reply must not
     be read as a decision. Works in linear time.
 
-    Args:
-        text: What the model wrote.
-
     Returns:
         The part of the text that is the object.
 

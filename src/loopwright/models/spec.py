@@ -36,7 +36,7 @@ FallbackReason = Literal[
     "auth", "bad_reply", "connection", "context_length", "not_found", "quota", "rate_limit", "rejected", "server_error",
     "timeout",
 ]  # fmt: skip
-"""Why a model is left for its fallback: a `loopwright.engine.failures.FailureKind` of its call, or ``bad_reply``, a
+"""Why a model is left for its fallback: a `FailureKind` of its call, or ``bad_reply``, a
 structured reply that still breaks its schema after the repairs."""
 
 FALLBACK_REASONS: tuple[FallbackReason, ...] = (

@@ -7,7 +7,7 @@ import threading
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from loopwright.engine.usage import PriceTable, Usage
+from loopwright.engine.budget.budget import PriceTable, Usage
 
 FAILED = Usage(calls=1, unmetered_calls=1, failed_calls=1)
 """One call that raised instead of replying."""
@@ -40,10 +40,6 @@ class UsageRecorder:
 
     def record_failure(self, *, model: str, node: str | None = None) -> Usage:
         """Count one call that raised: it was made, and may have been billed.
-
-        Args:
-            model: The model's name.
-            node: The node that asked.
 
         Returns:
             The usage of this one call.

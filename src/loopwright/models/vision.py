@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from loopwright.engine.failures import status_code
+from loopwright.engine.nodes.failures import status_code
 
 VISION_KEY = "loopwright_vision"
 """In a model's ``metadata``: whether it sees images, as declared in its `ModelSpec` or learned from a refusal."""
@@ -88,9 +88,6 @@ def remember_blindness(model: BaseChatModel) -> None:
 def image_refusal(error: BaseException) -> Refusal | None:
     """Whether an exception is a provider's refusal of images, rather than of the question or the key.
 
-    Args:
-        error: What the call raised.
-
     Returns:
         ``"model"`` if this model takes no images, ``"image"`` if it does not take this one (too large, broken, of a
         format that it does not know); None for anything else.
@@ -109,11 +106,7 @@ def image_refusal(error: BaseException) -> Refusal | None:
 
 
 def has_images(messages: Sequence[BaseMessage]) -> bool:
-    """Whether any of the messages has an image in LangChain's standard form.
-
-    Args:
-        messages: The prompt.
-    """
+    """Whether any of the messages has an image in LangChain's standard form."""
     return any(_is_image(block) for message in messages for block in _blocks(message))
 
 

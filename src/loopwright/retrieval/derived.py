@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from loopwright.retrieval.graph import KnowledgeGraph
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.links import PassageLinks
 from loopwright.retrieval.records import Filter, Passage
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 
@@ -33,10 +33,10 @@ class Candidate:
 
 
 class Derived:
-    """The graph, the weights of terms, and what was read lately, of one revision of a store; safe in threads."""
+    """The links, the weights of terms, and what was read lately, of one revision of a store; safe in threads."""
 
     def __init__(self, store: KnowledgeStore, revision: int) -> None:
-        """Read the graph and a sample of the passages.
+        """Read the links and a sample of the passages.
 
         Args:
             store: The store.
@@ -44,20 +44,20 @@ class Derived:
         """
         self.revision = revision
         """The revision that this was made from."""
-        self.graph = KnowledgeGraph(store.links())
-        """The store's graph."""
+        self.links = PassageLinks(store.links())
+        """What links its passages."""
         self._store = store
         self._candidates: dict[str, Candidate] = {}
         self._allowed: dict[str, frozenset[str]] = {}
-        ids = self.graph.passages
+        ids = self.links.passages
         sample = store.passages(ids[:: max(1, -(-len(ids) // SAMPLE))])
         self.lexicon = Lexicon([TermCounts(passage) for passage in sample])
         """How common each term is."""
 
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
-        """Passages by id, in the same order; without those that are gone or not in the graph yet."""
+        """Passages by id, in the same order; without those that are gone or not among the links yet."""
         known = self._candidates
-        missing = [passage_id for passage_id in ids if passage_id not in known and passage_id in self.graph.position]
+        missing = [passage_id for passage_id in ids if passage_id not in known and passage_id in self.links.position]
         fresh = {passage.id: Candidate(passage, TermCounts(passage)) for passage in self._store.passages(missing)}
         if fresh:
             self._candidates = _joined(known, fresh, KEPT_PASSAGES)

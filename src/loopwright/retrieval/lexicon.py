@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.retrieval.records import Passage
 from loopwright.retrieval.text import terms
 
 Floats = NDArray[np.float32]
@@ -24,12 +24,31 @@ HEADING_WEIGHT = 2
 """How often a term in a heading counts."""
 
 
+class Titled(Protocol):
+    """A text under a title: a passage, or what was found of one."""
+
+    @property
+    def title(self) -> str:
+        """Its document's title."""
+        ...
+
+    @property
+    def heading(self) -> str:
+        """The headings above it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        ...
+
+
 class TermCounts:
     """How often each term stands in one passage."""
 
     __slots__ = ("counts", "length")
 
-    def __init__(self, passage: Passage) -> None:
+    def __init__(self, passage: Titled) -> None:
         """Count.
 
         Args:
@@ -59,6 +78,25 @@ class Lexicon:
         self._spread = Counter(term for passage in sample for term in passage.counts)
         self._mean_length = sum(passage.length for passage in sample) / max(len(sample), 1) or 1.0
 
+    @property
+    def size(self) -> int:
+        """How many passages the sample has."""
+        return self._size
+
+    @property
+    def terms(self) -> Collection[str]:
+        """Every term of the sample."""
+        return self._spread.keys()
+
+    def knows(self, term: str) -> bool:
+        """Whether some passage of the sample has a term."""
+        return term in self._spread
+
+    def rarity(self, term: str) -> float:
+        """How rare a term is, ``ln(1 + (N - n + 0.5) / (n + 0.5))``: BM25's idf as it is kept above 0."""
+        n = self._spread[term]
+        return math.log(1 + (self._size - n + 0.5) / (n + 0.5))
+
     def coverage(self, query: Sequence[str], passages: Sequence[TermCounts]) -> Floats:
         """The BM25 weight of each query term in each passage.
 
@@ -78,8 +116,20 @@ class Lexicon:
         counts = counts.reshape(len(query), len(passages))
         lengths = np.array([p.length for p in passages], np.float32)
         weights = np.array([self._weight(term) for term in query], np.float32)[:, None]
+        return np.asarray(weights * (K1 + 1) * self.saturation(counts, lengths), np.float32)
+
+    def saturation(self, counts: Floats, lengths: Floats) -> Floats:
+        """How far terms that stand so often in texts so long have said all that they can: BM25 without its weights.
+
+        Args:
+            counts: float32 [..., passages].
+            lengths: float32 [passages], terms of each passage.
+
+        Returns:
+            ``tf / (tf + k1 * (1 - b + b * length / mean length))``, from 0 to 1, of the counts' shape.
+        """
         norm = K1 * (1 - B + B * lengths / self._mean_length)
-        return np.asarray(weights * counts * (K1 + 1) / (counts + norm[None, :]), np.float32)
+        return np.asarray(counts / (counts + norm), np.float32)
 
     def _weight(self, term: str) -> float:
         n = self._spread[term]

@@ -100,7 +100,7 @@ class Fact:
     confidence: float = 1.0
     """How sure the extractor is, from 0 to 1."""
     extractor: str = ""
-    """Who found it: ``"rules"``, ``"import"``, or a model's name."""
+    """Who found it: ``"import"``, or a model's name."""
     ingested_at: datetime | None = None
     """When it was stored, with its time zone; the store sets it."""
 
@@ -135,6 +135,8 @@ class Filter:
     """Dated earlier than this."""
     facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """For each facet at least one of the values."""
+    excluding: tuple[Filter, ...] = ()
+    """What any of these lets pass does not count; one that restricts nothing excludes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,24 +150,8 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
-    """Something that the documents name."""
-
-    key: str
-    """Its key, after resolution."""
-    name: str
-    """Its most frequent name."""
-    names: tuple[str, ...]
-    """All its names."""
-    mentions: int
-    """How often it is named."""
-    documents: int
-    """In how many documents."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """The graph of passages, entities and facts as edge lists, ready for linear algebra."""
+    """Which passages name which entities, as edge lists, ready for linear algebra."""
 
     passages: tuple[str, ...]
     """Passage ids; edges name them by index."""
@@ -173,10 +159,8 @@ class Links:
     """The key of each passage's title, same order."""
     entities: tuple[str, ...]
     """Entity keys after resolution; edges name them by index."""
-    mentions: tuple[tuple[int, int, int], ...]
-    """Passage index, entity index, how often."""
-    facts: tuple[tuple[int, int, int, float], ...]
-    """Subject's entity index, object's entity index, passage index, confidence."""
+    mentions: tuple[tuple[int, int], ...]
+    """Passage index, entity index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

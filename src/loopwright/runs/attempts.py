@@ -2,7 +2,7 @@
 
 Its streams tell nothing of them: a node is reported when it begins and when it is done, with whatever failed in between
 left out. But each attempt is a run of its own for callbacks. Nodes under a policy of Loopwright tell of their attempts
-themselves, see `loopwright.engine.guarding`.
+themselves, see `loopwright.engine.nodes.runner`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,15 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.engine import BoundedGraph
-from loopwright.engine.events import NodeRetried
-from loopwright.engine.retrying import TryAgain
+from loopwright.engine.events.schema import NodeRetried
+from loopwright.engine.nodes.policy import TryAgain
 
 RULE = "retry_policy"
 """What stands in the place of a retry rule's name."""
 
 
 def repeats_nodes(graph: BoundedGraph) -> bool:
-    """Whether LangGraph may repeat a node of a graph.
-
-    Args:
-        graph: The graph.
-    """
+    """Whether LangGraph may repeat a node of a graph."""
     return bool(graph.retry_policy) or any(node.retry_policy for node in graph.nodes.values())
 
 

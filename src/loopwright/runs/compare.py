@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loopwright.engine.events import RunEvent
+from loopwright.engine.events.schema import RunEvent
 from loopwright.runs.comparing.aligning import aligned_path, compared_text
-from loopwright.runs.comparing.citing import compared_citations
 from loopwright.runs.comparing.judging import judged, loop_effect
-from loopwright.runs.comparing.measuring import figure_rows, loop_sides
+from loopwright.runs.comparing.measuring import (
+    NOTHING,
+    Shared,
+    compared_citations,
+    figure_rows,
+    loop_sides,
+    nodes_of,
+    shared_part,
+)
 from loopwright.runs.comparing.schemas import Comparison
-from loopwright.runs.comparing.sharing import NOTHING, Shared, nodes_of, shared_part
 from loopwright.runs.comparing.values import compared_states, is_plan
 from loopwright.runs.schemas import KeptComparison, RunRecord, RunSummary
 
@@ -66,11 +72,7 @@ def compare(
 
 
 def summary_of(run: RunRecord) -> RunSummary:
-    """The part of a run that lists show.
-
-    Args:
-        run: The run.
-    """
+    """The part of a run that lists show."""
     return RunSummary(**{name: getattr(run, name) for name in RunSummary.model_fields})
 
 

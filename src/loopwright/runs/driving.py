@@ -19,7 +19,8 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
 from loopwright.engine import BoundedGraph, RunResult
-from loopwright.engine.events import (
+from loopwright.engine.budget.budget import PriceTable
+from loopwright.engine.events.schema import (
     ModelCalled,
     NodeRetried,
     RunEvent,
@@ -29,11 +30,10 @@ from loopwright.engine.events import (
     StateSaved,
     TextStreamed,
     Told,
+    closing,
 )
-from loopwright.engine.following import closing
-from loopwright.engine.policies import cause_of
-from loopwright.engine.runner import astream
-from loopwright.engine.usage import PriceTable
+from loopwright.engine.events.stream import astream
+from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
 from loopwright.runs.attempts import Attempts, repeats_nodes
 from loopwright.runs.live import LiveRun
@@ -42,7 +42,7 @@ from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import RunRecord, RunStatus
 from loopwright.runs.tally import Tally, with_figures
-from loopwright.workflows.hosting import ClientEvent, HostedRun, Outcome, Setting
+from loopwright.workflows.api import ClientEvent, Outcome, Run, Setting
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class Drive:
     """What is kept of it and shown."""
     graph: BoundedGraph
     """The graph."""
-    run: HostedRun
+    run: Run
     """The input, and what is made of the events."""
     input: Any
     """What the graph is run with: an input, a ``Command``, or None to go on from the checkpoint."""
@@ -133,7 +133,10 @@ class Drive:
         if repeats_nodes(self.graph):
             hear = partial(self._hear, asyncio.get_running_loop())
             config = merge_configs(config, {"callbacks": [Attempts(self.graph, hear)]})
-        return astream(self.graph, self.input, thread_id=self.live.id, states=True, config=config, control=self.control)
+        return astream(
+            self.graph, self.input, thread_id=self.live.id, config=config, control=self.control,
+            states=True, texts=self.run.texts,
+        )  # fmt: skip
 
     def _take(self, event: RunEvent) -> None:
         """Have an event of the engine recorded, and what people and clients are told when it happens."""

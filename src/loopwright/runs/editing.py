@@ -15,21 +15,17 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from loopwright.engine import BoundedGraph
-from loopwright.engine.books import HIDDEN
+from loopwright.engine.ledger import HIDDEN
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.checkpoints import START, copied, thread
 from loopwright.runs.recording import Recorder
 from loopwright.runs.restoring import restored
-from loopwright.workflows.hosting import HostedRun
-from loopwright.workflows.own_input import holds_messages
+from loopwright.workflows.api import Run
+from loopwright.workflows.user_graph import holds_messages
 
 
 def values_of(saved: CheckpointTuple) -> Mapping[str, Any]:
-    """The state at a checkpoint; before the first superstep that is the input.
-
-    Args:
-        saved: The checkpoint.
-    """
+    """The state at a checkpoint; before the first superstep that is the input."""
     channels = saved.checkpoint["channel_values"]
     given = channels.get(START)
     return cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else channels
@@ -40,7 +36,7 @@ def read_values(
     schema: type[Any] | None,
     given: Mapping[str, Any],
     present: Mapping[str, Any],
-    run: HostedRun,
+    run: Run,
 ) -> dict[str, Any]:
     """Read edited values back into what the state holds. What was not changed of a value stays as it is in the state.
 

@@ -11,12 +11,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from loopwright.engine import BoundedGraph
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs import editing
-from loopwright.runs.checkpoints import copied
-from loopwright.runs.counterfactual import before_first_pass
+from loopwright.runs.checkpoints import before_first_pass, copied
 from loopwright.runs.driving import Drive
 from loopwright.runs.launching import Launcher
 from loopwright.runs.schemas import Parent, RunRecord
-from loopwright.workflows.hosting import HostedRun, RunChanges
+from loopwright.workflows.api import Run, RunChanges
 
 
 async def forked(
@@ -43,7 +42,7 @@ async def forked(
     edited = (*sorted(state),)
     parent = Parent(run_id=origin.id, checkpoint_id=checkpoint_id, step=step, kind="fork", edited=edited)
 
-    async def place(graph: BoundedGraph, run: HostedRun) -> None:
+    async def place(graph: BoundedGraph, run: Run) -> None:
         if state:
             values = editing.read_values(graph, schema, state, editing.values_of(saved), run)
             await editing.edited(graph, saved, run_id, values)
@@ -73,7 +72,7 @@ async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, run_id:
         run_id=origin.id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop
     )
 
-    async def place(graph: BoundedGraph, run: HostedRun) -> None:
+    async def place(graph: BoundedGraph, run: Run) -> None:
         await copied(_saver(graph), saved, run_id)
 
     return await launcher.branch(origin, parent, RunChanges(), place, run_id)

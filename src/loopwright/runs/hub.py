@@ -17,18 +17,17 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from loopwright.engine.usage import PriceTable
+from loopwright.engine.budget.budget import PriceTable
 from loopwright.errors import BackendError, InputError, LoopwrightError
-from loopwright.runs import forking, opening
+from loopwright.runs import forking, preparing
 from loopwright.runs.driving import Drive
 from loopwright.runs.launching import Launcher
-from loopwright.runs.limits import RunLimits
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import RunReader
-from loopwright.runs.schemas import RESUMABLE, RunRecord
+from loopwright.runs.schemas import RESUMABLE, RunLimits, RunRecord
 from loopwright.runs.store.protocol import RunStore
 from loopwright.runs.writer import Writer
-from loopwright.workflows.hosting import Hosted, RunChanges
+from loopwright.workflows.api import RunChanges, Workflow
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +53,7 @@ class RunHub(RunReader):
     def __init__(
         self,
         store: RunStore,
-        workflows: Iterable[Hosted],
+        workflows: Iterable[Workflow],
         saver: BaseCheckpointSaver[str] | None,
         limits: RunLimits | None = None,
         prices: PriceTable | None = None,
@@ -93,8 +92,8 @@ class RunHub(RunReader):
         if lost:
             logger.warning("%d run(s) of a process that is gone are marked as interrupted", len(lost))
         for hosted in self.workflows.values():
-            await asyncio.to_thread(opening.assign_models, self.store, hosted)
-        for run_id in await asyncio.to_thread(opening.shut_down, self.store):
+            await asyncio.to_thread(preparing.assign_models, self.store, hosted)
+        for run_id in await asyncio.to_thread(preparing.shut_down, self.store):
             try:
                 await self.resume(run_id)
             except LoopwrightError as error:
@@ -214,9 +213,6 @@ class RunHub(RunReader):
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
 
-        Args:
-            run_id: The run.
-
         Returns:
             The run as it is then.
 
@@ -230,9 +226,6 @@ class RunHub(RunReader):
 
     async def delete(self, run_id: str) -> None:
         """Forget a run with its events and checkpoints.
-
-        Args:
-            run_id: The run.
 
         Raises:
             InputError: If there is no such run, or it goes on.

@@ -14,30 +14,28 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
+from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
-from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.fingerprint import FORCE, require_same_graph
-from loopwright.engine.usage import PriceTable
 from loopwright.errors import CheckpointError, ConfigError, InputError, UnknownNameError
 from loopwright.runs import states
-from loopwright.runs.checkpoints import thread
-from loopwright.runs.counterfactual import without_passes
+from loopwright.runs.checkpoints import thread, without_passes
 from loopwright.runs.driving import Drive
-from loopwright.runs.limits import RunLimits
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.preparing import models_at_start, prompts_at_start, settings_of
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
-from loopwright.runs.schemas import Channel, Parent, RunRecord
+from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
 from loopwright.runs.store.protocol import RunStore
 from loopwright.runs.tally import Tally
 from loopwright.runs.writer import Writer
-from loopwright.workflows.hosting import Hosted, HostedRun, RunChanges, Setting
+from loopwright.workflows.api import Run, RunChanges, Setting, Workflow
 
 T = TypeVar("T")
 
-Place = Callable[[BoundedGraph, HostedRun], Awaitable[None]]
+Place = Callable[[BoundedGraph, Run], Awaitable[None]]
 """Puts a checkpoint where a new run finds it."""
 
 _TITLE = 200
@@ -63,7 +61,7 @@ class Launcher:
     def __init__(
         self,
         store: RunStore,
-        workflows: Iterable[Hosted],
+        workflows: Iterable[Workflow],
         saver: BaseCheckpointSaver[str] | None,
         limits: RunLimits,
         prices: PriceTable | None,
@@ -80,11 +78,8 @@ class Launcher:
         self._shown: dict[str, ShownGraph] = {}
         self._creating = asyncio.Lock()
 
-    def hosted(self, workflow: str) -> Hosted:
+    def hosted(self, workflow: str) -> Workflow:
         """A workflow.
-
-        Args:
-            workflow: Its name.
 
         Raises:
             UnknownNameError: If there is none of this name.
@@ -178,7 +173,7 @@ class Launcher:
         leaves_out = parent.loop if parent and parent.kind == "counterfactual" else None
         return without_passes(graph, leaves_out) if leaves_out else graph
 
-    async def _create(self, record: RunRecord, hosted: Hosted) -> None:
+    async def _create(self, record: RunRecord, hosted: Workflow) -> None:
         if hosted.name not in self._shown:
             self._shown[hosted.name] = await asyncio.to_thread(hosted.shown)
         # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
@@ -189,7 +184,7 @@ class Launcher:
         return await self.saver.aget_tuple(thread(run_id, checkpoint_id)) if self.saver else None
 
     def _begun(
-        self, hosted: Hosted, run: HostedRun, settings: Sequence[Setting], run_id: str, changes: RunChanges
+        self, hosted: Workflow, run: Run, settings: Sequence[Setting], run_id: str, changes: RunChanges
     ) -> tuple[BoundedGraph, RunRecord]:
         def begin() -> tuple[BoundedGraph, RunRecord]:
             models, prompts = models_at_start(hosted), prompts_at_start(hosted)
@@ -205,7 +200,7 @@ class Launcher:
 
         return _within(settings, begin)
 
-    async def _settings(self, hosted: Hosted, changes: RunChanges) -> Sequence[Setting]:
+    async def _settings(self, hosted: Workflow, changes: RunChanges) -> Sequence[Setting]:
         written = await asyncio.to_thread(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
         return settings_of(hosted, changes, written)
 
@@ -219,7 +214,7 @@ class Launcher:
         self,
         record: RunRecord,
         graph: BoundedGraph,
-        run: HostedRun,
+        run: Run,
         settings: Sequence[Setting],
         given: Any,
         counts: Mapping[Channel, int] | None = None,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
-from loopwright.engine.events import RunFailed
+from loopwright.engine.events.schema import RunFailed
 from loopwright.errors import TooManyEvents
-from loopwright.runs.channel import Log
-from loopwright.runs.limits import RunLimits
-from loopwright.runs.schemas import Channel, RunRecord
-from loopwright.runs.store.protocol import KeptEvent, NewEvents
+from loopwright.runs.schemas import Channel, RunLimits, RunRecord
+from loopwright.runs.store.protocol import KeptEvent, NewEvents, within
 from loopwright.runs.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -28,6 +28,58 @@ BEHIND = 1000
 
 Stopping = Literal["cancelled", "shutdown", "store"]
 """Why a run is ended before its time: somebody asked, the server stops, or nothing can be kept any more."""
+
+TAIL = 256
+"""Kept events of a channel that stay in memory for those who follow closely; earlier ones are read from the store."""
+
+TAIL_SIZE = 2**20
+"""Characters of JSON that these have together at most; the last one stays whatever it has."""
+
+
+@dataclass
+class Log:
+    """One channel of a run that goes on."""
+
+    made: int = 0
+    """The number of the last event that was made."""
+    kept: int = 0
+    """The number of the last event that is kept."""
+    size: int = 0
+    """Characters of JSON of the events that this process made."""
+    waiting: list[KeptEvent] = field(default_factory=list[KeptEvent])
+    """Events that are not kept yet."""
+    _tail: deque[KeptEvent] = field(default_factory=deque[KeptEvent], init=False)
+    _tail_size: int = field(default=0, init=False)
+
+    def publish(self, events: Sequence[KeptEvent]) -> None:
+        """Take note of events that are kept now; earlier ones that followers are not to have from here are let go.
+
+        Args:
+            events: The events, with the numbers that follow those kept; at least one.
+        """
+        self.kept = events[-1].seq
+        for event in events:
+            self._tail.append(event)
+            self._tail_size += len(event.data)
+            while len(self._tail) > TAIL or (self._tail_size > TAIL_SIZE and len(self._tail) > 1):
+                self._tail_size -= len(self._tail.popleft().data)
+
+    def behind(self, after: int, limit: int, size: int | None) -> list[KeptEvent] | None:
+        """The kept events behind one of them.
+
+        Args:
+            after: The number of the last event that is known, 0 for none.
+            limit: How many at most.
+            size: Characters of JSON that they have together at most; the first is given whatever it has.
+
+        Returns:
+            The events; None if they are not in memory any more.
+        """
+        if after >= self.kept:
+            return []
+        if not self._tail or self._tail[0].seq > after + 1:
+            return None
+        return [*within(islice((event for event in self._tail if event.seq > after), limit), size)]
 
 
 @dataclass(frozen=True)
@@ -98,11 +150,7 @@ class LiveRun:
         return self._ended
 
     def count(self, channel: Channel) -> int:
-        """How many events there are, kept or not.
-
-        Args:
-            channel: In which channel.
-        """
+        """How many events there are, kept or not."""
         return self._logs[channel].made
 
     def add(self, channel: Channel, name: str, data: str, *, last: bool = False) -> None:
@@ -151,11 +199,7 @@ class LiveRun:
             raise asyncio.CancelledError
 
     def stop(self, why: Stopping) -> None:
-        """End it before its time, if it does not end already.
-
-        Args:
-            why: Why.
-        """
+        """End it before its time, if it does not end already."""
         if self.stopping or self._ending:
             return
         self.stopping = why

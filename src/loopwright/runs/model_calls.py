@@ -18,8 +18,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.tracers.context import register_configure_hook
 
-from loopwright.engine.events import ModelCalled, ModelMessage
-from loopwright.engine.usage import PriceTable, Usage
+from loopwright.engine.budget.budget import PriceTable, Usage
+from loopwright.engine.events.schema import ModelCalled, ModelMessage
 from loopwright.models.changes import prompt_in_use
 from loopwright.models.prompts import Prompt
 from loopwright.runs.plain import message_text, plain, shortened

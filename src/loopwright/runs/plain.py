@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from loopwright.engine.snapshot import SECRET
+from loopwright.engine.nodes.redact import SECRET
 
 HIDDEN_VALUE = "***"
 """What stands in the place of a value whose name says that it is a secret."""
@@ -65,7 +65,7 @@ _KEYS = re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf)[-_][A-Za-z0-9_-]{16,}|\b
 
 
 def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
-    """A value in plain JSON, with what looks like a secret by its name replaced, as `loopwright.engine.snapshot` does.
+    """A value in plain JSON, with what looks like a secret by its name replaced, as `redacted` does.
 
     Args:
         value: Anything.

@@ -1,18 +1,55 @@
-"""What one run does otherwise than its workflow as configured, checked and made ready before it starts."""
+"""What people chose, checked and made ready for a run; and what a hub finds in its store when it opens."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from loopwright.errors import ConfigError, InputError, UnknownNameError
 from loopwright.models.changes import model_changes, prompt_changes
 from loopwright.models.prompts import Prompt
 from loopwright.models.registry import DEFAULT
-from loopwright.runs.schemas import PromptVersion
-from loopwright.workflows.hosting import Hosted, RunChanges, Setting
+from loopwright.runs.driving import SHUTDOWN
+from loopwright.runs.schemas import PromptVersion, RunFilter
+from loopwright.runs.store.protocol import RunStore
+from loopwright.workflows.api import RunChanges, Setting, Workflow
+
+logger = logging.getLogger(__name__)
+
+_PAGE = 200
+"""Runs that are read at once."""
 
 
-def settings_of(hosted: Hosted, changes: RunChanges, written: Sequence[PromptVersion]) -> list[Setting]:
+def assign_models(store: RunStore, hosted: Workflow) -> None:
+    """Give a workflow's nodes the chat models that people chose; one that cannot be used is passed over. Blocks.
+
+    Args:
+        store: Where the choices are kept.
+        hosted: The workflow.
+    """
+    if hosted.models is None:
+        return
+    for node, model in store.assignments(hosted.name).items():
+        try:
+            hosted.models.assign(node, model)
+        except ConfigError as error:
+            logger.warning("the model chosen for %s of %s is not used: %s", node, hosted.name, error)
+
+
+def shut_down(store: RunStore) -> list[str]:
+    """The runs that a stopping server interrupted. Blocks."""
+    found: list[str] = []
+    before: str | None = None
+    while True:
+        page = store.list(RunFilter(status="interrupted"), _PAGE, before)
+        kept = [store.get(run.id) for run in page.runs]
+        found += [run.id for run in kept if run and run.error_type == SHUTDOWN]
+        if page.next is None:
+            return found
+        before = page.next
+
+
+def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> list[Setting]:
     """The context variables by which a run has its models and prompts.
 
     Args:
@@ -35,7 +72,7 @@ def settings_of(hosted: Hosted, changes: RunChanges, written: Sequence[PromptVer
     return settings
 
 
-def _prompts(hosted: Hosted, changes: RunChanges, written: Sequence[PromptVersion]) -> dict[str, Prompt]:
+def _prompts(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> dict[str, Prompt]:
     """Prompt -> what stands in for its newest version that ships with the workflow."""
     library = hosted.prompts
     known = library.ids() if library else []
@@ -76,11 +113,8 @@ def _draft(newest: Prompt, text: str) -> Prompt:
     return draft
 
 
-def models_at_start(hosted: Hosted) -> dict[str, str | None]:
+def models_at_start(hosted: Workflow) -> dict[str, str | None]:
     """Node -> the names of its chat models, within the run's settings.
-
-    Args:
-        hosted: The workflow.
 
     Raises:
         InputError: If a model's name cannot be read.
@@ -93,11 +127,7 @@ def models_at_start(hosted: Hosted) -> dict[str, str | None]:
         raise InputError(str(error)) from error
 
 
-def prompts_at_start(hosted: Hosted) -> Mapping[str, int | None]:
-    """Prompt -> its version, None for a draft, within the run's settings.
-
-    Args:
-        hosted: The workflow.
-    """
+def prompts_at_start(hosted: Workflow) -> Mapping[str, int | None]:
+    """Prompt -> its version, None for a draft, within the run's settings."""
     library = hosted.prompts
     return {prompt: library.get(prompt).version or None for prompt in library.ids()} if library else {}

@@ -22,11 +22,7 @@ class RunReader:
     """
 
     def __init__(self, store: RunStore) -> None:
-        """Know no run that goes on.
-
-        Args:
-            store: Where runs are kept.
-        """
+        """Know no run that goes on."""
         self.store = store
         self._going: dict[str, Drive] = {}
         self._reserved: set[str] = set()
@@ -35,20 +31,12 @@ class RunReader:
         """Runs that could not be kept to their end and whose followers are still told so."""
 
     def live(self, run_id: str) -> LiveRun | None:
-        """A run that goes on in this process, or None.
-
-        Args:
-            run_id: The run.
-        """
+        """A run that goes on in this process, or None."""
         drive = self._going.get(run_id)
         return drive.live if drive else None
 
     async def record(self, run_id: str) -> RunRecord | None:
-        """A run as it is now, with its children; None if it is unknown.
-
-        Args:
-            run_id: The run.
-        """
+        """A run as it is now, with its children; None if it is unknown."""
         kept = await asyncio.to_thread(self.store.get, run_id)
         live = self.live(run_id) or self._broken.get(run_id)
         if live is None:
@@ -96,9 +84,6 @@ class RunReader:
     async def checkpoints(self, run_id: str) -> list[CheckpointView]:
         """The checkpoints of a run, oldest first, as its log tells of them.
 
-        Args:
-            run_id: The run.
-
         Raises:
             InputError: If there is no such run.
         """
@@ -107,10 +92,6 @@ class RunReader:
 
     async def state(self, run_id: str, checkpoint_id: str) -> dict[str, Any]:
         """The whole state at a checkpoint in plain JSON, as developers see it: shortened, and without secrets.
-
-        Args:
-            run_id: The run.
-            checkpoint_id: The checkpoint.
 
         Raises:
             InputError: If there is no such run or checkpoint.

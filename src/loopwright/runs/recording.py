@@ -13,8 +13,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from loopwright.engine.books import HIDDEN
-from loopwright.engine.events import (
+from loopwright.engine.events.schema import (
     ModelFellBack,
     NodeFinished,
     NodeGaveUp,
@@ -25,8 +24,9 @@ from loopwright.engine.events import (
     StateSaved,
     Told,
 )
+from loopwright.engine.ledger import HIDDEN
 from loopwright.runs.plain import TIGHTER, plain, shortened
-from loopwright.workflows.hosting import HostedRun
+from loopwright.workflows.api import Run
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ _ABSENT = object()
 class Recorder:
     """Turns the events of one run into those that are kept. What it is given may hold any value."""
 
-    def __init__(self, run: HostedRun) -> None:
+    def __init__(self, run: Run) -> None:
         """Begin with nothing known.
 
         Args:
@@ -78,11 +78,7 @@ class Recorder:
             self._state |= event.changed
 
     def knows(self, checkpoint_id: str) -> bool:
-        """Whether a checkpoint is in the log.
-
-        Args:
-            checkpoint_id: The checkpoint.
-        """
+        """Whether a checkpoint is in the log."""
         return checkpoint_id in self._saved
 
     @property
@@ -91,27 +87,15 @@ class Recorder:
         return bool(self._saved)
 
     def has_started(self, task_id: str) -> bool:
-        """Whether the log tells of a visit.
-
-        Args:
-            task_id: Names the visit.
-        """
+        """Whether the log tells of a visit."""
         return task_id in self._visit_of
 
     def has_finished(self, task_id: str) -> bool:
-        """Whether the log tells of a visit's end.
-
-        Args:
-            task_id: Names the visit.
-        """
+        """Whether the log tells of a visit's end."""
         return task_id in self._finished
 
     def pass_over(self, task_ids: Iterable[str]) -> None:
-        """Do not record that visits begin again: LangGraph names them once more, and does not run them.
-
-        Args:
-            task_ids: The visits.
-        """
+        """Do not record that visits begin again: LangGraph names them once more, and does not run them."""
         self._passed_over.update(task_ids)
 
     def record(self, event: RunEvent) -> RunEvent | None:
@@ -143,11 +127,7 @@ class Recorder:
         return event
 
     def words(self, text: str) -> str:
-        """An error's message as it is kept: without keys, and without what the workflow leaves out of its errors.
-
-        Args:
-            text: The message.
-        """
+        """An error's message as it is kept: without keys, and without what the workflow leaves out of its errors."""
         return shortened(str(self._of_key("error", text)), MESSAGE)
 
     def plain(self, values: Mapping[str, Any]) -> dict[str, Any]:

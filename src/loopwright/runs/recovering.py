@@ -15,10 +15,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import PregelTask, StateSnapshot
 
 from loopwright.engine import BoundedGraph
-from loopwright.engine.books import LEDGER, STOP_REASON
-from loopwright.engine.events import LoopDecided, NodeFinished, NodeStarted, RunEvent, StateSaved
+from loopwright.engine.events.schema import LoopDecided, NodeFinished, NodeStarted, RunEvent, StateSaved
 from loopwright.engine.gate import is_engine_node
-from loopwright.engine.loops import Spend
+from loopwright.engine.ledger import LEDGER, STOP_REASON
+from loopwright.engine.loop import Spend
 from loopwright.runs.checkpoints import START, thread
 from loopwright.runs.recording import Recorder
 

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from loopwright.runs.reporting.gains import counterfactual_pairs, gain_of
+from loopwright.runs.reporting.gains import counterfactual_pairs, gain_of, suggested_limit
 from loopwright.runs.reporting.schemas import LoopGain, LoopReport, LoopRow, PassCosts, PassCount
-from loopwright.runs.reporting.suggesting import suggested_limit
 from loopwright.runs.schemas import KeptComparison, LoopPasses, RunFilter, RunRecord
 from loopwright.runs.store.protocol import RunStore
 
@@ -49,10 +48,6 @@ def loop_report(workflow: str, runs: Iterable[RunRecord], comparisons: Iterable[
 
 def workflow_report(store: RunStore, workflow: str) -> LoopReport:
     """Tell how the loops of a workflow served, by its newest `MOST_RUNS` kept runs.
-
-    Args:
-        store: The run history.
-        workflow: The workflow's name.
 
     Raises:
         StoreError: If the history cannot be read.

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import loopwright
-from loopwright.engine.events import RunEvent, StateSaved, run_event
+from loopwright.engine.events.schema import RunEvent, StateSaved, run_event
 from loopwright.errors import StoreError, UnknownNameError
 from loopwright.runs.schemas import Frozen
 from loopwright.runs.store.protocol import KeptEvent, RunStore
@@ -65,12 +65,7 @@ def logged(store: RunStore, run_id: str, *kinds: str) -> Iterator[RunEvent]:
 
 
 def checkpoints(store: RunStore, run_id: str) -> list[CheckpointView]:
-    """The checkpoints of a run, oldest first; blocks.
-
-    Args:
-        store: Where it is kept.
-        run_id: The run.
-    """
+    """The checkpoints of a run, oldest first; blocks."""
     return [
         CheckpointView(step=event.step, checkpoint_id=event.checkpoint_id, next=(*event.next,), at=event.at)
         for event in logged(store, run_id, "state")
@@ -80,11 +75,6 @@ def checkpoints(store: RunStore, run_id: str) -> list[CheckpointView]:
 
 def state_at(store: RunStore, run_id: str, checkpoint_id: str) -> dict[str, Any]:
     """The whole state at a checkpoint in plain JSON, put together from the differences before it; blocks.
-
-    Args:
-        store: Where it is kept.
-        run_id: The run.
-        checkpoint_id: The checkpoint.
 
     Raises:
         UnknownNameError: If the run has no such checkpoint.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from loopwright.engine.events import LoopDecided, ModelCalled, NodeStarted, RunEvent, RunFinished, RunStarted
+from loopwright.engine.events.schema import LoopDecided, ModelCalled, NodeStarted, RunEvent, RunFinished, RunStarted
 from loopwright.engine.gate import is_engine_node
 from loopwright.runs.schemas import LoopPasses, RunRecord, UsageRow
 

@@ -12,14 +12,16 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 from pydantic_core import from_json
 
 import loopwright
-from loopwright.engine.diagram.shown import ShownGraph
-from loopwright.engine.events import run_event
+from loopwright.diagram.shown import ShownGraph
+from loopwright.engine.events.schema import run_event
 from loopwright.errors import InputError, StoreError
 from loopwright.runs.schemas import ENDED, Channel, Frozen, RunRecord
 from loopwright.runs.store.protocol import KeptEvent, NewEvents, RunStore
@@ -41,6 +43,38 @@ PAGE = 1_000
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 """A run's id: it stands in addresses."""
+
+GIVEN = "demonstrations"
+"""The workflow in whose name a history keeps which demonstrations it was given: no workflow that can be run has it."""
+
+
+def demo_runs() -> Sequence[bytes]:
+    """The demonstrations as files of the format `loopwright.runs.transfer.FORMAT`."""
+    return [entry.read_bytes() for entry in _entries()]
+
+
+def ensure_demos(store: RunStore) -> Sequence[RunRecord]:
+    """Give a run history the demonstrations that it was never given; one that was deleted stays deleted.
+
+    Returns:
+        The runs that were added.
+
+    Raises:
+        StoreError: If the history cannot be read or written.
+    """
+    given = store.assignments(GIVEN)
+    added: list[RunRecord] = []
+    for entry in _entries():
+        if entry.name not in given:
+            added.append(import_run(store, entry.read_bytes(), source="demo"))
+            # Told apart from what a person chose by the workflow alone: a table for one set of names would be too much.
+            store.assign(GIVEN, entry.name, None)
+    return added
+
+
+def _entries() -> list[Traversable]:
+    folder = files("loopwright.runs") / "data"
+    return sorted((each for each in folder.iterdir() if each.name.endswith(".json.gz")), key=lambda each: each.name)
 
 
 def _one_line_of_json(data: str) -> str:
@@ -83,10 +117,6 @@ def export_run(store: RunStore, run_id: str) -> bytes:
     """Write a kept run as a file.
 
     The same run gives the same bytes. Its children are not in it: each run is a file of its own.
-
-    Args:
-        store: The run history.
-        run_id: The run.
 
     Returns:
         Gzipped JSON.
@@ -152,9 +182,6 @@ def import_run(store: RunStore, data: bytes, source: Literal["imported", "demo"]
 
 def read_run(data: bytes) -> RunFile:
     """Read a run's file without keeping it.
-
-    Args:
-        data: The file.
 
     Raises:
         InputError: If it is no file of a run, of another version, too large, or contradicts itself.

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loopwright.errors import ConfigError
+from loopwright.server.layers import Layer
 from loopwright.server.listening import is_loopback
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
@@ -31,9 +32,6 @@ _TOKEN = re.compile(r"[^\s\x00-\x20\x7f\ud800-\udfff]+")
 def usable_token(token: str | None) -> str | None:
     """A token that a client can send; an empty one is none.
 
-    Args:
-        token: What was configured.
-
     Raises:
         ConfigError: If no request could carry it.
     """
@@ -43,19 +41,14 @@ def usable_token(token: str | None) -> str | None:
 
 
 def carries(headers: Headers, token: str) -> bool:
-    """Whether a request carries a bearer token; takes as long whatever it carries.
-
-    Args:
-        headers: The request's headers.
-        token: The token.
-    """
+    """Whether a request carries a bearer token; takes as long whatever it carries."""
     scheme, _space, given = headers.get("authorization", "").partition(" ")
     # ASGI headers are latin-1; back to the bytes that were sent.
     sent = given.strip().encode("latin-1")
     return scheme.lower() == "bearer" and secrets.compare_digest(sent, token.encode())
 
 
-class Guard:
+class Guard(Layer):
     """Lets requests in that may ask.
 
     With a token every request must carry it (``Authorization: Bearer TOKEN``). Without one only this machine reaches
@@ -73,28 +66,19 @@ class Guard:
             origins: The origins whose pages may use the server; ``*`` for all.
             settings: How large requests may be.
         """
-        self._app = app
+        super().__init__(app)
         self._token = token
         self._origins = frozenset(origins)
         self._settings = settings
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on or refuse it.
-
-        Args:
-            scope: The request.
-            receive: Reads its body.
-            send: Writes the reply.
-        """
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on or refuse it."""
         headers = Headers(scope=scope)
         most = self._settings.body_bytes(scope["path"])
         if problem := self._refusal(scope, headers) or _length_refusal(headers, most):
             await problem.response(scope, receive, send)
             return
-        await self._app(scope, _limited(receive, most, self._settings.body_seconds), send)
+        await self.app(scope, _limited(receive, most, self._settings.body_seconds), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Problem | None:
         if self._token is None:

@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.models import ModelRegistry
-from loopwright.models.factory import PROVIDERS
+from loopwright.models.embedded import KNOWN
+from loopwright.models.factory import LOCAL, PROVIDERS
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.models.registry import DEFAULT
-from loopwright.workflows.hosting import Hosted, RunChanges
+from loopwright.workflows.api import RunChanges, Workflow
 
 # The name becomes a part of an address at some providers: it must not lead to another one.
 _MODEL = re.compile(r"[a-z_]{1,40}:(?!.*(//|\.\.))\w[\w.:/@+-]{0,199}", re.ASCII)
@@ -32,12 +33,8 @@ class Changes(BaseModel):
     """Prompt -> the version to use, or a text that is not kept as a version (a draft)."""
 
 
-def changes_of(asked: Changes, hosted: Hosted) -> RunChanges:
+def changes_of(asked: Changes, hosted: Workflow) -> RunChanges:
     """What a client asks for, as far as it may; whether it fits the workflow is seen when the run is prepared.
-
-    Args:
-        asked: What it asks for.
-        hosted: The workflow.
 
     Raises:
         InputError: If clients may not choose a model, or a draft cannot take the place of its prompt.
@@ -50,12 +47,8 @@ def changes_of(asked: Changes, hosted: Hosted) -> RunChanges:
     return RunChanges(models=asked.models, prompts=asked.prompts)
 
 
-def check_state(hosted: Hosted, state: Iterable[str]) -> None:
+def check_state(hosted: Workflow, state: Iterable[str]) -> None:
     """Make sure that a client may set these keys of the state: none of them may name a file of this machine.
-
-    Args:
-        hosted: The workflow.
-        state: The keys.
 
     Raises:
         InputError: If one of them does.
@@ -64,11 +57,8 @@ def check_state(hosted: Hosted, state: Iterable[str]) -> None:
         raise InputError(f"the state's {places[0]} names a file of the server: begin a new run instead")
 
 
-def registry_of(hosted: Hosted) -> ModelRegistry:
+def registry_of(hosted: Workflow) -> ModelRegistry:
     """Which model serves which node of a workflow.
-
-    Args:
-        hosted: The workflow.
 
     Raises:
         InputError: If clients cannot change that.
@@ -78,24 +68,16 @@ def registry_of(hosted: Hosted) -> ModelRegistry:
     return hosted.models
 
 
-def offered(hosted: Hosted) -> list[str]:
-    """The names of the models that the configuration uses.
-
-    Args:
-        hosted: The workflow.
-    """
+def offered(hosted: Workflow) -> list[str]:
+    """The names of the models that the configuration uses."""
     registry = hosted.models
     if registry is None:
         return []
     return sorted({name for node in (*hosted.model_nodes, DEFAULT) for name in registry.models_of(node)})
 
 
-def check_node(hosted: Hosted, node: str) -> None:
+def check_node(hosted: Workflow, node: str) -> None:
     """Make sure that a node can have a chat model.
-
-    Args:
-        hosted: The workflow.
-        node: The node, or ``default``.
 
     Raises:
         UnknownNameError: If it cannot.
@@ -105,7 +87,7 @@ def check_node(hosted: Hosted, node: str) -> None:
         raise UnknownNameError("node with a model", node[:80], (*hosted.model_nodes, DEFAULT))
 
 
-def check_model(hosted: Hosted, model: str | None) -> None:
+def check_model(hosted: Workflow, model: str | None) -> None:
     """Make sure that a client may choose a model: one of the configuration, or one of a provider's own.
 
     An address, a key or an option cannot be given: a client could have the server call any machine.
@@ -124,14 +106,12 @@ def check_model(hosted: Hosted, model: str | None) -> None:
     provider = model.partition(":")[0]
     if provider not in PROVIDERS:
         raise UnknownNameError("model provider", provider, PROVIDERS)
+    if provider == LOCAL and (name := model.partition(":")[2]) not in KNOWN:  # no file of the server's
+        raise UnknownNameError("local model", name, [known.name for known in KNOWN.values() if known.role == "chat"])
 
 
-def library_of(hosted: Hosted, prompt: str) -> PromptLibrary:
+def library_of(hosted: Workflow, prompt: str) -> PromptLibrary:
     """The prompts of a workflow that has a certain one.
-
-    Args:
-        hosted: The workflow.
-        prompt: The prompt.
 
     Raises:
         UnknownNameError: If it has not.
@@ -144,11 +124,6 @@ def library_of(hosted: Hosted, prompt: str) -> PromptLibrary:
 
 def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
     """Make sure that a text can take the place of a prompt: it must take the same values.
-
-    Args:
-        library: The prompts.
-        prompt: The prompt.
-        text: The text.
 
     Raises:
         InputError: If it misses or adds a ``{{name}}``, is empty, or is too long.
@@ -167,10 +142,5 @@ def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
 
 
 def names_of(library: PromptLibrary, prompt: str) -> frozenset[str]:
-    """The values that a prompt takes.
-
-    Args:
-        library: The prompts.
-        prompt: The prompt.
-    """
+    """The values that a prompt takes."""
     return library.get(prompt, library.versions(prompt)[-1]).names

@@ -29,11 +29,7 @@ class Connection(HttpToolsProtocol):
     _idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Begin to wait for a request.
-
-        Args:
-            transport: The connection.
-        """
+        """Begin to wait for a request."""
         super().connection_made(transport)
         self._watch()
 
@@ -48,11 +44,7 @@ class Connection(HttpToolsProtocol):
         self._stop_waiting()
 
     def data_received(self, data: bytes) -> None:
-        """Read on.
-
-        Args:
-            data: What came.
-        """
+        """Read on."""
         super().data_received(data)
         self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
         if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.diagram.shown import ShownGraph
 from loopwright.runs.hub import RunHub
+from loopwright.runs.schemas import RunRecord
 from loopwright.server.metrics import Metrics
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
-from loopwright.workflows.hosting import Hosted
-
-if TYPE_CHECKING:
-    from loopwright.workflows.assistant.services import Services as AssistantServices
-    from loopwright.workflows.rag.services import Services as RagServices
+from loopwright.workflows.api import Workflow
 
 RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 """What a run's id looks like."""
@@ -38,33 +34,22 @@ class Context:
     """The files that clients gave."""
     metrics: Metrics
     """The figures."""
-    assistant: AssistantServices | None = None
-    """The conference, the memory and the models, if the assistant is served."""
-    rag: RagServices | None = None
-    """The documents and the models, if questions about documents are served."""
-    samples: Mapping[str, Path] = field(default_factory=dict[str, Path])
-    """The pictures that ship with workflows to try them on: what an input calls one -> where it lies."""
-    ingesting: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while documents are read in: one request at a time."""
-
     graphs: dict[str, ShownGraph] = field(default_factory=dict[str, ShownGraph])
     """The graphs that were looked at so far, by workflow."""
 
-    def topology(self, hosted: Hosted) -> ShownGraph:
-        """The graph of a workflow, proven once.
+    @property
+    def samples(self) -> Mapping[str, Path]:
+        """The files that ship with workflows to try them on: what an input calls one -> where it lies."""
+        return {name: path for hosted in self.hub.workflows.values() for name, path in hosted.samples.items()}
 
-        Args:
-            hosted: The workflow.
-        """
+    def topology(self, hosted: Workflow[Any]) -> ShownGraph:
+        """The graph of a workflow, proven once."""
         if hosted.name not in self.graphs:
             self.graphs[hosted.name] = hosted.shown()
         return self.graphs[hosted.name]
 
-    def workflow(self, name: str) -> Hosted:
+    def workflow(self, name: str) -> Workflow[Any]:
         """A workflow.
-
-        Args:
-            name: Its name.
 
         Raises:
             HTTPException: With status 404, if it is not served.
@@ -77,21 +62,26 @@ class Context:
         return found
 
 
-def unknown_run(run_id: str) -> Problem:
-    """What a client is told that asks for a run that is not kept.
+async def kept_run(context: Context, run_id: str) -> RunRecord:
+    """A run, as it is now.
 
-    Args:
-        run_id: The run.
+    Raises:
+        HTTPException: With status 404, if it is not kept.
     """
+    record = await context.hub.record(run_id)
+    if record is None:
+        raise unknown_run(run_id).exception
+    return record
+
+
+def unknown_run(run_id: str) -> Problem:
+    """What a client is told that asks for a run that is not kept."""
     told = f"there is no run {run_id[:80]!r}: it never began here, or it was deleted"
     return Problem(told, "UnknownRun", status=404)
 
 
 def refuse_when_busy(context: Context) -> None:
     """Refuse to begin a run where none can begin now.
-
-    Args:
-        context: Knows the runs.
 
     Raises:
         HTTPException: With status 503, if none can.
@@ -101,11 +91,7 @@ def refuse_when_busy(context: Context) -> None:
 
 
 def context_of(request: Request) -> Context:
-    """The context of the application that a request is for.
-
-    Args:
-        request: The request.
-    """
+    """The context of the application that a request is for."""
     return request.app.state.context
 
 

@@ -53,9 +53,6 @@ class Decoder:
     async def look(self, path: Path) -> Picture:
         """Decode a picture wholly, and say what it is.
 
-        Args:
-            path: Where it lies.
-
         Raises:
             ImageError: If it is none, is damaged or too large, or takes too much time or memory.
         """
@@ -107,7 +104,7 @@ def _described(file: BinaryIO, pixels: int) -> dict[str, Any]:
     try:
         from PIL import Image
     except ModuleNotFoundError:
-        return {"error": "this server takes no pictures: install loopwright[iqa] beside it"}
+        return {"error": "this server takes no pictures: install Pillow beside it"}
     Image.MAX_IMAGE_PIXELS = None
     try:
         image = Image.open(file, formats=list(FORMATS))

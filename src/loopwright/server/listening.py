@@ -80,9 +80,6 @@ def reserve(host: str, port: int) -> socket.socket:
 def listen(reserved: socket.socket) -> None:
     """Begin to take connections.
 
-    Args:
-        reserved: The address.
-
     Raises:
         ConfigError: If another program began to listen there in between.
     """

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
+from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from loopwright.engine.events import LoopDecided, ModelCalled
+from loopwright.diagram.shown import ShownGraph
+from loopwright.engine.events.schema import LoopDecided, ModelCalled, run_event
 from loopwright.runs.schemas import ENDED, RunRecord, RunStatus
+from loopwright.runs.store.protocol import NewEvents, RunStore
+from loopwright.server.layers import Layer
 
 OTHER = "OTHER"
 """What is counted together, since there could be any number of it."""
@@ -19,6 +24,10 @@ MOST_MODELS = 100
 """Models that are counted by name; clients can choose any name, and each would stay here for ever."""
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Upper bounds of the buckets for the time to a reply's first byte, in seconds."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+"""Methods that are counted by name."""
+COUNTED = frozenset({"loop", "model_called"})
+"""The tags of the events that are looked into."""
 
 
 class Metrics:
@@ -63,11 +72,7 @@ class Metrics:
         return generate_latest(self.registry)
 
     def run_seen(self, run: RunRecord) -> None:
-        """Count a run as it is now; told again without a change, nothing is counted.
-
-        Args:
-            run: The run.
-        """
+        """Count a run as it is now; told again without a change, nothing is counted."""
         with self._lock:
             before = self._status.get(run.id)
             if run.status == before:
@@ -86,12 +91,7 @@ class Metrics:
                 self._seconds.labels(run.workflow).observe(run.seconds)
 
     def events_kept(self, channel: str, number: int) -> None:
-        """Count events that were kept.
-
-        Args:
-            channel: Their channel.
-            number: How many.
-        """
+        """Count events that were kept."""
         self._events.labels(channel).inc(number)
 
     def happened(self, workflow: str, event: LoopDecided | ModelCalled) -> None:
@@ -129,30 +129,16 @@ class Metrics:
             return model if model in self._models else OTHER
 
 
-class CountRequests:
+class CountRequests(Layer):
     """Counts what an application is asked."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        """Stand before an application.
-
-        Args:
-            app: The application.
-            metrics: Where to count.
-        """
-        self._app = app
+        """Stand before an application."""
+        super().__init__(app)
         self._metrics = metrics
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on.
-
-        Args:
-            scope: The request.
-            receive: Reads its body.
-            send: Writes the reply.
-        """
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
         began = time.perf_counter()
 
         async def counted(message: Message) -> None:
@@ -163,8 +149,51 @@ class CountRequests:
                 self._metrics.requested(method, route, message["status"], time.perf_counter() - began)
             await send(message)
 
-        await self._app(scope, receive, counted)
+        await self.app(scope, receive, counted)
 
 
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
-"""Methods that are counted by name."""
+def counting(store: RunStore, metrics: Metrics) -> RunStore:
+    """A store that counts what is written to it."""
+    return cast("RunStore", _CountingStore(store, metrics))
+
+
+class _CountingStore:
+    def __init__(self, store: RunStore, metrics: Metrics) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._workflows: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        # Everything that writes no run is the store's own.
+        return getattr(self._store, name)
+
+    def create(self, run: RunRecord, graph: ShownGraph) -> None:
+        self._store.create(run, graph)
+        self._seen(run)
+
+    def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
+        runs, events = list(runs), list(events)
+        self._store.write(runs, events)
+        for run in runs:
+            if run.status == "running":
+                self._seen(run)
+        for new in events:
+            self._metrics.events_kept(new.channel, len(new.events))
+            if new.channel == "run" and new.run_id in self._workflows:
+                self._happened(self._workflows[new.run_id], new)
+        for run in runs:
+            self._seen(run)
+
+    def _seen(self, run: RunRecord) -> None:
+        if run.status == "running":
+            self._workflows[run.id] = run.workflow
+        else:
+            self._workflows.pop(run.id, None)
+        self._metrics.run_seen(run)
+
+    def _happened(self, workflow: str, new: NewEvents) -> None:
+        for each in new.events:
+            if each.name in COUNTED:
+                event = run_event.validate_json(each.data)
+                if isinstance(event, LoopDecided | ModelCalled):
+                    self._metrics.happened(workflow, event)

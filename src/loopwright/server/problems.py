@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -13,10 +13,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loopwright import errors
-from loopwright.engine.policies import cause_of, is_transient
+from loopwright.engine.nodes.policy import cause_of, is_transient
 from loopwright.errors import BackendError, InputError, LoopwrightError, NodeFailed
 
 logger = logging.getLogger(__name__)
@@ -84,9 +83,6 @@ def problem_of(error: BaseException) -> Problem:
     """What clients are told of an exception.
 
     The message of what Loopwright raises on purpose is for people; anything else may hold what is nobody's business.
-
-    Args:
-        error: The exception.
     """
     if not isinstance(error, LoopwrightError):
         return Problem("something went wrong inside the server: its log says what", INTERNAL)
@@ -112,11 +108,7 @@ def status_of(error_type: str, *, can_retry: bool) -> int:
 
 
 def handle_problems(app: FastAPI) -> None:
-    """Make an application answer every problem in JSON.
-
-    Args:
-        app: The application.
-    """
+    """Make an application answer every problem in JSON."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(LoopwrightError, _foreseen)
@@ -150,42 +142,3 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
 async def _foreseen(request: Request, error: Exception) -> JSONResponse:
     logger.warning("%s %s: %s", request.method, request.url.path[:LONGEST], _shortened(str(error)))
     return problem_of(error).response
-
-
-class AnswerUnforeseen:
-    """Answers what nobody foresaw in JSON too.
-
-    Starlette does that before everything else: its reply would be without the headers that every reply has, and the
-    figures would not have it.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        """Stand before an application.
-
-        Args:
-            app: The application.
-        """
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on.
-
-        Args:
-            scope: The request.
-            receive: Reads its body.
-            send: Writes the reply.
-        """
-        begun = scope["type"] != "http"
-
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noted)
-        except Exception as error:
-            if not begun:
-                await replace(problem_of(error), headers={"Connection": "close"}).response(scope, receive, send)
-            # For the log; uvicorn then closes the connection.
-            raise

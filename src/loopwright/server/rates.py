@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from loopwright.server.auth import SAFE_METHODS, carries
+from loopwright.server.layers import Layer
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
 
@@ -20,7 +21,7 @@ UNLIMITED = frozenset({"/health/live", "/health/ready"})
 """Where a supervisor asks as often as it likes."""
 
 
-class RateLimit:
+class RateLimit(Layer):
     """Refuses a client that asks too often (429), what only reads and what starts something counted apart.
 
     Who carries the token is one client; without it, and where there is none, each address is, and of IPv6 each /64
@@ -35,21 +36,15 @@ class RateLimit:
             token: The bearer token, if any.
             settings: How often is too often.
         """
-        self._app = app
+        super().__init__(app)
         self._token = token
         self._reads = _per_minute(settings.reads_per_minute)
         self._starts = _per_minute(settings.starts_per_minute)
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on or refuse it.
-
-        Args:
-            scope: The request.
-            receive: Reads its body.
-            send: Writes the reply.
-        """
-        if scope["type"] == "http" and scope["path"] not in UNLIMITED:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on or refuse it."""
+        if scope["path"] not in UNLIMITED:
             kind, allowed = ("read", self._reads) if scope["method"] in SAFE_METHODS else ("start", self._starts)
             if allowed is not None:
                 key = (kind, self._client(scope))
@@ -61,7 +56,7 @@ class RateLimit:
                     )
                     await problem.response(scope, receive, send)
                     return
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
     def _client(self, scope: Scope) -> str:
         if self._token and carries(Headers(scope=scope), self._token):

@@ -18,6 +18,7 @@ from pathlib import Path
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from loopwright.server.layers import Layer
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
 
@@ -25,7 +26,7 @@ CLOSE = {"Connection": "close"}
 """What a reply says where the request's body was not read."""
 
 
-class RoomForFiles:
+class RoomForFiles(Layer):
     """Refuses requests with files for which there is no room.
 
     There is none on the disk or within what may be kept (507), or beside those that are arriving already (503).
@@ -38,20 +39,14 @@ class RoomForFiles:
             app: The application.
             settings: Where files are kept, and how many bytes of them.
         """
-        self._app = app
+        super().__init__(app)
         self._settings = settings
         self._arriving = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on or refuse it.
-
-        Args:
-            scope: The request.
-            receive: Reads its body.
-            send: Writes the reply.
-        """
-        if scope["type"] != "http" or scope["method"] != "POST" or not self._settings.takes_files(scope["path"]):
-            await self._app(scope, receive, send)
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on or refuse it."""
+        if scope["method"] != "POST" or not self._settings.takes_files(scope["path"]):
+            await self.app(scope, receive, send)
             return
         others, size = self._arriving, self._expected(scope)
         if others and others + size > self._settings.arriving_bytes:
@@ -62,7 +57,7 @@ class RoomForFiles:
         self._arriving += size
         try:
             problem = await asyncio.to_thread(self._no_room, size, others)
-            await (problem.response if problem else self._app)(scope, receive, send)
+            await (problem.response if problem else self.app)(scope, receive, send)
         finally:
             self._arriving -= size
 

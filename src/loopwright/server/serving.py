@@ -7,30 +7,25 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.loops.auto import auto_loop_factory
 
-from loopwright.engine.checkpoints import aopen_checkpointer
-from loopwright.runs.demo import ensure_demos
+from loopwright.checkpoints import aopen_checkpointer
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
+from loopwright.runs.transfer import ensure_demos
 from loopwright.server.app import create_app
 from loopwright.server.connections import Connection
-from loopwright.server.counting import counting
 from loopwright.server.listening import listen, require_token, reserve
-from loopwright.server.metrics import Metrics
+from loopwright.server.metrics import Metrics, counting
 from loopwright.server.retention import Retention, retaining
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
-from loopwright.workflows.hosting import Hosted
-from loopwright.workflows.opened import prices
-
-if TYPE_CHECKING:
-    from loopwright.workflows.assistant.services import Services as AssistantServices
-    from loopwright.workflows.rag.services import Services as RagServices
+from loopwright.workflows.api import Workflow
+from loopwright.workflows.runtime import prices
 
 FAREWELL = 10
 """Seconds that clients have to take what is left once the server stops."""
@@ -103,7 +98,7 @@ class Server(uvicorn.Server):
 class Serving:
     """What is served, and where what happens is kept."""
 
-    workflows: Sequence[Hosted]
+    workflows: Sequence[Workflow[Any]]
     """The workflows; left open at the end."""
     settings: ServerSettings = field(default_factory=ServerSettings)
     """How much the server takes, and the folder in which it keeps what it is given."""
@@ -113,10 +108,6 @@ class Serving:
     """How long runs are kept."""
     demos: bool = True
     """Whether a new run history is given the demonstrations."""
-    assistant: AssistantServices | None = None
-    """The services of the assistant, if it is among the workflows."""
-    rag: RagServices | None = None
-    """The services of the questions about documents, if they are among the workflows."""
 
 
 def serve(
@@ -174,9 +165,6 @@ async def _served(
         async with aopen_checkpointer(f"sqlite:{data / 'checkpoints.db'}", allow=allow if known else None) as saver:
             uploads = Uploads(serving.settings)
             hub = RunHub(counting(store, metrics), serving.workflows, saver, prices=prices(), uploads=uploads)
-            app = create_app(
-                hub, token=token, cors=cors, assistant=serving.assistant, rag=serving.rag, settings=serving.settings,
-                counted=metrics,
-            )  # fmt: skip
+            app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
             async with retaining(store, saver, uploads, serving.retention):
                 await Server(app, started).serve([listener])

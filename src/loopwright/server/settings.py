@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from loopwright.workflows.api import Workflow, upload_fields
 
 MEGABYTE = 2**20
 """Bytes in a megabyte, as the messages count them."""
@@ -24,9 +28,9 @@ class ServerSettings:
     import_bytes: int = 50 * MEGABYTE
     """The largest file with an exported run."""
     ingest_files: int = 50
-    """Documents of one request to ``/rag/ingest``."""
+    """Documents of one request that brings several."""
     ingest_bytes: int = 200 * MEGABYTE
-    """The largest request to ``/rag/ingest``."""
+    """The largest request that brings several documents."""
     kept_bytes: int = 5_000 * MEGABYTE
     """Bytes of all uploaded files and documents together; a further one is refused."""
     arriving_bytes: int = 1_000 * MEGABYTE
@@ -43,6 +47,18 @@ class ServerSettings:
     """Requests of one client that change nothing; 0 for no limit."""
     starts_per_minute: int = 3000
     """Requests of one client that start or change something; 0 for no limit."""
+
+    own_paths: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Path of a workflow that takes files -> the bytes of these."""
+
+    def taking_files_of(self, workflows: Iterable[Workflow[Any]]) -> ServerSettings:
+        """The same, with the paths where workflows take files."""
+        paths: dict[str, int] = {}
+        for hosted in workflows:
+            paths |= dict.fromkeys(hosted.file_routes, self.ingest_bytes)
+            if files := len(upload_fields(hosted.Input)):
+                paths[f"/workflows/{hosted.name}/run"] = files * self.upload_bytes
+        return replace(self, own_paths=paths)
 
     def body_bytes(self, path: str) -> int:
         """The largest request body for a path.
@@ -65,7 +81,6 @@ class ServerSettings:
         framing = self.request_bytes
         return {
             "/uploads": self.upload_bytes + framing,
-            "/iqa/assess": 2 * self.upload_bytes + framing,
-            "/rag/ingest": self.ingest_bytes + framing,
             "/runs/import": self.import_bytes,
+            **{path: most + framing for path, most in self.own_paths.items()},
         }

@@ -16,7 +16,7 @@ from starlette.types import Message, Send
 
 from loopwright.runs.schemas import ENDED, Channel
 from loopwright.runs.store.protocol import KeptEvent
-from loopwright.server.context import Context, unknown_run
+from loopwright.server.context import Context, kept_run
 from loopwright.server.problems import Problem
 
 logger = logging.getLogger(__name__)
@@ -85,9 +85,7 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
         if named != run_id:
             told = f"the header Last-Event-ID names run {named[:80]}, the address run {run_id[:80]}: give them alike"
             raise Problem(told, "BadRequest", status=400).exception
-    record = await context.hub.record(run_id)
-    if record is None:
-        raise unknown_run(run_id).exception
+    record = await kept_run(context, run_id)
     if after:
         kept = await asyncio.to_thread(context.hub.store.count, run_id, channel)
         if after > kept:

@@ -8,8 +8,8 @@ import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fastapi import UploadFile
 from pydantic import BaseModel, ConfigDict
+from starlette.datastructures import UploadFile
 
 from loopwright.server.decoding import Decoder
 from loopwright.server.problems import Problem
@@ -56,9 +56,6 @@ class Uploads(Mapping[str, Path]):
     async def keep(self, given: UploadFile) -> Upload:
         """Keep a picture, a PDF or a text.
 
-        Args:
-            given: The file.
-
         Raises:
             ImageError: If it is of no kind that is taken, or a picture that cannot be decoded within the limits.
             HTTPException: If it is too large.
@@ -77,9 +74,6 @@ class Uploads(Mapping[str, Path]):
 
     def find(self, id: str) -> tuple[Upload, Path]:
         """A file, and where it lies.
-
-        Args:
-            id: The file.
 
         Raises:
             HTTPException: With status 404, if there is none.
@@ -105,11 +99,7 @@ class Uploads(Mapping[str, Path]):
         return sum(1 for _id in self)
 
     def delete(self, id: str) -> None:
-        """Forget a file.
-
-        Args:
-            id: The file.
-        """
+        """Forget a file."""
         self._note(id).unlink(missing_ok=True)
         (self.folder / id).unlink(missing_ok=True)
 

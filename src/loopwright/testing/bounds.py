@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loopwright.engine.binding import BoundBuilder
-from loopwright.engine.bounding import choose_loops
-from loopwright.engine.certificate import Certificate
-from loopwright.engine.cycles import suggested_loop
+from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.bounds import choose_loops
 from loopwright.engine.gate import is_engine_node
-from loopwright.engine.loops import Loop
-from loopwright.engine.proof import verify
-from loopwright.engine.reading import builder_of
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.cycles import suggested_loop
+from loopwright.engine.proof.read import builder_of
+from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError
 
 _SUGGESTED_LIMIT = 5

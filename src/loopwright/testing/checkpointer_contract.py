@@ -16,10 +16,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
-from loopwright.engine.books import STOP_REASON
-from loopwright.engine.bounded_graph import BoundedGraph
-from loopwright.engine.bounding import bounded
-from loopwright.engine.loops import Loop
+from loopwright.engine.bounds import bounded
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.loop import Loop
 
 Saver: TypeAlias = BaseCheckpointSaver[Any]
 

@@ -14,13 +14,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.graph import StateGraph
 
-from loopwright.engine.binding import Builder, copy_builder
-from loopwright.engine.books import STOP_REASON
-from loopwright.engine.bounded_graph import BoundedGraph
-from loopwright.engine.bounding import bounded
-from loopwright.engine.certificate import Certificate
-from loopwright.engine.loops import Loop
-from loopwright.engine.reading import builder_of
+from loopwright.engine.bind import Builder, copy_builder
+from loopwright.engine.bounds import bounded
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.read import builder_of
 from loopwright.errors import GraphError, unknown_name_message
 
 _MODES = ["debug", "values"]

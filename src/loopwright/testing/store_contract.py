@@ -15,7 +15,7 @@ from loopwright.errors import StoreError
 from loopwright.retrieval.mentions import entity_key
 from loopwright.retrieval.records import Alias, Contribution, Document, Fact, Filter, Mention, Passage, StoreStats
 from loopwright.retrieval.stores.protocol import KnowledgeStore
-from loopwright.retrieval.stores.ranking import COLUMN_WEIGHTS
+from loopwright.retrieval.stores.sqlite import COLUMN_WEIGHTS
 from loopwright.retrieval.text import query_terms, terms
 
 Open: TypeAlias = Callable[[], KnowledgeStore]
@@ -129,12 +129,12 @@ class StoreContract:
         assert store.digests() == {"a": "2", "b": repr(("other",))}
         assert store.digests(["a", "none"]) == {"a": "2"}
         assert (store.search_text("old words", 5), store.facts()) == ([], [])
-        assert [entity.key for entity in store.entities()] == ["ada", "cy"]
+        assert store.links().entities == ("ada", "cy")
         assert store.stats() == StoreStats(documents=2, passages=2, entities=2, facts=0, vectors=1)
         assert store.delete(["a", "none"]) == 1
         assert store.delete(["a"]) == 0
         assert [document.id for document in store.documents()] == ["b"]
-        assert [entity.key for entity in store.entities()] == ["ada"]
+        assert store.links().entities == ("ada",)
 
     def test_a_put_is_all_or_nothing(self, store: KnowledgeStore) -> None:
         """A contribution that is wrong leaves everything as it was."""
@@ -173,6 +173,18 @@ class StoreContract:
             (Filter(facets={"room": ("one", "two")}), ["/a/x", "/a/y#1"]),
             (Filter(facets={"room": ("one", "two"), "day": ("mon",)}), ["/a/y#1"]),
             (Filter(tags=("red",), documents=("/b%/",)), ["/b%/x"]),
+            (Filter(tags=("red",), excluding=(Filter(tags=("blue",)),)), ["/a/x"]),
+            (
+                Filter(
+                    documents=("/a/",), excluding=(Filter(facets={"room": ("one",)}), Filter(documents=("/a/y#2",)))
+                ),
+                ["/a/y#1"],
+            ),
+            (
+                Filter(documents=("/a/", "/b%/"), excluding=(Filter(after=datetime(2024, 1, 2, tzinfo=UTC)),)),
+                ["/a/x", "/b%/x"],
+            ),
+            (Filter(tags=("100%",), excluding=(Filter(),)), ["/bc/x"]),
             (Filter(), ["/a/x", "/a/y#1", "/a/y#2", "/b%/x", "/bc/x"]),
         ],
     )
@@ -197,16 +209,6 @@ class StoreContract:
         assert [document.id for document in store.documents(where)] == expected
         assert [hit.passage_id for hit in store.search_text("word", 5, where)] == passages
         assert [hit.passage_id for hit in store.search_vector(_vector(1, 0), 5, where, model="m")] == passages
-
-    def test_facets_count_documents(self, store: KnowledgeStore) -> None:
-        """The most frequent first, within a filter; tags are a facet."""
-        store.put(
-            [contribution(id, "x", tags=("t", id), facets=_room(room)) for id, room in zip("abc", "uvv", strict=True)]
-        )
-        assert list(store.facets("room").items()) == [("v", 2), ("u", 1)]
-        assert list(store.facets("tags").items()) == [("t", 3), ("a", 1), ("b", 1), ("c", 1)]
-        assert store.facets("room", Filter(tags=("a",))) == {"u": 1}
-        assert store.facets("none") == {}
 
     @pytest.mark.parametrize(
         ("query", "expected"),
@@ -262,27 +264,17 @@ class StoreContract:
         store.put([contribution("a", "a kite")])
         assert [hit.passage_id for hit in store.search_text(query, 5)] == (["a::0"] if "kite" in query else [])
 
-    def test_text_search_ranks_by_bm25(self, store: KnowledgeStore) -> None:
-        """Scores and order are those of the formula that SQLite documents for FTS5, with ties by id."""
-        chance = np.random.default_rng(7)
-        words = [f"w{number}" for number in range(60)]
-        odds = 1 / np.arange(1, 61) / (1 / np.arange(1, 61)).sum()
-        given = [
-            contribution(
-                f"d{number:03}",
-                " ".join(chance.choice(words, chance.integers(5, 40), p=odds)),
-                title=" ".join(chance.choice(words, 2, p=odds)),
-                heading=" ".join(chance.choice(words, 2, p=odds)),
-            )
-            for number in range(200)
-        ]
+    def test_text_search_ranks_much_as_bm25_does(self, store: KnowledgeStore) -> None:
+        """Any word will do; rare ones count more, as do several, a title, and a short passage."""
+        given = bm25_passages()
         store.put([*given, contribution("extra", "w1 w2 w3")])
         store.delete(["extra"])
-        for query in ("w50 w2 w0", "w1 w7", "w59", "w3 w10 w20 w30 w40"):
-            expected = _bm25(given, query)[:25]
-            found = store.search_text(query, 25)
-            assert [hit.passage_id for hit in found] == [id for id, _ in expected]
-            assert [hit.score for hit in found] == pytest.approx([score for _, score in expected], abs=1e-8)
+        for query in BM25_QUERIES:
+            expected = [id for id, _ in bm25(given, query)]
+            found = [hit.passage_id for hit in store.search_text(query, len(expected))]
+            assert sorted(found) == sorted(expected)
+            best = max(1, len(expected) // 4)
+            assert len({*found[:best]} & {*expected[:best]}) / best >= 0.6
 
     def test_equal_passages_come_by_id(self, store: KnowledgeStore) -> None:
         """Also where the best k end among them."""
@@ -335,23 +327,6 @@ class StoreContract:
             store.search_vector(_vector(*wrong), 3, model="m")
         assert store.stats().vectors == 1
 
-    def test_entities_are_resolved(self, store: KnowledgeStore) -> None:
-        """Aliases merge keys, whichever document declares them, and as long as it is there."""
-        store.put([contribution("a", "x", names=["NASA", "NASA", "NASA", "Élan Vital"])])
-        store.put([contribution("b", "y", names=["National Space Agency", "NASA"])])
-        assert [entity.key for entity in store.entities()] == ["nasa", "elan vital", "national space agency"]
-        store.put([contribution("c", "z", aliases=[("NASA", "National Space Agency")])])
-        (entity,) = store.entities("nas")
-        assert (entity.key, entity.name) == ("national space agency", "NASA")
-        assert entity.names == ("NASA", "National Space Agency")
-        assert (entity.mentions, entity.documents, store.stats().entities) == (5, 2, 2)
-        assert store.entities("SPACE agency") == [entity]
-        assert [found.name for found in store.entities("ELAN v")] == ["Élan Vital"]
-        assert store.entities("%") == store.entities("_") == store.entities(limit=0) == []
-        assert len(store.entities(limit=1)) == 1
-        store.delete(["c"])
-        assert store.stats().entities == 3
-
     def test_facts(self, store: KnowledgeStore) -> None:
         """By entity, also by an alias, by passage and by words."""
         store.put(
@@ -391,12 +366,10 @@ class StoreContract:
             assert list(store.digests([text])) == [good]
             assert [passage.text for passage in store.passages([f"{text}::0"])] == [f"word {good}"]
             assert [passage.id for passage in store.passages_of(text)] == [f"{good}::0"]
-            assert [name for entity in store.entities(text) for name in entity.names] == [good]
             assert [fact.subject for fact in store.facts(text=text)] == [good]
             where = Filter(documents=(text,), tags=(text,), facets={text: (text,)})
             assert [document.title for document in store.documents(where)] == [good]
             assert [hit.passage_id for hit in store.search_text(f"word {text}", 1, where)] == [f"{good}::0"]
-            assert store.facets(text) == {good: 1}
             assert store.search_vector(_vector(1, 0), 1, model=text) == []
         assert store.delete([bad]) == 1
         assert list(store.digests()) == ["b"]
@@ -418,7 +391,6 @@ class StoreContract:
             (document,) = store.documents(Filter(tags=(long,)))
             assert (document.id, document.tags) == (id, (long,))
             assert [each.id for each in store.documents(Filter(facets={long: (long,)}))] == [id]
-            assert list(store.facets(long).values()) == [1]
             assert [fact.subject for fact in store.facts(entity=entity_key(long))] == [long]
         assert store.facts(entity="ada") == store.facts(entity=entity_key(longs[0]))
         assert store.stats().entities == len(store.links().entities) == 2
@@ -433,7 +405,7 @@ class StoreContract:
         """They are not found, and nothing fails."""
         store.put([contribution("a", "x", names=["Ada"], facts=[("Ada", "met", "Bob")])])
         for sign in ("x", "%", "ไ"):
-            assert store.entities(sign * 60_000) == store.facts(text=sign * 60_000) == []
+            assert store.facts(text=sign * 60_000) == []
 
     def test_a_facet_of_the_name_tags_is_no_tag(self, store: KnowledgeStore) -> None:
         """And the other way round."""
@@ -442,7 +414,6 @@ class StoreContract:
         assert [document.id for document in store.documents(Filter(tags=("red",)))] == ["a"]
         assert [document.id for document in store.documents(Filter(facets={"tags": ("red",)}))] == ["b"]
         assert [document.id for document in store.documents(Filter(facets={"tags~": ("red",)}))] == ["c"]
-        assert store.facets("tags") == {"red": 1}
 
     def test_dates_at_the_ends_of_time(self, store: KnowledgeStore) -> None:
         """What a time zone moves out of the years 1 to 9999 is taken as their beginning or end."""
@@ -461,8 +432,7 @@ class StoreContract:
         assert links.passages == ("a::0", "b::0", "b::1")
         assert links.titles == ("", "moon", "moon")
         assert links.entities == ("agency", "moon")
-        assert links.mentions == ((1, 0, 2), (1, 1, 1))
-        assert links.facts == ((0, 1, 0, 1.0),)
+        assert links.mentions == ((1, 0), (1, 1))
 
     def test_two_handles_see_each_others_changes(self, store: KnowledgeStore, other: KnowledgeStore) -> None:
         """The revision grows with every change of documents, and stands still without one."""
@@ -542,7 +512,33 @@ def _room(name: str) -> dict[str, tuple[str, ...]]:
     return {"room": (name,)}
 
 
-def _bm25(given: Sequence[Contribution], query: str) -> list[tuple[str, float]]:
+BM25_QUERIES = ("w50 w2 w0", "w1 w7", "w59", "w3 w10 w20 w30 w40")
+"""Queries with common and rare words of `bm25_passages`."""
+
+
+def bm25_passages() -> list[Contribution]:
+    """Two hundred documents of words that are as unevenly common as those of a language."""
+    chance = np.random.default_rng(7)
+    words = [f"w{number}" for number in range(60)]
+    odds = 1 / np.arange(1, 61) / (1 / np.arange(1, 61)).sum()
+    return [
+        contribution(
+            f"d{number:03}",
+            " ".join(chance.choice(words, chance.integers(5, 40), p=odds)),
+            title=" ".join(chance.choice(words, 2, p=odds)),
+            heading=" ".join(chance.choice(words, 2, p=odds)),
+        )
+        for number in range(200)
+    ]
+
+
+def bm25(given: Sequence[Contribution], query: str) -> list[tuple[str, float]]:
+    """Passage ids and scores by BM25, best first, ties by id.
+
+    Args:
+        given: What the passages are part of.
+        query: The query.
+    """
     # https://www.sqlite.org/fts5.html#the_bm25_function, with k1 = 1.2 and b = 0.75.
     rows = [
         (passage.id, [terms(part) for part in (passage.title, passage.heading, passage.text)])

@@ -6,24 +6,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from loopwright.engine.config import EngineConfig
+from loopwright.config import EngineConfig
 from loopwright.errors import unknown_name_message
+from loopwright.workflows import registry
 
 DEFAULT = "default"
 """The entry of ``models`` that serves every node without an entry of its own."""
-
-MODEL_NODES: dict[str, tuple[str, ...]] = {
-    "iqa": ("planner", "executor", "summarizer"),
-    "rag": (
-        "route_question", "nodes_and_edges_grading", "next_hop", "query_transformation", "web_grading",
-        "answer_generation", "generation_grading", "extraction",
-    ),
-    "assistant": (
-        "update_profile", "generate_acknowledgment", "plan_queries", "reflect_and_replan", "generate_response",
-        "evaluate",
-    ),
-}  # fmt: skip
-"""Workflow, and so section -> its nodes that can have a chat model."""
 
 
 class WorkflowConfig(EngineConfig):
@@ -32,21 +20,25 @@ class WorkflowConfig(EngineConfig):
     models: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Node (or "default") -> the chat model's name or settings; None or missing needs no model."""
 
-    foreign_sections: ClassVar[frozenset[str]] = frozenset(MODEL_NODES)
+    model_nodes: ClassVar[tuple[str, ...]] = ()
+    """The nodes of this workflow that can have a chat model."""
+
+    @classmethod
+    def foreign_keys(cls) -> frozenset[str]:
+        """The sections of the other workflows, called as these are, and the timeouts that one of them reads."""
+        return frozenset({*registry.names(), "pipeline.timeout"})
 
     @field_validator("models")
     @classmethod
     def _names_nodes(cls, models: dict[str, Any]) -> dict[str, Any]:
-        known = [DEFAULT, *(node for nodes in MODEL_NODES.values() for node in nodes)]
-        for node in models:
-            if node not in known:
-                raise ValueError(unknown_name_message("node", node, known))
+        others = [node for node in models if node not in (DEFAULT, *cls.model_nodes)]
+        known = registry.model_nodes() if others else ()
+        if known is not None:
+            for node in others:
+                if node not in known:
+                    raise ValueError(unknown_name_message("node", node, [DEFAULT, *known]))
         return models
 
-    def models_of(self, workflow: str) -> dict[str, Any]:
-        """The entries of ``models`` that concern one workflow.
-
-        Args:
-            workflow: The workflow's name.
-        """
-        return {node: model for node, model in self.models.items() if node in (DEFAULT, *MODEL_NODES[workflow])}
+    def own_models(self) -> dict[str, Any]:
+        """The entries of ``models`` that concern this workflow."""
+        return {node: model for node, model in self.models.items() if node in (DEFAULT, *self.model_nodes)}

@@ -13,10 +13,11 @@ from langgraph.types import CachePolicy, Command, Send
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
-from loopwright.engine.binding import bind
-from loopwright.engine.bounding import bounded
-from loopwright.engine.loops import Loop, StateLimit
-from loopwright.engine.proof import verify
+from loopwright.engine.bind import bind
+from loopwright.engine.bounds import bounded
+from loopwright.engine.ledger import StopReason
+from loopwright.engine.loop import Loop, StateLimit
+from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, LoopDeclarationError
 
 
@@ -74,34 +75,10 @@ def annotated_command() -> StateGraph[Any]:
     return made
 
 
-def declared_command() -> StateGraph[Any]:
-    made = builder("work")
-    made.add_node("check", lambda _: Command(goto=["work"], update={"log": ["check"]}), destinations=("work", END))
-    made.add_edge("work", "check")
-    return made
-
-
 def labelled_command() -> StateGraph[Any]:
     made = builder("work")
     made.add_node("check", lambda _: [Command(goto="work"), {"log": ["check"]}], destinations={"work": "retry"})
     made.add_edge("work", "check")
-    return made
-
-
-def literal_router() -> StateGraph[Any]:
-    def route(_state: State) -> Literal["work", "__end__"]:
-        return "work"
-
-    made = builder("work", "check")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", route)
-    return made
-
-
-def listing_router() -> StateGraph[Any]:
-    made = builder("work", "check")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: ["work", "work"], ["work", END])
     return made
 
 
@@ -115,40 +92,6 @@ def subgraph_command() -> StateGraph[Any]:
     return made
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        routed,
-        static,
-        annotated_command,
-        declared_command,
-        labelled_command,
-        literal_router,
-        listing_router,
-        subgraph_command,
-    ],
-)
-@pytest.mark.parametrize("mode", ["sync", "async"])
-async def test_every_kind_of_edge_can_be_bound(make: Callable[[], StateGraph[Any]], mode: str) -> None:
-    app = bounded(make(), [loop(limit=2)])
-    final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
-    assert final["log"] == ROUND * 3
-    assert final["stop_reason"]["spent"] == 2
-
-
-@pytest.mark.parametrize("make", [routed, static, annotated_command, literal_router, subgraph_command])
-def test_a_limit_alone_finds_the_same_loop(make: Callable[[], StateGraph[Any]]) -> None:
-    app = bounded(make(), limit=2)
-    assert [(found.target, found.sources) for found in app.loops] == [("work", ("check",))]
-    assert app.invoke({"log": []})["log"] == ROUND * 3
-
-
-def test_a_node_that_asks_for_itself_can_be_bound() -> None:
-    made = builder("work")
-    made.add_conditional_edges("work", lambda _: "work", ["work", END])
-    assert bounded(made, [loop(sources=("work",), limit=3)]).invoke({"log": []})["log"] == ["work"] * 4
-
-
 def joined() -> StateGraph[Any]:
     made = builder("work", "a", "b")
     for name in ("a", "b"):
@@ -157,26 +100,12 @@ def joined() -> StateGraph[Any]:
     return made
 
 
-def test_a_join_edge_waits_for_all_its_sources_before_the_gate() -> None:
-    final = bounded(joined(), [loop(sources=("a", "b"), limit=2)]).invoke({"log": []})
-    assert [final["log"].count(name) for name in ("work", "a", "b")] == [3, 3, 3]
-
-
 @pytest.mark.parametrize(
     "fields", [{"sources": ("a",)}, {"sources": ("a", "b"), "exhausted": {"a": END, "b": END}}], ids=["part", "routes"]
 )
 def test_a_join_edge_needs_all_its_sources_and_one_route(fields: dict[str, Any]) -> None:
     with pytest.raises(LoopDeclarationError, match=r"'work' waits for \['a', 'b'\] together"):
         bounded(joined(), [loop(**fields)])
-
-
-def test_an_untyped_router_is_bound_where_all_its_edges_back_are_declared() -> None:
-    made = builder("work", "check")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: "work")
-    loops = [loop(), loop(name="self", target="check")]
-    assert bounded(made, loops).invoke({"log": []})["log"] == ROUND * 3
-    assert bounded(made, limit=2).invoke({"log": []})["log"] == ROUND * 3
 
 
 def test_two_loops_may_share_a_source_and_a_target() -> None:
@@ -201,29 +130,17 @@ def sending(route: Callable[[State], Any], ends: list[str]) -> StateGraph[Any]:
     return made
 
 
-def _helper() -> list[Send]:
-    return [Send("work", {"log": []}), Send("work", {"log": []})]
-
-
-@pytest.mark.parametrize("route", [lambda _: [Send("work", {})], lambda _: _helper()], ids=["in sight", "in a helper"])
 @pytest.mark.parametrize("mode", ["sync", "async"])
-async def test_a_send_across_the_loop_s_edge_is_refused(route: Callable[[State], Any], mode: str) -> None:
-    app = bounded(sending(route, ["work", END]), [loop()])
+async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode: str) -> None:
+    app = bounded(sending(lambda _: [Send(max("work", ""), {})], ["work", END]), [loop()])
     with pytest.raises(
-        LoopDeclarationError, match=r"loop 'again': a router sent a Send to 'work'.*Return the node's name"
+        LoopDeclarationError,
+        match=r"loop 'again': the router .* of 'check' sent a Send to 'work'.*fan_out={'work': 10}",
     ):
         if mode == "sync":
             app.invoke({"log": []})
         else:
             await app.ainvoke({"log": []})
-
-
-def test_a_command_with_a_send_across_the_loop_s_edge_is_refused() -> None:
-    made = builder("work")
-    made.add_node("check", lambda _: Command(goto=Send("work", {})), destinations=("work", END))
-    made.add_edge("work", "check")
-    with pytest.raises(LoopDeclarationError, match=r"loop 'again': a Command sent a Send to 'work'"):
-        bounded(made, [loop()]).invoke({"log": []})
 
 
 def test_a_send_elsewhere_from_a_loop_s_source_is_left_alone() -> None:
@@ -311,13 +228,13 @@ def test_unreachable_nodes_are_errors() -> None:
             act()
 
 
-def test_a_state_without_keys_is_refused() -> None:
+def test_a_loop_of_a_state_without_keys_can_name_none() -> None:
     made = StateGraph(Annotated[list, operator.add])
     made.add_node("work", lambda _: ["work"])
     made.add_edge(START, "work")
     made.add_conditional_edges("work", lambda _: "work", ["work", END])
-    with pytest.raises(GraphError, match="has no keys"):
-        bounded(made, limit=1)
+    with pytest.raises(LoopDeclarationError, match="unknown state key 'count'"):
+        bounded(made, [loop(sources=("work",), counter="count")])
 
 
 @pytest.mark.parametrize("thing", ["agent.py", None, 3])
@@ -449,9 +366,27 @@ def test_an_output_schema_of_its_own_is_kept_and_gains_the_stop_reason() -> None
 
 def test_a_stop_reason_that_the_state_declares_itself_is_used() -> None:
     class Own(State, total=False):
-        stop_reason: Any
+        stop_reason: StopReason | list[StopReason]
 
     assert bounded(routed(Own), [loop()]).invoke({"log": []})["stop_reason"]["loop"] == "again"
+
+
+@pytest.mark.parametrize("kind", [str, Any, Annotated[list[str], operator.add]])
+def test_a_stop_reason_of_the_state_s_own_is_refused_by_name(kind: Any) -> None:
+    class Own(TypedDict, total=False):
+        log: Annotated[list[str], operator.add]
+        stop_reason: Any
+
+    Own.__annotations__["stop_reason"] = kind
+
+    with pytest.raises(GraphError, match=r"a key 'stop_reason' of its own.*StopReason"):
+        bounded(routed(Own), [loop()])
+    straight = StateGraph(Own)
+    straight.add_node("work", note("work"))
+    straight.add_edge(START, "work")
+    assert bounded(straight).invoke({"log": []}) == straight.compile().invoke(
+        {"log": []}
+    )  # where nothing can stop, the key is free
 
 
 # Node defaults

@@ -14,8 +14,7 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, Budget, Loop, Usage, arun, bounded, record_usage, resume, run
-from loopwright.engine.budgets import added, overspent, since
-from loopwright.engine.events import BudgetSpent, run_event
+from loopwright.engine.events.schema import BudgetSpent, run_event
 from loopwright.errors import GraphError
 from loopwright.testing import ScriptedChatModel
 
@@ -100,14 +99,6 @@ def test_without_a_fallback_the_run_ends_with_what_it_has(saver: Any) -> None:
     assert final["stop_reason"]["resource"] == "model_calls"
 
 
-def test_a_budget_that_is_not_used_up_changes_nothing() -> None:
-    calls = Calls()
-    app = bounded(looped(calls), [endless(limit=2, exhausted="answer")], budget=Budget(model_calls=99))
-    final = ran(app)
-    assert final["log"] == ["think", "check"] * 3 + ["answer"]
-    assert final["stop_reason"]["loop"] == "again"
-
-
 def test_a_graph_that_needs_no_more_calls_ends_by_itself_with_its_budget_all_spent() -> None:
     calls = Calls()
     app = bounded(looped(calls), [endless(limit=2, exhausted="answer")], budget=Budget(model_calls=4))
@@ -169,19 +160,6 @@ def test_seconds_end_a_run_at_the_end_of_a_superstep() -> None:
     assert final["stop_reason"]["resource"] == "seconds"
 
 
-def test_real_seconds_cut_a_run_short() -> None:
-    import time
-
-    graph = StateGraph(State)
-    graph.add_node("slow", lambda _s: time.sleep(0.02) or {"log": ["slow"]})
-    graph.add_edge(START, "slow")
-    graph.add_conditional_edges("slow", lambda _s: "slow", ["slow", END])
-    app = bounded(graph, [Loop(name="l", target="slow", sources=("slow",), limit=10_000)], budget=Budget(seconds=0.3))
-    final = ran(app)
-    assert 1 <= len(final["log"]) <= 15
-    assert final["stop_reason"]["resource"] == "seconds"
-
-
 def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:
     graph = StateGraph(State)
 
@@ -212,18 +190,6 @@ def test_a_node_that_makes_an_error_of_the_refusal_takes_the_fallback_all_the_sa
     final = ran(bounded(graph, [endless()], budget=Budget(model_calls=3, exhausted="answer")))
     assert final["log"][-1] == "answer"
     assert calls.made == 3
-
-
-def test_an_error_of_its_own_is_still_raised() -> None:
-    graph = StateGraph(State)
-
-    def broken(_state: State) -> State:
-        raise RuntimeError("mine")
-
-    graph.add_node("broken", broken)
-    graph.add_edge(START, "broken")
-    with pytest.raises(RuntimeError, match="mine"):
-        ran(bounded(graph, budget=Budget(model_calls=3)))
 
 
 def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
@@ -357,20 +323,6 @@ def test_a_graph_inside_another_has_a_budget_of_its_own(saver: Any, outer: str, 
     final = ran(app)
     assert final["log"] == (["think", "check"] * 3 + ["answer"]) * (2 if twice else 1)
     assert calls.made == (8 if twice else 4)
-
-
-def test_a_call_that_the_inner_budget_refuses_is_not_charged_to_the_outer_one() -> None:
-    calls = Calls()
-    graph = looped(calls)
-    graph.nodes.pop("answer")
-    inner = bounded(graph, [endless()], budget=Budget(model_calls=2))
-    parent = StateGraph(State)
-    parent.add_node("inner", inner)
-    parent.add_node("after", calls.node("after"))
-    parent.add_edge(START, "inner")
-    parent.add_edge("inner", "after")
-    final = ran(bounded(parent, budget=Budget(model_calls=3)))
-    assert (calls.made, final["log"][-1], final["stop_reason"]["limit"]) == (3, "after", 2)
 
 
 def test_an_interrupt_in_a_budgeted_graph_that_a_node_calls_waits_for_its_answer() -> None:
@@ -518,7 +470,7 @@ def test_a_resumed_run_has_what_is_left_of_its_budget() -> None:
     run(app, {"log": []}, thread_id="t")
     for _ in range(2):
         final = run(app, Command(resume=True), thread_id="t").state
-        assert "stop_reason" not in final or final["stop_reason"] is None
+        assert "stop_reason" not in final or final.get("stop_reason") is None
     final = run(app, Command(resume=True), thread_id="t").state
     assert calls.made == 4
     assert final["log"] == ["think", "check"] * 3 + ["answer"]
@@ -608,13 +560,6 @@ def test_the_reserve_is_a_part_of_the_limit_and_a_call_at_least() -> None:
     assert Budget(model_calls=1, exhausted="f").limits_before_fallback(END) == {"model_calls": 1}
     assert Budget(model_calls=5).limits_before_fallback(END) == {"model_calls": 5}
     assert Budget(model_calls=50, reserve=0.2, exhausted="f").limits_before_fallback(END) == {"model_calls": 40}
-
-
-def test_amounts_add_and_subtract() -> None:
-    assert added({"tokens": 1}, {"tokens": 2, "money": 0.5}) == {"tokens": 3, "money": 0.5}
-    assert since({"tokens": 5, "money": 1.0}, {"tokens": 2}) == {"tokens": 3, "money": 1.0}
-    assert overspent({"tokens": 3}, {"tokens": 2}) is None
-    assert str(overspent({"tokens": 3}, {"tokens": 3})) == "3 of 3 tokens spent"
 
 
 def test_the_certificate_knows_the_budget() -> None:

@@ -20,8 +20,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
-from loopwright.engine.checkpoints import state_types
-from loopwright.engine.checkpoints.encoding import decode, encode, pretty
+from loopwright.checkpoints import state_types
+from loopwright.checkpoints.encoding import decode, encode, pretty
 from loopwright.errors import ConfigError
 
 SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from loopwright.engine.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
+from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
 from loopwright.errors import CheckpointError, ConfigError
 
 
@@ -101,7 +101,7 @@ def test_an_error_inside_the_block_stays_itself(tmp_path: Path) -> None:
 
 def test_sqlite_is_imported_only_when_asked_for() -> None:
     program = (
-        "import sys; from loopwright.engine.checkpoints import open_checkpointer\n"
+        "import sys; from loopwright.checkpoints import open_checkpointer\n"
         "with open_checkpointer('memory'): print([n for n in sys.modules if n.startswith('langgraph.checkpoint.sqlite')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
 from loopwright.engine import BoundedGraph, Loop, RunResult, StateLimit, arun, bounded, run
-from loopwright.engine.books import LEDGER
+from loopwright.engine.ledger import LEDGER
 
 GATHERED, THREADS, RUNS_PER_THREAD = 200, 8, 25
 LIMITS = 4

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from loopwright.engine.config import EngineConfig, Section
+from loopwright.config import EngineConfig, Section
 from loopwright.errors import ConfigError
 
 ENV = "LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS"
@@ -18,7 +18,7 @@ ENV = "LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS"
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "mine.yaml"
-    path.write_text("langgraph:\n  max_iterations: 3\n  debug_mode: true\npipeline:\n  timeout:\n    plan: 2\n")
+    path.write_text("langgraph:\n  max_iterations: 3\n  debug_mode: true\npipeline:\n  retry:\n    max_wait: 2\n")
     return path
 
 
@@ -38,8 +38,7 @@ def test_without_anything_there_are_defaults(file: Path) -> None:
 def test_the_file_is_read_and_what_it_leaves_out_keeps_its_default(file: Path) -> None:
     config = EngineConfig.load(file, environment={})
     assert (config.langgraph.max_iterations, config.langgraph.debug_mode) == (3, True)
-    assert config.pipeline.timeout == {"plan": 2}
-    assert config.pipeline.retry.factor == 2.0
+    assert (config.pipeline.retry.max_wait, config.pipeline.retry.factor) == (2, 2.0)
 
 
 def test_the_environment_beats_the_file_and_arguments_beat_both(file: Path) -> None:
@@ -61,13 +60,12 @@ def test_a_file_in_the_usual_place_is_found(file: Path) -> None:
 
 
 def test_arguments_may_be_dotted_or_nested_in_any_order_and_stay_as_they_were(file: Path) -> None:
-    nested = {"pipeline": {"timeout": {"a": 1}}, "pipeline.timeout.b": 2, "pipeline.retry": {"factor": 3}}
+    nested = {"pipeline": {"retry": {"factor": 3}}, "pipeline.retry.initial_wait": 1, "pipeline.checkpoint": {}}
     reverse = dict(reversed(nested.items()))
     for overrides in (nested, reverse):
         config = EngineConfig.load(file, overrides, environment={})
-        assert config.pipeline.timeout == {"plan": 2, "a": 1, "b": 2}
-        assert config.pipeline.retry.factor == 3
-    assert nested["pipeline"] == {"timeout": {"a": 1}}
+        assert config.pipeline.retry.model_dump() == {"initial_wait": 1, "factor": 3, "max_wait": 2}
+    assert nested["pipeline"] == {"retry": {"factor": 3}}
 
 
 @pytest.mark.parametrize(
@@ -93,6 +91,7 @@ def test_the_environment_is_read_as_yaml(text: str, value: int | None) -> None:
             "unknown key 'pipeline.retry.factr'. Did you mean 'pipeline.retry.factor'?",
         ),
         ("1: 2", "unknown key '1'"),
+        ("pipeline:\n  max_iterations: 3", "a key of another section: langgraph.max_iterations."),
     ],
 )
 def test_an_unknown_key_names_the_file_and_the_nearest_known_one(file: Path, text: str, says: str) -> None:
@@ -112,7 +111,7 @@ def test_an_unknown_key_of_the_environment_or_of_an_argument_is_named_as_such(fi
         ({"langgraph.max_iterations": -1}, "langgraph.max_iterations is -1"),
         ({"langgraph.max_iterations": "many"}, "langgraph.max_iterations is 'many'"),
         ({"langgraph.recursion_limit": 0}, "langgraph.recursion_limit is 0"),
-        ({"pipeline.timeout": {"plan": -2}}, "pipeline.timeout.plan is -2"),
+        ({"pipeline.retry": {"max_wait": -2}}, "pipeline.retry.max_wait is -2"),
         ({"pipeline.retry.factor": 0.5}, "pipeline.retry.factor is 0.5"),
         ({"langgraph": 3}, "langgraph is 3"),
         ({"langgraph": 3, "langgraph.max_iterations.x": 4}, "langgraph.max_iterations is {'x': 4}"),
@@ -161,8 +160,8 @@ def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -
 
 
 def test_environment_variables_that_contradict_each_other_are_refused_in_one_line() -> None:
-    message = refused(environment={"LOOPWRIGHT_PIPELINE__TIMEOUT__PLAN": "3", "LOOPWRIGHT_PIPELINE__TIMEOUT": "5"})
-    assert message.startswith("the environment: pipeline.timeout is 5")
+    message = refused(environment={"LOOPWRIGHT_PIPELINE__RETRY__FACTOR": "3", "LOOPWRIGHT_PIPELINE__RETRY": "5"})
+    assert message.startswith("the environment: pipeline.retry is 5")
 
 
 def test_a_workflow_adds_its_section() -> None:

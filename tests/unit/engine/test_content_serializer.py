@@ -19,18 +19,20 @@ from typing import Any
 
 import ormsgpack
 import pytest
+from chances import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from memory_blobs import MemoryBlobs
 from pydantic import BaseModel
 
-from loopwright.engine.checkpoints import blobs as blobs_module
-from loopwright.engine.checkpoints.allowlist import strict_serializer
-from loopwright.engine.checkpoints.blobs import BlobStore, FolderBlobs, MemoryBlobs
-from loopwright.engine.checkpoints.content import TAG, ContentSerializer, references
-from loopwright.engine.checkpoints.pieces import pieces
-from loopwright.engine.checkpoints.sqlite_blobs import SqliteBlobs
+from loopwright.checkpoints import blobs as blobs_module
+from loopwright.checkpoints.allowlist import strict_serializer
+from loopwright.checkpoints.blobs import BlobStore, FolderBlobs
+from loopwright.checkpoints.content import TAG, ContentSerializer, references
+from loopwright.checkpoints.pieces import pieces
+from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
 from loopwright.errors import CheckpointError, ConfigError
 
 
@@ -107,7 +109,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(value=VALUES, channels=st.dictionaries(st.text(max_size=8), VALUES, max_size=4))
 def test_every_value_comes_back_as_it_does_without_the_wrapper(value: Any, channels: dict[str, Any]) -> None:
     inner, wrapped = strict_serializer(TYPES), serializer()
@@ -341,7 +343,7 @@ WRITER = textwrap.dedent(
     from pathlib import Path
     from langgraph.graph import START, END, StateGraph
     from typing import Any, TypedDict
-    from loopwright.engine.checkpoints import open_checkpointer
+    from loopwright.checkpoints import open_checkpointer
 
     spec, thread = sys.argv[1:]
 
@@ -409,28 +411,3 @@ def test_a_store_notes_use_again_after_a_minute(monkeypatch: pytest.MonkeyPatch)
     assert recent.missing_from(piece) == {}
     now = 61.0
     assert recent.missing_from(piece) == piece
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["folder", "sqlite"])
-def test_a_store_knows_whether_another_process_saves(kind: str, tmp_path: Path) -> None:
-    place = f"sqlite:{tmp_path}/blobs.db" if kind == "sqlite" else f"json:{tmp_path}"
-    program = textwrap.dedent(
-        f"""
-        import sys
-        from loopwright.engine.checkpoints import open_checkpointer
-        with open_checkpointer({place!r}) as saver:
-            saver.serde.dumps_typed(b"x" * 200_000)
-            print("ready", flush=True)
-            sys.stdin.readline()
-        """
-    )
-    blobs = store_of(kind, tmp_path)
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "ready\n"
-        assert not blobs.alone()
-        other.communicate("\n", timeout=60)
-    assert blobs.alone()

@@ -11,11 +11,9 @@ import httpx
 import pytest
 import requests
 
-from loopwright.engine.failures import failure_kind, retry_after, status_code
-from loopwright.engine.policies import is_transient
+from loopwright.engine.nodes.failures import failure_kind, retry_after, status_code
+from loopwright.engine.nodes.policy import is_transient
 from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredReplyError
-
-openai = pytest.importorskip("openai")
 
 REQUEST = httpx.Request("POST", "http://localhost/v1")
 
@@ -76,8 +74,6 @@ BOTO = made("ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 429,
         (httpx.RemoteProtocolError("gone"), "connection"),
         (httpx.ReadTimeout("slow"), "timeout"),
         (httpx.HTTPStatusError("no", request=REQUEST, response=httpx.Response(404)), "not_found"),
-        (openai.APIConnectionError(request=REQUEST), "connection"),
-        (openai.APITimeoutError(request=REQUEST), "timeout"),
         (made("ModelRateLimitError"), "rate_limit"),
         (ConnectionRefusedError(), "connection"),
         (socket.gaierror(), "connection"),
@@ -92,6 +88,12 @@ BOTO = made("ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 429,
 def test_kinds(error: BaseException, kind: str | None) -> None:
     assert failure_kind(error) == kind
     assert failure_kind(caused_by(error)) == kind, "what it was raised from counts too"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("APIConnectionError", "connection"), ("APITimeoutError", "timeout")])
+def test_kinds_of_openais_client(name: str, kind: str) -> None:
+    openai = pytest.importorskip("openai")
+    assert failure_kind(getattr(openai, name)(request=REQUEST)) == kind
 
 
 def test_the_outermost_kind_counts() -> None:

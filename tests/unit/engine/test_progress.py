@@ -10,8 +10,8 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, Plateau, Stall, bounded, contents, normalised, run
-from loopwright.engine.events import LoopDecided
-from loopwright.engine.loops import Spend, decide
+from loopwright.engine.events.schema import LoopDecided
+from loopwright.engine.loop import Spend, decide
 from loopwright.errors import LoopDeclarationError
 
 

@@ -17,11 +17,10 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, arun, bounded, run
-from loopwright.engine.events import NodeGaveUp, NodeRetried, RunEvent
-from loopwright.engine.failures import FailureKind
-from loopwright.engine.guarding import add_node
-from loopwright.engine.policies import GiveUp, NodePolicy, Retry, usual_retries
-from loopwright.engine.retrying import will_retry
+from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, RunEvent
+from loopwright.engine.nodes.failures import FailureKind
+from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, usual_retries, will_retry
+from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
 
 QUICK: dict[str, Any] = {"initial_wait": 0.01, "max_wait": 0.05, "jitter": False}

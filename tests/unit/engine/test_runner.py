@@ -13,9 +13,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounded_graph import BoundedGraph
-from loopwright.engine.bounding import bounded
-from loopwright.engine.events import (
+from loopwright.engine.bounds import bounded
+from loopwright.engine.events.schema import (
     LoopDecided,
     NodeFinished,
     NodeRetried,
@@ -26,10 +25,11 @@ from loopwright.engine.events import (
     RunStarted,
     run_event,
 )
-from loopwright.engine.guarding import add_node
-from loopwright.engine.loops import Loop
-from loopwright.engine.policies import GiveUp, NodePolicy
-from loopwright.engine.runner import RunResult, arun, astream, resume, run, stream
+from loopwright.engine.events.stream import RunResult, arun, astream, resume, run, stream
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.loop import Loop
+from loopwright.engine.nodes.policy import GiveUp, NodePolicy
+from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import CheckpointError, NodeFailed
 
 
@@ -73,9 +73,9 @@ def shown(events: Any) -> list[str]:
 EXPECTED = [
     "run_started",
     "node_started work 1", "node_finished work 1", "node_started check 1", "node_finished check 1",
-    "node_started loop.again 1", "loop granted 1/1 poor", "node_finished loop.again 1",
+    "loop granted 1/1 poor",
     "node_started work 2", "node_finished work 2", "node_started check 2", "node_finished check 2",
-    "node_started loop.again 2", "loop exhausted 1/1 poor", "node_finished loop.again 2",
+    "loop exhausted 1/1 poor",
     "run_finished",
 ]  # fmt: skip
 

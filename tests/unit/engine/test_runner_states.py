@@ -11,9 +11,9 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Budget, Loop, bounded
-from loopwright.engine.bounded_graph import BoundedGraph
-from loopwright.engine.events import NodeFinished, RunFinished, StateSaved, run_event
-from loopwright.engine.runner import arun, run
+from loopwright.engine.events.schema import NodeFinished, RunFinished, StateSaved, run_event
+from loopwright.engine.events.stream import arun, run
+from loopwright.engine.graph import BoundedGraph
 
 
 class State(TypedDict, total=False):

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from pydantic import BaseModel
 
-from loopwright.engine.snapshot import MAX_TOTAL, MAX_VALUE, redacted, snapshot
+from loopwright.engine.nodes.redact import MAX_TOTAL, MAX_VALUE, redacted, snapshot
 
 SECRET = "sk-very-secret"
 

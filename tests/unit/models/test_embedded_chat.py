@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
-from local_chat import CHAT, local_chat
+from local_chat import local_chat
 from pydantic import BaseModel
 
 from loopwright.models import ModelRegistry, allow_model_requests, ask
-
-pytest.importorskip("langchain_openai")
 
 PROMPT = """Choose the tool for a question: calculator (arithmetic), web (news), documents (rules of our company).
 
@@ -31,9 +29,8 @@ class Route(BaseModel):
 
 @pytest.mark.slow
 def test_a_local_model_gives_structured_replies() -> None:
-    with local_chat(CHAT) as url, allow_model_requests():
-        entry = {"model": "openai:local", "base_url": url, "api_key": "none", "temperature": 0, "timeout": 120}
-        model = ModelRegistry({"router": {**entry, "structured": "json_schema"}}).chat("router")
+    with allow_model_requests():
+        model = ModelRegistry({"router": {"model": local_chat(), "timeout": 120}}).chat("router")
         assert model is not None
         tools = [
             ask(model, PROMPT.format(question=question), Route).tool

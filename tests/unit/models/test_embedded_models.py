@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -53,11 +52,6 @@ def test_every_paraphrase_is_closer_than_every_other_sentence(embedder: OnnxEmbe
     assert (similarity.argmax(axis=0) == np.arange(len(PARAPHRASES))).all()
 
 
-def test_a_query_finds_its_passage(embedder: OnnxEmbedder) -> None:
-    passages = embedder.embed(PASSAGES)
-    assert (passages @ embedder.embed_query("Which vehicle reached a planet?")).argmax() in (8, 9)
-
-
 def test_vectors_have_the_promised_shape_and_length_one(embedder: OnnxEmbedder) -> None:
     vectors = embedder.embed(PASSAGES)
     assert (vectors.shape, vectors.dtype) == ((12, embedder.dimensions), np.float32)
@@ -73,18 +67,6 @@ def test_a_texts_vector_depends_on_that_text_alone(embedder: OnnxEmbedder) -> No
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_several_threads_get_what_one_gets(embedder: OnnxEmbedder) -> None:
-    expected = embedder.embed(PASSAGES)
-    with ThreadPoolExecutor(4) as pool:
-        for vectors in pool.map(lambda _: embedder.embed(PASSAGES), range(4)):
-            np.testing.assert_array_equal(vectors, expected)
-
-
-def test_the_number_of_threads_changes_no_vector(embedder: OnnxEmbedder) -> None:
-    single = OnnxEmbedder(real(embedder.model), threads=1)
-    np.testing.assert_array_equal(single.embed(PASSAGES), embedder.embed(PASSAGES))
-
-
 def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
     assert embedder.embed([]).shape == (0, embedder.dimensions)
 
@@ -92,13 +74,6 @@ def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
 def test_what_is_beyond_the_longest_input_is_not_read(embedder: OnnxEmbedder) -> None:
     first, second = embedder.embed([LONG, LONG + "Quantum chromodynamics."])
     np.testing.assert_array_equal(first, second)
-
-
-def test_thai_gives_a_vector_and_the_same_text_the_same(embedder: OnnxEmbedder) -> None:
-    first, second, english = embedder.embed([THAI, THAI, PASSAGES[0]])
-    np.testing.assert_array_equal(first, second)
-    assert np.isfinite(first).all()
-    assert first @ english < 0.95
 
 
 def test_text_that_is_not_unicode_is_read_as_far_as_it_is(embedder: OnnxEmbedder) -> None:
@@ -162,11 +137,6 @@ def test_a_damaged_file_of_the_right_size_is_named_with_the_fix(tmp_path, name, 
     (place / "tokenizer.json").write_bytes(real(name).files["tokenizer.json"].read_bytes())
     with pytest.raises(WeightsError, match=r"model.onnx cannot be loaded"):
         opener(weights.place)
-
-
-def test_a_reranker_is_no_embedder() -> None:
-    with pytest.raises(WeightsError, match="is for reranker, not for embedding"):
-        open_embedder(real("ms-marco-MiniLM-L-12-v2").place)
 
 
 def test_the_package_loads_no_heavy_library() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shutil
+import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from weights import hub, published
+from installed import needs
+from weights import ROOT, hub, published
 
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.catalogue import KNOWN
 from loopwright.models.embedded.pulling import pull
 
-pytest.importorskip("huggingface_hub")
+needs("huggingface_hub")
 
 CONTENTS = {"model.onnx": bytes(range(256)) * 40_000, "tokenizer.json": b"{}" * 50}
 
@@ -36,6 +39,16 @@ def test_what_is_here_and_right_is_not_downloaded_again(tmp_path: Path) -> None:
         asked = len(server.requests)
         pull(model, folder=tmp_path, endpoint=server.url)
         assert len(server.requests) == asked
+
+
+def test_what_downloads_comes_with_the_extra_that_runs_the_model(tmp_path: Path, monkeypatch) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    for model in KNOWN.values():
+        assert any(each.startswith("huggingface-hub") for each in extras[model.extra])
+        if model.published:
+            with pytest.raises(WeightsError, match=rf"pip install 'loopwright\[{model.extra}\]'"):
+                pull(model, folder=tmp_path)
 
 
 def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
@@ -70,6 +83,7 @@ def test_a_lost_connection_is_resumed_where_it_broke(tmp_path: Path) -> None:
     assert (tmp_path / "tiny" / "model.onnx").read_bytes() == contents["model.onnx"]
 
 
+@pytest.mark.slow
 def test_a_connection_that_keeps_breaking_fails_plainly_and_the_next_try_succeeds(tmp_path: Path) -> None:
     model = published(CONTENTS)
     with hub(CONTENTS) as server:

@@ -8,20 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from weights import lay, real
+from weights import lay
 
 from loopwright.errors import WeightsError
 from loopwright.models.embedded import KNOWN, find, resolve, verify
+from loopwright.models.embedded.resolving import first_here
 
 BGE = KNOWN["bge-small-en-v1.5"]
-
-
-def test_a_name_is_looked_for_in_the_folder_of_models(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
-    place = lay(tmp_path, BGE)
-    weights = resolve(BGE.name)
-    assert (weights.model, weights.source, weights.place) == (BGE, "folder", place)
-    assert weights.files == {"model.onnx": place / "model.onnx", "tokenizer.json": place / "tokenizer.json"}
 
 
 def test_without_the_variable_the_folder_is_in_the_working_directory(tmp_path: Path, monkeypatch) -> None:
@@ -29,6 +22,15 @@ def test_without_the_variable_the_folder_is_in_the_working_directory(tmp_path: P
     monkeypatch.chdir(tmp_path)
     lay(tmp_path / ".models", BGE)
     assert resolve(BGE.name).place == Path(".models") / BGE.name
+
+
+def test_the_first_whole_model_of_a_role_is_found(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    assert first_here("embedding") is None
+    lay(tmp_path, BGE)
+    assert (first_here("embedding"), first_here("reranker")) == (BGE.name, None)
+    (tmp_path / BGE.name / "model.onnx").write_bytes(b"half")
+    assert first_here("embedding") is None
 
 
 def test_a_path_is_recognised_by_its_files_whatever_its_name(tmp_path: Path) -> None:
@@ -87,11 +89,6 @@ def test_the_right_size_with_another_content_is_found_by_its_hash(tmp_path: Path
     weights = resolve(lay(tmp_path, BGE))
     with pytest.raises(WeightsError, match=rf"model.onnx is not the expected file.*not {BGE.files[0].sha256}"):
         verify(weights)
-
-
-def test_the_real_files_have_their_hashes() -> None:
-    for name in ("bge-small-en-v1.5", "all-MiniLM-L6-v2", "ms-marco-MiniLM-L-12-v2"):
-        verify(real(name))
 
 
 def test_the_users_hub_cache_serves_too(tmp_path: Path) -> None:

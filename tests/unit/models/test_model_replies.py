@@ -76,13 +76,13 @@ def test_refusals_say_why(text, problem):
 
 
 def test_hostile_text_takes_linear_time():
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("{" * 500_000, '{"a":' * 100_000, "{}x" * 5, '"' * 500_000, "{x}" * 100_000):
         try:
             find_json_object(text)
         except ValueError:
             pass
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_text_of_tool_calls():

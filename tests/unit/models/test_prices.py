@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from loopwright.engine import usage as engine_usage
+from loopwright.engine.budget import budget as engine_budget
 from loopwright.errors import ConfigError, ModelError
 from loopwright.models import PriceTable, Usage, UsageRecorder, ask
 from loopwright.models.prices import PriceList, kept_prices
@@ -27,8 +27,8 @@ MILLION = Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000)
 
 
 def test_usage_is_one_class_in_both_layers() -> None:
-    assert Usage is engine_usage.Usage
-    assert PriceTable is engine_usage.PriceTable
+    assert Usage is engine_budget.Usage
+    assert PriceTable is engine_budget.PriceTable
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 
 import pytest
 
@@ -102,14 +100,6 @@ async def test_runs_at_the_same_time_do_not_see_each_other(library):
     assert done == [(True, f"draft of {name}", f"draft of {name}") for name in "abc"]
     assert registry.chat("planner") is None
     assert library.get("plan").version == 2
-
-
-def test_threads_have_the_changes_of_the_context_they_are_given():
-    registry, changed = ModelRegistry(), always("changed")
-    model_changes.set({"planner": changed})
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(copy_context().run, registry.chat, "planner").result() is changed
-        assert pool.submit(registry.chat, "planner").result() is None
 
 
 def test_a_changed_prompt_takes_the_place_of_the_newest_only(library):

@@ -120,16 +120,6 @@ async def test_the_prompt_does_not_grow_with_the_repairs(asking):
     assert len(model.calls[2].messages[1].text) == 4000
 
 
-@pytest.mark.parametrize(
-    "truncated",
-    ['{"answer": "no", "sc', '{"answer": "no"', '{"x": {"answer": "no"}, "y": ', '```json\n{"answer": "no"'],
-)
-async def test_a_truncated_reply_is_no_verdict(asking, truncated):
-    model = ScriptedChatModel(truncated, {"answer": "yes"})
-    assert (await asking(model, "q", Verdict)).answer == "yes"
-    assert "does not end" in model.calls[1].text
-
-
 async def test_an_empty_reply_and_a_refusal_are_told_apart(asking):
     model = ScriptedChatModel("", AIMessage("", additional_kwargs={"refusal": "I must not"}), GOOD)
     await asking(model, "q", Verdict)
@@ -209,9 +199,3 @@ async def test_negative_repairs_are_refused(asking):
     with pytest.raises(ConfigError, match="repairs is -1"):
         await asking(model, "q", Verdict, repairs=-1)
     assert model.calls == []
-
-
-async def test_tuples_are_messages(asking):
-    model = ScriptedChatModel(GOOD)
-    await asking(model, [("system", "s"), ("user", "u")], Verdict)
-    assert [m.type for m in model.calls[0].messages] == ["system", "human"]

@@ -14,8 +14,9 @@ from loopwright.errors import StoreError
 from loopwright.retrieval.evidence import choose_evidence
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.mentions import mentions_in
+from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Passage
-from loopwright.retrieval.retriever import Embedder, Reranker, RetrievalSettings, Retriever
+from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores.sqlite import SqliteStore
 from loopwright.retrieval.text import query_terms, terms
 
@@ -44,19 +45,6 @@ class HashingEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self.embed([text])[0]
-
-
-class LengthReranker:
-    """Likes short texts; keeps what it was asked."""
-
-    model = "length"
-
-    def __init__(self) -> None:
-        self.read: list[Sequence[str]] = []
-
-    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.read.append(texts)
-        return np.array([-float(len(text)) for text in texts], np.float32)
 
 
 def contribution(title: str, text: str, number: int = 0, facts: tuple[Fact, ...] = ()) -> Contribution:
@@ -88,7 +76,7 @@ def test_the_second_step_of_a_question_is_found_by_its_link(store: SqliteStore) 
 def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: SqliteStore) -> None:
     found = Retriever(store).retrieve("Where was the director of Adrift born?", 4)
     assert found[0].ranks["lexical"] == 1
-    assert set(found[0].ranks) == {"lexical", "graph"}
+    assert set(found[0].ranks) == {"lexical", "links"}
     scores = [each.score for each in found]
     assert scores == sorted(scores, reverse=True)
 
@@ -133,7 +121,7 @@ def test_a_change_of_the_store_is_seen(store: SqliteStore) -> None:
 def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "empty.sqlite")
     embedder = HashingEmbedder()
-    retriever = Retriever(store, embedder=embedder, reranker=LengthReranker())
+    retriever = Retriever(store, embedder=embedder)
     assert retriever.retrieve("anything") == []
     store.close()
     with pytest.raises(StoreError):
@@ -160,41 +148,6 @@ def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore)
     oven, bread = store.passages(["Oven::0", "Bread::0"])
     store.put_vectors(embedder.model, [(oven, embedder.embed(["hot oven"])[0]), (bread, embedder.embed(["xyz"])[0])])
     assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
-
-
-def test_a_reranker_reads_a_bounded_pool_and_moves_what_it_likes(store: SqliteStore) -> None:
-    reranker = LengthReranker()
-    settings = RetrievalSettings(rerank=3, rerank_weight=100.0)
-    found = Retriever(store, reranker=reranker, settings=settings).retrieve("bread oven", 3)
-    assert [len(texts) for texts in reranker.read] == [len({*reranker.read[0]})]
-    assert len(reranker.read[0]) <= 3
-    assert found[0].passage.title == "Oven"
-    assert found[0].ranks["reranker"] == 1
-
-
-def test_no_candidates_for_the_reranker(store: SqliteStore) -> None:
-    reranker = LengthReranker()
-    settings = RetrievalSettings(rerank=0)
-    found = titles(Retriever(store, reranker=reranker, settings=settings), "bread oven", 3)
-    assert found == titles(Retriever(store), "bread oven", 3)
-    assert reranker.read == []
-
-
-@pytest.mark.parametrize(
-    ("logits", "best"), [([np.nan, 1.0, 2.0], 2), ([1.0, np.nan, np.nan], 0), ([-np.inf, np.inf, np.nan], 1)]
-)
-def test_a_text_that_cannot_be_scored_is_the_worst(store: SqliteStore, logits: list[float], best: int) -> None:
-    class Broken(LengthReranker):
-        def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-            self.read.append(texts)
-            return np.array(logits, np.float32)
-
-    reranker = Broken()
-    settings = RetrievalSettings(rerank=3, rerank_weight=1000.0)
-    found = Retriever(store, reranker=reranker, settings=settings).retrieve("bread oven film", 5)
-    assert all(np.isfinite(each.score) for each in found)
-    assert found[0].ranks["reranker"] == 1
-    assert found[0].passage.text in reranker.read[0][best]
 
 
 def test_vectors_alone_make_nothing_anew(store: SqliteStore) -> None:
@@ -239,7 +192,6 @@ def test_what_was_derived_later_is_not_replaced_by_something_older(tmp_path: Pat
 
 def test_the_stand_ins_are_what_the_protocols_ask_for() -> None:
     assert isinstance(HashingEmbedder(), Embedder)
-    assert isinstance(LengthReranker(), Reranker)
 
 
 def test_threads_share_one_retriever(store: SqliteStore) -> None:

@@ -15,11 +15,11 @@ import pytest
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.sqlite import SqliteStore
-from loopwright.testing.store_contract import contribution
+from loopwright.testing.store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
 
 
 def test_a_missing_file_is_not_made_for_reading(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"no knowledge store at .*k\.db: run `loopwright rag ingest`"):
+    with pytest.raises(StoreError, match=r"no knowledge store at .*k\.db: ingest documents first"):
         SqliteStore(tmp_path / "k.db", create=False)
     assert [*tmp_path.iterdir()] == []
 
@@ -34,7 +34,8 @@ def _other_application(path: Path) -> None:
 def _other_version(path: Path) -> None:
     SqliteStore(path).close()
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute("UPDATE counter SET value = 99 WHERE name = 'version'")
+    connection.commit()
     connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
 
@@ -43,7 +44,7 @@ def _other_version(path: Path) -> None:
     ("make", "problem"),
     [
         (lambda path: path.write_bytes(b"this is no database, " * 100), "no SQLite database"),
-        (_other_application, "of something else"),
+        (_other_application, "to something else"),
         (_other_version, "has the format 99"),
     ],
 )
@@ -55,6 +56,18 @@ def test_another_file_is_refused_and_not_touched(tmp_path: Path, make, problem: 
         SqliteStore(path)
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
+
+
+def test_scores_are_bm25() -> None:
+    given = bm25_passages()
+    with SqliteStore(":memory:") as store:
+        store.put([*given, contribution("extra", "w1 w2 w3")])
+        store.delete(["extra"])
+        for query in BM25_QUERIES:
+            expected = bm25(given, query)[:25]
+            found = store.search_text(query, 25)
+            assert [hit.passage_id for hit in found] == [id for id, _ in expected]
+            assert [hit.score for hit in found] == pytest.approx([score for _, score in expected], abs=1e-8)
 
 
 def test_a_folder_is_no_store(tmp_path: Path) -> None:
@@ -117,7 +130,7 @@ def test_permissions_are_named(tmp_path: Path) -> None:
         import os, sys
         from loopwright.errors import StoreError
         from loopwright.retrieval.stores.sqlite import SqliteStore
-        from loopwright.testing.store_contract import contribution
+        from loopwright.testing.store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
         if os.geteuid() == 0:
             os.setuid(65534)  # permissions do not bind root
         try:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from installed import needs
 from search_server import Reply, SearchServer, certificate, closed_port, page, searching
 
 from loopwright.errors import ConfigError, SearchError
 from loopwright.retrieval.web.duckduckgo import DuckDuckGoSearch
 from loopwright.retrieval.web.protocol import WebSearch
 
-pytest.importorskip("ddgs")
-pytest.importorskip("cryptography")
+needs("ddgs", "cryptography")
 
 HTML = """<html><body><div class="results">
 <div class="result"><div class="body links_main"><h2><a href="x">{title}</a></h2>

@@ -29,15 +29,6 @@ def test_a_loop_that_one_run_went_round_and_the_other_did_not():
     ]
 
 
-def test_a_step_in_the_place_of_another():
-    assert shown(["plan", "graph", "write"], ["plan", "web", "write"]) == [
-        " plan 1/1",
-        "-graph 1/None",
-        "+web None/1",
-        " write 1/1",
-    ]
-
-
 def test_what_is_too_long_is_taken_as_different_but_for_its_ends():
     long = ["check", "search"] * MAX_STEPS
     steps = aligned_path(["plan", *long, "write"], ["plan", *long[::-1], "write"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from run_records import BEGAN, Call, citation, counterfactual, loop_passes, path_events, run_record
 
-from loopwright.runs.compare import compare, summary_of
+from loopwright.runs.compare import compare
 from loopwright.runs.comparing.judging import judged
 from loopwright.runs.schemas import KeptComparison, Parent, UsageRow
 
@@ -73,20 +73,6 @@ def compare_plain(*, quality, other_quality, kept=None):
     return compare(parent, path_events(["write"]), {}, child, path_events(["write"], resumed=True), {}, kept)
 
 
-def test_a_loop_that_made_it_worse():
-    effect = compare_plain(quality=0.2, other_quality=0.9).loop_effect
-    assert effect.helped is False
-    assert "+2 passes" in effect.says and "It made the answer worse" in effect.says
-
-
-def test_nothing_tells_whether_a_loop_helped():
-    parent = run_record("with", answer="Blue.", loops=(loop_passes(2),))
-    child = run_record("without", answer="Red.", loops=(loop_passes(0),), parent=counterfactual("with"))
-    effect = compare(parent, [], {}, child, [], {}).loop_effect
-    assert effect.helped is None
-    assert "cannot be told" in effect.says
-
-
 def test_a_persons_word_goes_first_whichever_way_round():
     kept = KeptComparison(a="without", b="with", verdict="a", note="shorter", created_at=BEGAN)
     comparison = compare_plain(quality=0.9, other_quality=0.2, kept=kept)
@@ -129,14 +115,6 @@ def test_verdicts(a, b, better, by):
     assert judged(other, one).better == turned
 
 
-def test_a_run_against_itself_is_the_same():
-    run = run_record(quality=0.5, answer="Blue.")
-    comparison = compare(run, path_events(["write"]), {"x": 1}, run, path_events(["write"]), {"x": 1})
-    assert comparison.verdict.better == "same"
-    assert (comparison.plan, comparison.state, comparison.loop_effect) == ((), (), None)
-    assert [part.where for part in comparison.answer] == ["both"]
-
-
 def test_plan_and_state_stand_apart():
     comparison = pair()
     assert [difference.key for difference in comparison.plan] == ["query"]
@@ -158,16 +136,6 @@ def test_scores_and_unknown_figures():
     assert rows["faithfulness"] == (1.0, None, None)
     assert rows["recall"] == (None, 0.5, None)
     assert rows["cost"] == (0.5, None, None)
-
-
-def test_loops_side_by_side():
-    a = run_record("a", loops=(loop_passes(1), loop_passes(2, "hops")))
-    b = run_record("b", loops=(loop_passes(0),))
-    sides = compare(a, [], {}, b, [], {}).loops
-    assert [(each.loop, each.a and each.a.passes, each.b and each.b.passes) for each in sides] == [
-        ("retry", 1, 0),
-        ("hops", 2, None),
-    ]
 
 
 def test_notes_say_what_must_be_known():
@@ -194,13 +162,6 @@ def test_a_visit_that_a_resume_repeats_is_one():
         "plan",
         "write",
     ]
-
-
-def test_a_summary_is_the_record_without_its_details():
-    run = run_record(quality=0.5)
-    assert summary_of(run).model_dump() == {
-        name: value for name, value in run.model_dump().items() if name in type(summary_of(run)).model_fields
-    }
 
 
 @pytest.mark.parametrize(

@@ -47,13 +47,6 @@ def test_only_what_differs_is_told():
     }
 
 
-def test_keys_that_one_state_alone_has():
-    assert told({"error": "x"}, {"status": None}) == {
-        "error": [("", "a", "x", None)],
-        "status": [("", "b", None, None)],
-    }
-
-
 def test_what_differs_in_every_run_is_left_out():
     a = {
         "at": "2026-03-01T12:00:00.120034+00:00",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from run_records import BEGAN, counterfactual, keep, loop_passes, path_events, run_record
 
 from loopwright.runs.report import PAGE, loop_report, workflow_report
-from loopwright.runs.reporting.suggesting import ENOUGH
+from loopwright.runs.reporting.gains import ENOUGH
 from loopwright.runs.schemas import KeptComparison
 from loopwright.runs.store import open_runs
 
@@ -123,11 +123,6 @@ def test_a_gain_is_told_of_compared_runs_alone():
     assert (gain.mean_quality_gain, gain.quality_pairs) == (pytest.approx(0.4), 2)
 
 
-def test_pairs_without_a_measure_are_unknown():
-    gain = only_row(compared(2, None, None)).gain
-    assert (gain.unknown, gain.mean_quality_gain, gain.quality_pairs) == (2, None, 0)
-
-
 def test_a_persons_word_goes_before_the_figures():
     runs = compared(2, 0.9, 0.5)
     said = [
@@ -154,11 +149,6 @@ def test_a_loop_that_never_helped_is_suggested_away():
     suggestion = only_row(compared(ENOUGH, 0.5, 0.5)).suggestion
     assert (suggestion.limit, suggestion.runs) == (0, ENOUGH)
     assert only_row(compared(ENOUGH - 1, 0.5, 0.5)).suggestion.limit != 0
-
-
-def test_no_runs_no_loops():
-    report = loop_report("writer", [])
-    assert (report.runs, report.loops, report.since) == (0, (), None)
 
 
 @settings(deadline=None)

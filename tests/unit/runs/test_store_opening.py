@@ -55,11 +55,6 @@ def test_a_server_that_is_not_there_is_a_passing_failure_without_the_password() 
         error = error.__cause__
 
 
-def test_a_database_that_is_not_there(postgres_server: str) -> None:  # noqa: F811
-    with pytest.raises(StoreError, match="make the database first"):
-        open_runs(postgres_server.replace("/postgres?", "/nothing_there?"))
-
-
 def test_a_file_is_made_with_its_folders_only_if_it_may_be(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "runs.db"
     with pytest.raises(StoreError, match=f"no run history at {path}: run a workflow"):
@@ -74,16 +69,6 @@ def test_a_schema_is_made_only_if_it_may_be(postgres_url: str) -> None:  # noqa:
         open_runs(postgres_url, create=False)
     open_runs(postgres_url).close()
     open_runs(postgres_url, create=False).close()
-
-
-def test_an_empty_file_becomes_a_history_only_if_it_may(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    path.touch()
-    with pytest.raises(StoreError, match="is empty"):
-        open_runs(f"sqlite:{path}", create=False)
-    assert path.stat().st_size == 0
-    open_runs(f"sqlite:{path}").close()
-    assert path.stat().st_size > 0
 
 
 def test_names_with_signs_that_addresses_know(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from run_histories import a_run, kept, news, shown
 
+from loopwright.database import sqlite
 from loopwright.errors import StoreError
 from loopwright.runs.store import RunStore, open_runs
 from loopwright.runs.writer import Writer
@@ -21,6 +22,12 @@ from loopwright.runs.writer import Writer
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "runs.db"
+
+
+@pytest.fixture(autouse=True)
+def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A locked file is waited for in each attempt; here a tenth of the usual time."""
+    monkeypatch.setattr(sqlite, "_BUSY", 0.5)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from loopwright.engine.checkpoints import aopen_checkpointer, open_checkpointer
+from loopwright.checkpoints import aopen_checkpointer, open_checkpointer
 from loopwright.testing import CheckpointerContract
 
 

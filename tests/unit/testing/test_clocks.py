@@ -9,7 +9,7 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from loopwright import Backoff, Loop, bounded, run
+from loopwright import Backoff, Loop, bounded
 from loopwright.engine import clock
 from loopwright.errors import ConfigError
 from loopwright.testing import ManualClock
@@ -47,14 +47,6 @@ def test_the_former_clock_is_back_afterwards():
         clock.sleep(5)
     clock.sleep(0)
     assert (outer.slept, inner.slept) == ([5], [])
-
-
-async def test_the_waits_of_a_gate_take_no_time():
-    with ManualClock() as manual:
-        result = run(backing_off(), {})
-        assert (await backing_off().ainvoke({}))["n"] == 4
-    assert manual.slept == [60, 120, 200] * 2
-    assert [event.waited for event in result.events if event.type == "loop"] == [60, 120, 200, 0]
 
 
 def test_a_held_clock_lets_a_test_look_in_between():

@@ -12,11 +12,8 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, message_chunk_to_message
 from langchain_core.outputs import LLMResult
 from langchain_core.tools import tool
-from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel
 
-from loopwright import testing
 from loopwright.errors import ModelError
 from loopwright.testing import ScriptedChatModel, always
 
@@ -33,11 +30,6 @@ def search(query: str) -> str:
 
 
 SEARCH_CALL = AIMessage("", tool_calls=[{"name": "search", "args": {"query": "loops"}, "id": "call-1"}])
-
-
-def test_exports_are_sorted_and_there():
-    assert testing.__all__ == sorted(testing.__all__)
-    assert all(hasattr(testing, name) for name in testing.__all__)
 
 
 def test_each_kind_of_reply():
@@ -90,12 +82,6 @@ def test_script_that_ends_says_so():
     assert model.remaining == 0
 
 
-def test_last_reply_repeats():
-    model = ScriptedChatModel("yes", "no", repeat_last=True)
-    assert [model.invoke("q").text for _ in range(4)] == ["yes", "no", "no", "no"]
-    assert [always({"relevant": False}).invoke("q").text for _ in range(2)] == ['{"relevant": false}'] * 2
-
-
 def test_scripted_message_is_not_changed_by_its_use():
     reply = AIMessage("hello")
     always(reply).invoke("q")
@@ -123,14 +109,6 @@ async def test_stream_adds_up_to_the_reply(reply):
     if isinstance(reply, str):
         assert [chunk.text for chunk in chunks if chunk.text] == [chunk.text for chunk in async_chunks if chunk.text]
         assert len([chunk for chunk in chunks if chunk.text]) == (6 if reply else 0)
-
-
-async def test_async_gives_what_sync_gives():
-    model = ScriptedChatModel("a", TimeoutError("late"))
-    assert (await model.ainvoke("q")).text == "a"
-    with pytest.raises(TimeoutError, match="late"):
-        await model.ainvoke("q")
-    assert len(model.calls) == 2
 
 
 async def test_delay_takes_time_and_does_not_block_the_loop():
@@ -207,18 +185,3 @@ def test_callbacks_see_tokens_and_end():
     list(always("a b").stream("q", config={"callbacks": [watch]}))
     assert "".join(watch.tokens) == "a b"
     assert watch.ends == [2]
-
-
-def test_it_drives_a_react_graph():
-    model = ScriptedChatModel(SEARCH_CALL, SEARCH_CALL, "I could not find it")
-    bound = model.bind_tools([search])
-    graph = StateGraph(MessagesState)
-    graph.add_node("agent", lambda state: {"messages": [bound.invoke(state["messages"])]})
-    graph.add_node("tools", ToolNode([search]))
-    graph.add_edge(START, "agent")
-    graph.add_conditional_edges("agent", lambda state: "tools" if state["messages"][-1].tool_calls else END)
-    graph.add_edge("tools", "agent")
-    result = graph.compile().invoke({"messages": [HumanMessage("loops?")]})
-    assert result["messages"][-1].text == "I could not find it"
-    assert [call.text for call in model.calls] == ["loops?", "nothing about loops", "nothing about loops"]
-    assert [len(call.messages) for call in model.calls] == [1, 3, 5]

@@ -9,7 +9,7 @@ import pytest
 from assistant_answers import MILL, OVENS, SOURDOUGH, hit, session
 
 from loopwright.models import PromptLibrary
-from loopwright.workflows.assistant.answering import EvaluationReply, referenced, shown_hits
+from loopwright.workflows.assistant.answer import EvaluationReply, referenced, shown_hits
 from loopwright.workflows.assistant.reflecting import ReflectionReply
 
 PROMPTS = PromptLibrary.of_package("loopwright.workflows.assistant")
@@ -24,7 +24,7 @@ TAKES = {
 KEYS = {
     "evaluate": set(EvaluationReply.model_fields),
     "update_profile": {"name", "interests", "seeking", "offering", "languages"},
-    "plan_queries": {"standalone", "intent", "query_mode", "tables", "topic"},
+    "plan_queries": {"standalone", "query_mode", "tables", "topic"},
     "generate_acknowledgment": {"message"},
     "reflect_and_replan": set(ReflectionReply.model_fields),
 }
@@ -64,7 +64,7 @@ def test_the_examples_of_the_answer_cite_only_their_own_records() -> None:
 def test_records_are_shown_one_a_line_with_their_marks() -> None:
     shown = shown_hits([hit(SOURDOUGH), hit(MILL)])
     lines = shown.splitlines()
-    assert "[sessions:17] Bread without yeast | Sat 4 May, 10:00-10:45 | Hall 2 | with Ana Reis" in shown
+    assert "[sessions:17] Bread without yeast | Sat 4 May, 10:00-10:45 (45 min) | Hall 2 | with Ana Reis" in shown
     assert sum(line.startswith("[") for line in lines) == 2
     assert referenced(shown, ["sessions:17", "exhibitors:Mill Lane"]) == ("sessions:17", "exhibitors:Mill Lane")
 

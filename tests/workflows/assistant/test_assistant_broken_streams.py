@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.assistant import astream_chat, chat
-from loopwright.workflows.assistant.answering import referenced
-from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.answer import referenced
 from loopwright.workflows.assistant.nodes.telling import Telling
 from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.sources.catalogue import current
 
 FIRST = current(shared_sample()).of_table(Table.SESSIONS)[0]
 QUESTION = f"Which sessions are about {FIRST.title}?"

@@ -5,19 +5,16 @@ from __future__ import annotations
 import pytest
 from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit, session
 
-from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.answering import EvaluationReply, evaluate_answer, evaluation_of, list_answer
-from loopwright.workflows.assistant.answering.fitting import folded_words, holds
-from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Table, Understanding
+from loopwright.workflows.assistant.answer import EvaluationReply, Known, evaluate_answer, evaluation_of, list_answer
+from loopwright.workflows.assistant.answer.listing import SURE
+from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Question, Table
 
-RESULTS = {"sessions": [hit(SOURDOUGH, 0.9, "sourdough"), hit(OVENS, 0.5)], "exhibitors": [hit(MILL, 0.4)]}
+RESULTS = {"sessions": [hit(SOURDOUGH, 0.9, "sourdough"), hit(OVENS, 0.5)], "exhibitors": [hit(MILL, 0.5)]}
 TOPIC = asked(topic="sourdough")
 
 
-def judged(
-    text: str, *ids: str, understanding: Understanding = TOPIC, results: dict[str, list[Found]] = RESULTS
-) -> Evaluation:
-    return evaluate_answer("q", understanding, Draft(text=text, referenced_ids=ids), results)
+def judged(text: str, *ids: str, question: Question = TOPIC, results: dict[str, list[Found]] = RESULTS) -> Evaluation:
+    return evaluate_answer(question, Draft(text=text, referenced_ids=ids), results)
 
 
 def test_a_good_answer_has_full_marks_and_no_feedback() -> None:
@@ -83,31 +80,28 @@ def test_citations_of_strangers_count_against_the_answer() -> None:
 
 
 def test_quality_is_the_share_of_the_parts_of_the_question() -> None:
-    sunday = asked(Table.SESSIONS, topic="sourdough", days=("2024-05-05",))
+    sunday = asked(Table.SESSIONS, topic="sourdough", day="2024-05-05")
     text = "**Bread without yeast** [sessions:17]"
-    found = judged(text, "sessions:17", understanding=sunday)
+    found = judged(text, "sessions:17", question=sunday)
     assert found.quality_score == pytest.approx(2 / 3)
     assert "does not meet the day asked" in found.issues
     both = {"sessions": [hit(SOURDOUGH, 0.9), hit(SUNDAY, 0.8)]}
     half = judged(
-        f"{text} **Rye on Sunday** [sessions:31]", "sessions:17", "sessions:31", understanding=sunday, results=both
+        f"{text} **Rye on Sunday** [sessions:31]", "sessions:17", "sessions:31", question=sunday, results=both
     )
     assert half.quality_score == pytest.approx(2.5 / 3)
 
 
 def test_the_asked_table_must_be_cited() -> None:
     stands = asked(Table.EXHIBITORS, topic="flour")
-    assert judged("**Bread without yeast** [sessions:17]", "sessions:17", understanding=stands).quality_score == 0.5
-    assert (
-        judged("**Mill Lane** [exhibitors:Mill Lane]", "exhibitors:Mill Lane", understanding=stands).quality_score
-        == 1.0
-    )
+    assert judged("**Bread without yeast** [sessions:17]", "sessions:17", question=stands).quality_score == 0.5
+    assert judged("**Mill Lane** [exhibitors:Mill Lane]", "exhibitors:Mill Lane", question=stands).quality_score == 1.0
 
 
 def test_what_is_missing_from_the_conference_must_be_said() -> None:
     noted = asked(topic="sourdough", notes=["There is no room Hall 9."])
-    silent = judged("**Bread without yeast** [sessions:17]", "sessions:17", understanding=noted)
-    told = judged("There is no room Hall 9. **Bread without yeast** [sessions:17]", "sessions:17", understanding=noted)
+    silent = judged("**Bread without yeast** [sessions:17]", "sessions:17", question=noted)
+    told = judged("There is no room Hall 9. **Bread without yeast** [sessions:17]", "sessions:17", question=noted)
     assert silent.quality_score == pytest.approx(2 / 3)
     assert told.quality_score == 1.0
 
@@ -121,7 +115,7 @@ def test_scores_of_the_search_are_not_squashed() -> None:
 
 def test_a_weak_topic_hit_counts_in_proportion() -> None:
     results = {"sessions": [hit(OVENS, 0.07)]}
-    assert judged("x", "sessions:23", results=results).quality_score == pytest.approx((0.2 + 1) / 2)
+    assert judged("x", "sessions:23", results=results).quality_score == pytest.approx((0.07 / SURE + 1) / 2)
 
 
 def test_leaving_out_a_better_hit_is_an_issue() -> None:
@@ -131,59 +125,38 @@ def test_leaving_out_a_better_hit_is_an_issue() -> None:
 
 
 def test_nothing_found_scores_low_and_asks_for_no_other_attempt() -> None:
-    draft = list_answer("q", TOPIC, {"sessions": []}, info=INFO)
-    found = evaluate_answer("q", TOPIC, draft, {"sessions": []})
+    draft = list_answer(TOPIC, {"sessions": []}, Known(info=INFO))
+    found = evaluate_answer(TOPIC, draft, {"sessions": []})
     assert (found.quality_score, found.confidence_score, found.faithfulness_score) == (0.0, 0.0, 1.0)
     assert found.feedback == ""
 
 
 def test_smalltalk_is_never_poor() -> None:
-    understanding = asked().model_copy(update={"smalltalk": True})
-    found = evaluate_answer("thanks", understanding, list_answer("thanks", understanding, {}), {})
+    thanks = asked().model_copy(update={"operation": "thanks"})
+    found = evaluate_answer(thanks, list_answer(thanks, {}, Known()), {})
     assert found.quality_score == 1.0
     assert found.feedback == ""
 
 
 @pytest.mark.parametrize(
-    "understanding",
+    "question",
     [
         asked(topic="sourdough"),
-        asked(Table.SPEAKERS, Table.SESSIONS, speakers=("Ana Reis",)),
-        asked(days=("2024-05-04",), rooms=("Hall 2", "Cellar")),
+        asked(Table.SPEAKERS, Table.SESSIONS, person="Ana Reis"),
+        asked(day="2024-05-04", room="Hall 2"),
         asked(Table.SESSIONS, Table.EXHIBITORS, topic="ovens", notes=["There is no track Cakes."]),
     ],
 )
-def test_answers_by_rules_are_faithful(understanding: Understanding) -> None:
+def test_answers_by_rules_are_faithful(question: Question) -> None:
     results = {
         "sessions": [hit(SOURDOUGH, 0.9, "sourdough", abstract=0.8), hit(OVENS, 0.5, title=0.5), hit(SUNDAY, 0.2)],
         "speakers": [hit(ANA, 0.9)],
         "exhibitors": [hit(MILL, 0.4, "flour")],
     }
-    draft = list_answer("when is it on?", understanding, results, info=INFO)
-    found = evaluate_answer("when is it on?", understanding, draft, results)
+    draft = list_answer(question, results, Known(info=INFO))
+    found = evaluate_answer(question, draft, results)
     assert found.faithfulness_score == 1.0
     assert found.feedback == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "word", "held"),
-    [
-        ("Cats and dogs", "cat", True),
-        ("A catalogue to catch", "cats", False),
-        ("She studies bakers", "study", True),
-        ("She studies bakers", "baking", True),
-        ("Ice skating", "skate", True),
-        ("Retrocomputing", "retro", True),
-        ("Café au lait", "CAFE", True),
-        ("Running", "run", True),
-        ("Runes", "ran", False),
-        ("Concatenate", "cat", False),
-        ("北京的面包", "面包", True),
-        ("snake_case words", "case", True),
-    ],
-)
-def test_which_words_a_text_holds(text: str, word: str, held: bool) -> None:
-    assert all(holds(folded_words(text), term) for term in terms(word)) is held
 
 
 OWN = Evaluation(quality_score=0.2, confidence_score=0.7, faithfulness_score=0.3)

@@ -7,7 +7,7 @@ from local_chat import local_chat
 
 from loopwright.models import allow_model_requests
 from loopwright.workflows.assistant import AssistantConfig, Services, chat
-from loopwright.workflows.assistant.conference.sample import sample_store
+from loopwright.workflows.assistant.sources.sample import sample_store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -16,13 +16,11 @@ MARK = "[sessions:1021]"
 
 @pytest.fixture(scope="module")
 def services():
-    with local_chat() as address:
-        options = {"stream_chunk_timeout": 1800, "stream_usage": True}
-        model = {"model": "openai:local", "base_url": address, "api_key": "none", "timeout": 1800, "options": options}
-        section = {"timeout": {"model": 3000}, "max_retry_count": 1}
-        config = AssistantConfig.load(None, {"models": {"default": model}, "assistant": section}, {})
-        with Services.of(config, sample_store()) as made:
-            yield made
+    section = {"timeout": {"model": 3000}, "max_retry_count": 1}
+    models = {"default": {"model": local_chat(), "timeout": 1800}}
+    config = AssistantConfig.load(None, {"models": models, "assistant": section}, {})
+    with Services.of(config, sample_store()) as made:
+        yield made
 
 
 def test_a_local_model_answers_from_the_programme_and_cites_what_was_found(services):

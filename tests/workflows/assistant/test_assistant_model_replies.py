@@ -5,18 +5,25 @@ from __future__ import annotations
 import pytest
 from assistant_answers import SOURDOUGH
 
-from loopwright.workflows.assistant.answering import EvaluationReply, evaluation_of
-from loopwright.workflows.assistant.conference.sample import sample_store
+from loopwright.workflows.assistant.answer import EvaluationReply, evaluation_of
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.nodes.planning import PlanReply
 from loopwright.workflows.assistant.reflecting import ReflectionReply, reflection_of, shown_search
-from loopwright.workflows.assistant.schemas import Evaluation, Filters, PlannedQuery, Reflection, Table, Understanding
+from loopwright.workflows.assistant.schemas import (
+    Condition,
+    Evaluation,
+    Filters,
+    PlannedQuery,
+    Question,
+    Reflection,
+    Table,
+)
 from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.sources.sample import sample_store
 
 CONFIG = AssistantSection()
-RULES = Understanding(
-    standalone="Whom should I meet about bees?",
-    intent="people on a topic",
+RULES = Question(
+    text="Whom should I meet about bees?",
     query_mode="hybrid",
     tables=(Table.ATTENDEES, Table.SPEAKERS),
     topic="bees",
@@ -28,7 +35,7 @@ def test_a_plan_takes_what_the_model_says_and_leaves_the_rest_to_the_rules() -> 
     reply = PlanReply(standalone="x", tables=[Table.SPEAKERS, Table.SPEAKERS], topic=" wild\nbees ")
     made = reply.over(RULES, list(Table))
     assert (made.tables, made.topic) == ((Table.SPEAKERS,), "wild bees")
-    assert (made.standalone, made.intent, made.query_mode) == (RULES.standalone, RULES.intent, "hybrid")
+    assert (made.text, made.operation, made.query_mode) == (RULES.text, "find", "hybrid")
 
 
 def test_a_plan_has_no_tables_that_the_conference_lacks() -> None:
@@ -43,10 +50,12 @@ def test_a_plan_that_looks_everywhere_leaves_the_tables_to_the_rules() -> None:
 
 
 def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what() -> None:
-    timed = RULES.model_copy(update={"topic": "", "filters": Filters(days=("2027-04-17",))})
-    reply = PlanReply(standalone="x", tables=[Table.EXHIBITORS], topic="Sunday morning", intent="what is on")
+    timed = RULES.model_copy(
+        update={"topic": "", "filters": Filters(include=(Condition(slot="day", values=("2027-04-17",)),))}
+    )
+    reply = PlanReply(standalone="x", tables=[Table.EXHIBITORS], topic="Sunday morning")
     made = reply.over(timed, list(Table))
-    assert (made.tables, made.topic, made.intent) == (RULES.tables, "", "what is on")
+    assert (made.tables, made.topic) == (RULES.tables, "")
 
 
 def replanned(query: dict[str, object], message: str = "Let me look again.") -> Reflection:
@@ -77,23 +86,22 @@ def test_a_message_about_the_machinery_is_said_in_plain_words(message: str) -> N
     assert said == 'There is too little so far, so I look for "apiculture".'
 
 
-def test_a_model_is_not_shown_what_is_there_by_chance() -> None:
+def test_what_is_excluded_stays_excluded_whatever_a_model_says() -> None:
+    """A model may add to what is not wanted, and takes nothing away."""
+    barred = RULES.model_copy(update={"filters": Filters(without=("wasps",))})
+    made = PlanReply(standalone="x", topic="bees", without=[" hornets "]).over(barred, list(Table))
+    assert made.filters.without == ("wasps", "hornets")
+
+
+def test_a_model_is_shown_what_was_tried_and_asked_on_a_line_each() -> None:
     with sample_store() as store:
         search = Search(store)
-        understanding = RULES.model_copy(update={"topic": "weather forecasts", "tables": (Table.SESSIONS,)})
+        asked = Filters(include=(Condition(slot="room", values=("Great\nHall",)),), without=("bees",))
+        question = RULES.model_copy(update={"topic": "weather\nforecasts", "filters": asked})
         query = PlannedQuery(table=Table.SESSIONS, query_text="weather forecasts")
-        outcome = search.run(query)
-        shown = shown_search(understanding, [outcome], [[query]], search)
-        assert any(each.score < 0.2 for each in outcome.near_misses)
-    assert all(line == "none" or float(line.split()[1]) >= 0.2 for line in shown["near"].splitlines())
-    assert shown["tried"].startswith('- sessions "weather forecasts", threshold 0.35: ')
-
-
-def test_alternatives_of_time_and_place_are_shown_on_one_line() -> None:
-    either = (Filters(days=("2027-04-17",), rooms=("Janson", "UD2")), Filters(speakers=("Ana\nReis",)))
-    with sample_store() as store:
-        shown = shown_search(RULES.model_copy(update={"filters": Filters(any_of=either)}), [], [], Search(store))
-    assert shown["filters"] == "any of (days 2027-04-17; rooms Janson, UD2) or (speakers Ana Reis)"
+        shown = shown_search(question, [search.run(query)], [[query]], search)
+    assert shown["filters"] == "in Great Hall; not about “bees”" or "not about bees" in shown["filters"]
+    assert "\n" not in shown["topic"] and shown["tried"].startswith('- sessions "weather forecasts", threshold 0.35: ')
 
 
 def test_a_model_that_objects_to_the_records_own_words_is_not_believed() -> None:

@@ -14,7 +14,6 @@ from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.assistant import AssistantConfig, Services, achat, build_graph, chat
 from loopwright.workflows.assistant.streaming import brief
-from loopwright.workflows.sections import MODEL_NODES
 
 TOPIC = "Which sessions are about {}?"
 ODD = "Which sessions are about quantum yodelling?"
@@ -169,7 +168,7 @@ def test_a_second_question_on_a_thread_starts_anew(services):
     state = asyncio.run(two_questions()).state
     assert state["retry_count"] == 0
     assert state["thinking_updates"] == []
-    assert state["stop_reason"] is None
+    assert state.get("stop_reason") is None
     assert state["status"] == "answered"
     assert len(state["messages"]) == 4
 
@@ -188,7 +187,7 @@ def test_a_chat_model_writes_the_answer_and_only_offered_records_are_cited():
     record = next(iter(shared_sample().documents())).id
     writer = always(f"Go to this one [{record}], or to [sessions:made-up].")
     config = AssistantConfig()
-    models = ModelRegistry({"generate_response": writer}, nodes=MODEL_NODES["assistant"])
+    models = ModelRegistry({"generate_response": writer}, nodes=AssistantConfig.model_nodes)
     with Services(config, models, given_store=shared_sample()) as services:
         result = chat(TOPIC.format(a_topic()), services=services)
     assert "made-up" not in result.answer

@@ -20,47 +20,6 @@ def after(message: str, known: Profile | None = None) -> Profile:
 
 
 @pytest.mark.parametrize(
-    ("message", "interests"),
-    [
-        ("I'm interested in databases, what should I see on Sunday?", ("databases",)),
-        ("I am really interested in bees, honey and pollination.", ("bees", "honey", "pollination")),
-        ("I’m into gardening", ("gardening",)),
-        ("I'm interested in Rust talks on Sunday afternoon", ("Rust",)),
-        ("I work on compilers and embedded Linux. What should I see?", ("compilers", "embedded Linux")),
-        ("We mostly work with CI/CD, Node.js and C++", ("CI/CD", "Node.js", "C++")),
-        ("My interests are bees and cheese; whom should I meet?", ("bees", "cheese")),
-        ("I love hiking but I hate running", ("hiking",)),
-        ("Hi, I'm a Rust developer from Lyon", ("Rust",)),
-        ("what is on? I am passionate about learning more about glaciers", ("glaciers",)),
-    ],
-)
-def test_interests(message: str, interests: tuple[str, ...]) -> None:
-    found = after(message)
-    assert found.interests == interests
-    assert found.user_id == "u"
-    assert found.updated_at is not None
-    assert profile_needs_update(message, None)
-
-
-@pytest.mark.parametrize(
-    ("message", "seeking", "offering"),
-    [
-        ("I'm looking for investors and a co-founder", ("investors", "co-founder"), ()),
-        ("we are hiring bakers", ("bakers",), ()),
-        ("I want to buy a small mill.", ("small mill",), ()),
-        ("I'd like to learn about WebAssembly", ("WebAssembly",), ()),
-        ("We sell storage appliances, where do I meet buyers?", (), ("storage appliances",)),
-        ("My company makes stone ovens", (), ("stone ovens",)),
-        ("I teach cheese making", (), ("cheese making",)),
-        ("We sell flour and we are looking for mills", ("mills",), ("flour",)),
-    ],
-)
-def test_what_is_sought_and_offered(message: str, seeking: tuple[str, ...], offering: tuple[str, ...]) -> None:
-    found = after(message)
-    assert (found.seeking, found.offering) == (seeking, offering)
-
-
-@pytest.mark.parametrize(
     "message",
     [
         "Which talks are about databases?",
@@ -86,33 +45,6 @@ def test_what_only_asks_changes_nothing(message: str) -> None:
     assert updated_profile(message, KNOWN, "u") is KNOWN
     assert not profile_needs_update(message, KNOWN)
     assert not profile_needs_update(message, None)
-
-
-@pytest.mark.parametrize(
-    ("message", "name"),
-    [
-        ("my name is ana and i like rye", "Ana"),
-        ("Hello, my name is Jean-Luc Picard.", "Jean-Luc Picard"),
-        ("Call me Sam", "Sam"),
-    ],
-)
-def test_names(message: str, name: str) -> None:
-    assert after(message).name == name
-
-
-@pytest.mark.parametrize(
-    ("message", "known", "languages"),
-    [
-        ("I speak French and Dutch", (), ("en", "fr", "nl")),
-        ("I only speak German", ("en", "fr"), ("de",)),
-        ("I speak English only.", (), ("en",)),
-        ("I don't speak German", (), ()),
-        ("I do not understand German", ("de", "fr"), ("fr",)),
-        ("I can't speak English", ("en", "pt"), ("pt",)),
-    ],
-)
-def test_languages(message: str, known: tuple[str, ...], languages: tuple[str, ...]) -> None:
-    assert after(message, Profile(user_id="u", languages=known)).languages == languages
 
 
 @pytest.mark.parametrize(

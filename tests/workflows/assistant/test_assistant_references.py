@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopwright.workflows.assistant.answering.references import mark, marks_in, referenced, without_strangers
+from loopwright.workflows.assistant.answer.references import mark, marks_in, referenced, without_strangers
 
 OFFERED = ["sessions:17", "sessions:23", "exhibitors:Mill Lane", "exhibitors:C [sharp]", "speakers:17"]
 

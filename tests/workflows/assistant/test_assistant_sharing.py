@@ -13,8 +13,8 @@ from loopwright.engine import arun
 from loopwright.errors import InputError, NodeFailed, NodeTimeout
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.assistant import achat, astream_chat, build_graph, chat
-from loopwright.workflows.assistant.conference.catalogue import current
 from loopwright.workflows.assistant.schemas import PlannedQuery, Profile, Table
+from loopwright.workflows.assistant.sources.catalogue import current
 
 QUESTION = f"Which sessions are about {current(shared_sample()).of_table(Table.SESSIONS)[0].title}?"
 ODD = "Which sessions are about quantum yodelling?"
@@ -103,6 +103,7 @@ def test_a_mode_of_a_mode_does_not_change_the_first(tmp_path):
         assert services.in_mode("mechanical").config.assistant.max_retry_count == 5
 
 
+@pytest.mark.slow
 def test_a_hundred_chats_from_threads_and_a_hundred_in_one_loop(services):
     modes = ["none", "mechanical", "reflection", None]
     alone = {mode: chat(ODD, services=services, mode=mode).referenced_ids for mode in modes}

@@ -11,11 +11,11 @@ from postgres import postgres_server, postgres_url  # noqa: F401
 
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.assistant.conference.catalogue import Catalogue, current
-from loopwright.workflows.assistant.conference.info import ConferenceInfo
-from loopwright.workflows.assistant.conference.keeping import contribution_of, info_contribution
-from loopwright.workflows.assistant.conference.reading.talks import Person, Talk, records_of
-from loopwright.workflows.assistant.schemas import Filters, Record, Table
+from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.sources.reading.talks import Person, Talk, records_of
+from loopwright.workflows.assistant.sources.storing import contribution_of, info_contribution
 
 LISBON = ZoneInfo("Europe/Lisbon")
 INFO = ConferenceInfo(title="Bread Days", start=date(2026, 5, 8), end=date(2026, 5, 9), time_zone="Europe/Lisbon")
@@ -44,51 +44,66 @@ def catalogue() -> Catalogue:
     return Catalogue(INFO, [*records_of(TALKS, INFO), *STANDS])
 
 
+def condition(slot: str, *values: str, least: int | None = None, most: int | None = None) -> Condition:
+    return Condition.model_validate({"slot": slot, "values": values, "least": least, "most": most})
+
+
+FIRST, WORKSHOP, ANAS = condition("day", "2026-05-08"), condition("type", "workshop"), condition("person", "Ana Só")
+
+
 @pytest.mark.parametrize(
-    ("filters", "sessions", "speakers"),
+    ("asked", "sessions", "speakers"),
     [
-        ({}, "rye oats open late undated", "Ana Só, Bo Li"),
-        ({"days": ("2026-05-08",)}, "rye oats open", "Ana Só, Bo Li"),
-        ({"days": ("2026-05-08", "2026-05-09")}, "rye oats open late", "Ana Só, Bo Li"),
-        ({"days": ("2030-01-01",)}, "", ""),
-        ({"rooms": ("Oven",)}, "rye open", "Ana Só, Bo Li"),
-        ({"rooms": ("Oven", "Yard"), "tracks": ("Grain",)}, "rye oats", "Ana Só, Bo Li"),
-        ({"types": ("workshop",)}, "oats", "Bo Li"),
-        ({"languages": ("pt", "de")}, "oats", "Bo Li"),
-        ({"speakers": ("Ana Só",)}, "rye late", "Ana Só"),
-        ({"speakers": ("Ana Só",), "days": ("2026-05-08",)}, "rye", "Ana Só"),
-        ({"speakers": ("Ana Só",), "types": ("workshop",)}, "", ""),
-        ({"after": moment(8, 10, 30)}, "oats open late", "Ana Só, Bo Li"),
-        ({"before": moment(8, 10, 30)}, "rye", "Ana Só, Bo Li"),
-        ({"after": moment(8, 10), "before": moment(8, 10, 30)}, "rye", "Ana Só, Bo Li"),
-        ({"at": moment(8, 10, 30)}, "rye oats", "Ana Só, Bo Li"),
-        ({"at": moment(8, 11)}, "oats", "Bo Li"),
-        ({"at": moment(8, 14)}, "open", ""),
-        ({"at": moment(8, 14, 1)}, "", ""),
-        # 16:00 in Lisbon's summer is 15:00 in UTC.
-        ({"at": datetime(2026, 5, 9, 15, tzinfo=ZoneInfo("UTC"))}, "late", "Ana Só"),
+        ((), "rye oats open late undated", "Ana Só, Bo Li"),
+        ((FIRST,), "rye oats open", "Ana Só, Bo Li"),
+        ((condition("day", "2026-05-08", "2026-05-09"),), "rye oats open late", "Ana Só, Bo Li"),
+        ((condition("day", "2030-01-01"),), "", ""),
+        ((condition("room", "Oven"),), "rye open", "Ana Só, Bo Li"),
+        ((condition("room", "Oven", "Yard"), condition("track", "Grain")), "rye oats", "Ana Só, Bo Li"),
+        ((WORKSHOP,), "oats", "Bo Li"),
+        ((condition("language", "pt", "de"),), "oats", "Bo Li"),
+        ((ANAS,), "rye late", "Ana Só"),
+        ((ANAS, FIRST), "rye", "Ana Só"),
+        ((ANAS, WORKSHOP), "", ""),
+        ((condition("start", least=630),), "oats open late", "Ana Só, Bo Li"),
+        ((condition("start", most=630),), "rye", "Ana Só, Bo Li"),
+        ((FIRST, condition("on", least=630, most=631)), "rye oats", "Ana Só, Bo Li"),
+        ((FIRST, condition("on", least=660, most=661)), "oats", "Bo Li"),
+        ((FIRST, condition("on", least=840, most=841)), "open", ""),
+        ((condition("end", most=660),), "rye", "Ana Só, Bo Li"),
+        ((condition("minutes", least=61),), "oats", "Bo Li"),
+        ((condition("record", "sessions:rye", "sessions:late"),), "rye late", ""),
     ],
 )
-def test_filters(catalogue, filters, sessions, speakers):
+def test_filters(catalogue, asked, sessions, speakers):
     for _ in range(2):  # the second time from memory
-        found = catalogue.filtered(Table.SESSIONS, Filters(**filters))
+        found = catalogue.filtered(Table.SESSIONS, Filters(include=asked))
         assert [record.key for record in found] == sessions.split()
-        people = catalogue.filtered(Table.SPEAKERS, Filters(**filters))
+        people = catalogue.filtered(Table.SPEAKERS, Filters(include=asked))
         assert ", ".join(record.title for record in people) == speakers
 
 
-def test_an_exhibitor_who_names_no_day_is_there_all_the_time(catalogue):
-    def titles(**filters) -> list[str]:
-        return [record.title for record in catalogue.filtered(Table.EXHIBITORS, Filters(**filters))]
+@pytest.mark.parametrize(
+    ("barred", "sessions"),
+    [(FIRST, "late undated"), (ANAS, "oats open undated"), (condition("start", most=630), "oats open late undated")],
+)
+def test_exclusions(catalogue, barred, sessions):
+    found = catalogue.filtered(Table.SESSIONS, Filters(exclude=(barred,)))
+    assert [record.key for record in found] == sessions.split()
 
-    assert titles(days=("2026-05-08",)) == ["Mill"]
-    assert titles(days=("2026-05-09",)) == ["Mill", "Oven"]
-    assert titles(at=moment(8, 10), after=moment(8, 9)) == ["Mill", "Oven"]
-    assert titles(rooms=("Yard",)) == ["Oven"]
+
+def test_an_exhibitor_who_names_no_day_is_there_all_the_time(catalogue):
+    def titles(*asked: Condition) -> list[str]:
+        return [record.title for record in catalogue.filtered(Table.EXHIBITORS, Filters(include=asked))]
+
+    assert titles(FIRST) == ["Mill"]
+    assert titles(condition("day", "2026-05-09")) == ["Mill", "Oven"]
+    assert titles(condition("start", least=600)) == ["Mill", "Oven"]
+    assert titles(condition("room", "Yard")) == ["Oven"]
 
 
 def test_what_a_caller_does_with_a_result_changes_nothing(catalogue):
-    filters = Filters(rooms=("Oven",))
+    filters = Filters(include=(condition("room", "Oven"),))
     catalogue.filtered(Table.SESSIONS, filters).clear()
     assert len(catalogue.filtered(Table.SESSIONS, filters)) == 2
 

@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from chances import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.assistant.conference.keeping import contribution_of, record_of
-from loopwright.workflows.assistant.conference.reading import read_schedule
-from loopwright.workflows.assistant.conference.sample import sample_paths
+from loopwright.workflows.assistant.sources.reading import read_schedule
+from loopwright.workflows.assistant.sources.sample import sample_paths
+from loopwright.workflows.assistant.sources.storing import contribution_of, record_of
 
 PRETALX = {
     "schedule": {
@@ -76,7 +77,7 @@ def test_each_of_the_files_is_read_as_it_is(tmp_path):
 
 @pytest.mark.parametrize("name", FILES)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_file_is_read_or_refused(name, data):
     content = FILES[name].encode()
     for _ in range(data.draw(st.integers(1, 3))):

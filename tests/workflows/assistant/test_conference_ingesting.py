@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from loopwright.errors import ConfigError, DocumentError
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.assistant.conference.catalogue import current
-from loopwright.workflows.assistant.conference.ingesting import embed_all, ingest
-from loopwright.workflows.assistant.conference.sample import sample_paths
 from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.sources.catalogue import current
+from loopwright.workflows.assistant.sources.ingesting import embed_all, ingest
+from loopwright.workflows.assistant.sources.sample import sample_paths
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 SCHEDULE = """Title,Speakers,Date,Start,Duration,Room,Abstract
@@ -150,6 +150,7 @@ def test_embedding_can_be_stopped(files):
         assert embed_all(store, CountingEmbedder(), stop=stop) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FOSDEM.is_dir(), reason="the real schedules are not beside the repository")
 def test_the_next_years_schedule_replaces_a_real_one():
     with open_store("memory") as store:

@@ -6,14 +6,16 @@ from datetime import date, datetime, time
 from zoneinfo import ZoneInfo
 
 import pytest
+from chances import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.assistant.conference.facets import facet_of, facets_of
-from loopwright.workflows.assistant.conference.info import ConferenceInfo
-from loopwright.workflows.assistant.conference.keeping import (
+from loopwright.workflows.assistant.schemas import Record, Table
+from loopwright.workflows.assistant.sources.facets import facet_of, facets_of
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.sources.storing import (
     INFO_ID,
     PASSAGE_CHARACTERS,
     contribution_of,
@@ -23,7 +25,6 @@ from loopwright.workflows.assistant.conference.keeping import (
     passage_ids,
     record_of,
 )
-from loopwright.workflows.assistant.schemas import Record, Table
 
 LISBON = ZoneInfo("Europe/Lisbon")
 INFO = ConferenceInfo(
@@ -63,7 +64,7 @@ def test_a_long_text_is_cut_where_sentences_end():
 
 
 @given(st.lists(st.sampled_from(["word ", "end. ", "line\n", "par\n\n", "字" * 40, "x" * 2000]), max_size=400))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_no_text_is_lost_or_too_long_whatever_it_is_made_of(parts):
     text = "".join(parts)
     record = RYE.model_copy(update={"texts": {"title": "Rye", "abstract": text} if text else {"title": "Rye"}})

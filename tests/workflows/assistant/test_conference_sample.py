@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import pairwise
 
-from loopwright.workflows.assistant.conference.catalogue import current
-from loopwright.workflows.assistant.conference.sample import sample_store
 from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.sources.catalogue import current
+from loopwright.workflows.assistant.sources.sample import sample_store
 
 
 def test_the_sample_is_a_conference_that_can_take_place():

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.assistant.conference.reading import Schedule, read_schedule
 from loopwright.workflows.assistant.schemas import Record, Table
+from loopwright.workflows.assistant.sources.reading import Schedule, read_schedule
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 

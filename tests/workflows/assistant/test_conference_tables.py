@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from loopwright.errors import ConfigError, DocumentError
-from loopwright.workflows.assistant.conference.reading import read_schedule, read_table
-from loopwright.workflows.assistant.conference.reading.markup import plain_text
-from loopwright.workflows.assistant.conference.reading.times import clock_of, date_of, duration_of, moment_of
 from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.sources.reading import read_schedule, read_table
+from loopwright.workflows.assistant.sources.reading.markup import plain_text
+from loopwright.workflows.assistant.sources.reading.times import clock_of, date_of, duration_of, moment_of
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 EXHIBITOR = {

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import cv2
 import numpy as np
 import pytest
 from PIL import Image
+from provider_server import DIALECTS, ProviderServer, providing
 from skimage import data
 
+from loopwright.models import allow_model_requests
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 
 NAMES = ("astronaut", "camera", "chelsea", "coffee", "rocket", "coins", "gravel", "stereo_motorcycle")
@@ -55,6 +57,15 @@ def _distorted(rgb: np.ndarray, kind: str, level: int, seed: int = 0) -> np.ndar
     buffer = io.BytesIO()
     Image.fromarray(rgb).save(buffer, "JPEG", quality=strength)
     return np.asarray(Image.open(buffer).convert("RGB"))
+
+
+@pytest.fixture(params=DIALECTS)
+def server(request, monkeypatch) -> Iterator[ProviderServer]:
+    """A server on loopback that speaks the format of each provider in turn."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with allow_model_requests(), providing(request.param) as played:
+        yield played
 
 
 @pytest.fixture(scope="session")

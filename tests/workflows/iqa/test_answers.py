@@ -7,21 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.answering.answers import OTHER_ANSWER, answer
-from loopwright.workflows.iqa.answering.choices import UNABLE, parse_choice
-from loopwright.workflows.iqa.answering.claims import (
-    ComparisonClaim,
-    DistortionClaim,
-    LevelClaim,
-    SeverityClaim,
-    ToolClaim,
-    YesNoClaim,
-    asks_yes_no,
-    read_option,
-    read_question,
-    says_cannot_tell,
-)
-from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.answer.answers import OTHER_ANSWER, answer
+from loopwright.workflows.iqa.answer.choices import UNABLE, parse_choice
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 
 FULL = "Full-Reference"
@@ -152,7 +139,9 @@ class TestExplanation:
 
     def test_a_sharp_picture_is_sharp(self):
         result = asked("Is the car sharp?", CLEAN)
-        assert result.final_answer == "Yes: no blur found in the whole image."
+        assert result.final_answer.startswith(
+            "Yes: no blur found in the whole image. That is about the image as a whole"
+        )
         assert "Measured on the whole image" in result.quality_reasoning
 
     def test_a_region_is_named(self):
@@ -282,7 +271,7 @@ class TestChoice:
         if mode == "mcq":
             assert result.final_answer in {*options, UNABLE}
 
-    @given(st.text(max_size=60), st.sampled_from(["mcq", "scoring", "explanation"]))
+    @given(st.text(max_size=60).filter(str.strip), st.sampled_from(["mcq", "scoring", "explanation"]))
     def test_any_text_gets_an_answer(self, query, mode):
         assert asked(query, BLURRED, mode=mode).quality_reasoning
 
@@ -302,53 +291,3 @@ class TestReplies:
     def test_what_is_no_option_is_an_error(self, reply):
         with pytest.raises(UnknownNameError, match="option"):
             parse_choice(reply, self.OPTIONS)
-
-
-class TestWords:
-    @pytest.mark.parametrize(
-        ("option", "question", "claim"),
-        [
-            ("Yes", "Is it blurry?", YesNoClaim(True)),
-            ("No, it is not", "Is it blurry?", YesNoClaim(False)),
-            ("No noise", "What do you see?", DistortionClaim(("noise",), present=False)),
-            ("Severe motion blur", "What?", DistortionClaim(("motion blur",), severity=Severity.SEVERE)),
-            ("Low contrast", "What?", DistortionClaim(("low contrast",))),
-            ("In focus", "What?", DistortionClaim(("blurs",), present=False)),
-            ("Not sharp", "What?", DistortionClaim(("blurs",), present=True)),
-            ("No distortion", "What?", DistortionClaim((), present=False)),
-            ("Heavy", "How strong is the noise?", SeverityClaim(Severity.SEVERE)),
-            ("Poor quality", "How is it?", LevelClaim(frozenset({2}))),
-            ("4 stars", "Rate it", LevelClaim(frozenset({4}))),
-            ("mdsi", "Which tool?", ToolClaim("MDSI")),
-            ("The original", "Which is worse?", ComparisonClaim("better")),
-            ("a red bus", "What?", None),
-        ],
-    )
-    def test_options(self, option, question, claim):
-        assert read_option(option, question) == claim
-
-    @pytest.mark.parametrize(
-        ("question", "claim"),
-        [
-            ("Is it sharp?", DistortionClaim(("blurs",), present=False)),
-            ("Isn't it sharp?", DistortionClaim(("blurs",), present=False)),
-            ("Is it not sharp?", DistortionClaim(("blurs",), present=True)),
-            ("Is it well exposed?", DistortionClaim(("brightness change",), present=False)),
-            ("Is anything wrong?", DistortionClaim(())),
-            ("Is it usable?", LevelClaim(frozenset({3, 4, 5}))),
-            ("Is it nice?", None),
-        ],
-    )
-    def test_questions(self, question, claim):
-        assert read_question(question) == claim
-
-    def test_yes_no_questions(self):
-        assert asks_yes_no("I took it at night. Is it noisy?")
-        assert not asks_yes_no("Is it noisy or blurred?")
-        assert not asks_yes_no("What is wrong with it?")
-        assert not asks_yes_no("")
-
-    def test_ways_out(self):
-        assert not says_cannot_tell("No noise")
-        assert not says_cannot_tell("Clearly blurred")
-        assert says_cannot_tell("It cannot be determined")

@@ -9,20 +9,20 @@ import pytest
 import skimage
 
 from loopwright.errors import ImageError, InputError, NodeFailed
-from loopwright.workflows.iqa import run_pipeline, stream_pipeline, trace_pipeline
+from loopwright.workflows.iqa import build_graph, run_pipeline, stream_pipeline, trace_pipeline
 
 COFFEE = Path(skimage.__file__).parent / "data" / "coffee.png"
 
 
-@pytest.mark.parametrize("replans", [-1, 1.5, "2"])
+@pytest.mark.parametrize("replans", [-1, 1.5, 2.0, "3", "two"])
 def test_a_number_of_replans_that_is_none(replans):
-    with pytest.raises(InputError, match="max_replan_iterations is"):
+    with pytest.raises(InputError, match="max_replan_iterations: "):
         run_pipeline("Rate it", COFFEE, max_replan_iterations=replans)
 
 
 @pytest.mark.parametrize("region", [(1, 2, 3), (0, 0, 50.5, 60), "0,0,50,60", (0, 0, 50, 60, 70)])
 def test_a_region_that_is_none(region):
-    with pytest.raises(InputError, match="four whole numbers"):
+    with pytest.raises(InputError, match="region"):
         run_pipeline("Rate it", COFFEE, region=region)
 
 
@@ -43,3 +43,22 @@ def test_a_path_that_no_file_can_have():
     with pytest.raises(NodeFailed) as caught:
         run_pipeline("Rate it", "x" * 5000)
     assert isinstance(caught.value.__cause__, ImageError)
+
+
+def test_a_limit_above_the_ceiling_is_told_in_the_log_and_the_state(caplog):
+    state = run_pipeline("Rate it", COFFEE, max_replan_iterations=99)
+    assert state["max_replan_iterations"] == 10
+    assert "max_replan_iterations=99 is above langgraph.max_iterations=10, which counts" in caplog.text
+
+
+def test_a_key_that_the_state_has_not_names_the_nearest_one():
+    graph = build_graph(nodes={"planner": lambda state: {"plam": None}})
+    with pytest.raises(NodeFailed, match=r"unknown state key 'plam'.*plan"):
+        graph.invoke({"query": "?", "image_path": str(COFFEE)})
+
+
+def test_a_graph_tells_its_version_and_when_it_was_made():
+    metadata = build_graph().config["metadata"]
+    assert metadata["graph"] == "AgenticIQA-Pipeline"
+    assert metadata["version"]
+    assert metadata["created"][:2] == "20"

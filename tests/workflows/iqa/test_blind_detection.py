@@ -4,7 +4,6 @@ import io
 
 import cv2
 import numpy as np
-import pytest
 from PIL import Image
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
@@ -78,49 +77,3 @@ def test_blur_noise_and_jpeg_are_stated_and_what_is_stated_is_right(photograph, 
     record_property("said, right, total", (said, right, total))
     assert said >= 0.8 * total, missed
     assert right >= 0.85 * said, missed
-
-
-def bokeh(rgb: np.ndarray) -> np.ndarray:
-    soft = disc(rgb, 9)
-    height, width = rgb.shape[:2]
-    y, x = np.mgrid[:height, :width]
-    inside = ((y - height / 2) / (height / 4)) ** 2 + ((x - width / 2) / (width / 4)) ** 2 < 1
-    return np.where(inside[..., None], rgb, soft)
-
-
-def low_key(rgb: np.ndarray) -> np.ndarray:
-    height, width = rgb.shape[:2]
-    y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j]
-    return rounded(rgb * np.exp(-4 * (x**2 + y**2))[..., None] * 0.8)
-
-
-def fog(rgb: np.ndarray) -> np.ndarray:
-    depth = np.linspace(0.12, 0.7, rgb.shape[0])[:, None, None]
-    return rounded(rgb * depth + 205 * (1 - depth))
-
-
-def of_a_sensor(rgb: np.ndarray) -> np.ndarray:
-    """40 megapixels, none of which is sharp by itself: as demosaicing and a lens leave them."""
-    tiled = np.tile(rgb, (3, 4, 1))
-    return cv2.resize(tiled, (7304, 5480), interpolation=cv2.INTER_CUBIC)
-
-
-@pytest.mark.parametrize("name", SHARP)
-@pytest.mark.parametrize("scene", [bokeh, low_key, fog])
-def test_a_soft_scene_is_not_called_blurred(photograph, scene, name):
-    image = scene(photograph(name))
-    blurred = [item for item in stated(image) if kind_of(item) in (Distortion.BLURS, Distortion.SHARPNESS)]
-    assert blurred == []
-
-
-def test_forty_megapixels_are_not_called_blurred(photograph):
-    assert stated(of_a_sensor(photograph("astronaut"))) == []
-
-
-@pytest.mark.parametrize("name", SHARP)
-def test_grain_in_each_channel_is_noise_and_the_grain_of_a_texture_is_not(photograph, name):
-    rgb = photograph(name)
-    assert measure(grain(rgb, 18)).noise_likeness < 0.35
-    assert measure(rgb).noise_likeness > 0.4
-    assert "gaussian noise" not in stated(rgb)
-    assert measure(photograph("gravel")).noise_likeness > 0.99

@@ -7,10 +7,10 @@ import cv2
 import numpy as np
 import pytest
 
-from loopwright.workflows.iqa.images import RGB
+from loopwright.workflows.iqa.sources.images import RGB
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.piqe import piqe
-from loopwright.workflows.iqa.tools.blind.statistics import grey
+from loopwright.workflows.iqa.tools.blind.scene_statistics import grey
 from loopwright.workflows.iqa.tools.niqe import niqe
 
 MOST = 1000

@@ -12,9 +12,8 @@ from PIL import Image
 from loopwright.errors import ConfigError, ImageError, InputError
 from loopwright.workflows.iqa.comparing import compare_images
 from loopwright.workflows.iqa.comparing.results import ToolDifference
-from loopwright.workflows.iqa.comparing.verdicts import images_verdict
+from loopwright.workflows.iqa.comparing.winners import images_verdict
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.sample import sample_path
 from loopwright.workflows.iqa.tools.calibration import get_calibration
 
 
@@ -77,13 +76,6 @@ def test_what_is_identical_is_said(folder: Path):
     found = compare_images(folder / "q30.jpg", folder / "decoded.png", folder / "cat.png")
     assert found.identical == "pixels" and "identical, pixel for pixel" in found.verdict.text
     assert all(tool.difference == 0 for tool in found.tools)
-
-
-def test_the_sample_pictures():
-    found = compare_images(sample_path("harbour-compressed"), sample_path("harbour"))
-    assert found.verdict.better in ("B", None)
-    found = compare_images(sample_path("harbour-compressed"), sample_path("harbour-blurred"), sample_path("harbour"))
-    assert found.a.distortions and found.b.distortions
 
 
 def test_without_a_reference_sizes_may_differ(folder: Path, photograph):

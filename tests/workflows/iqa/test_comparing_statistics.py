@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.comparing.bjontegaard import Delta, bjontegaard
+from loopwright.workflows.iqa.comparing.curves import Delta, bjontegaard
 from loopwright.workflows.iqa.comparing.matching import find_reference, match
-from loopwright.workflows.iqa.comparing.statistics import chance, mean_interval
+from loopwright.workflows.iqa.comparing.significance import mean_interval
 
 README_ANCHOR = [(9487.76, 40.037), (4593.60, 38.615), (2486.44, 36.845), (1358.24, 34.851)]
 README_TEST = [(9787.80, 40.121), (4469.00, 38.651), (2451.52, 36.970), (1356.24, 34.987)]
@@ -51,19 +51,6 @@ def test_curves_that_are_lines_over_the_logarithm_of_the_rate():
     assert found.overlap == pytest.approx((high_a - low_b) / (high_b - low_a), abs=1e-12)
 
 
-def test_a_constant_share_of_the_rate_and_the_order_of_the_points():
-    b = [(0.8 * rate, quality) for rate, quality in FIVE]
-    assert math.expm1(delta(FIVE, b).log_rate) == pytest.approx(-0.2, abs=1e-12)
-    assert delta(FIVE[::-1], [b[2], b[0], b[4], b[1], b[3]]) == delta(FIVE, b)
-
-
-def test_exchanging_the_curves_mirrors_the_deltas():
-    forth, back = delta(FIVE, SIX), delta(SIX, FIVE)
-    assert back.log_rate == pytest.approx(-forth.log_rate, abs=1e-12)
-    assert back.quality == pytest.approx(-forth.quality, abs=1e-12)
-    assert delta(FIVE, FIVE) == Delta(0.0, 0.0, 1.0)
-
-
 @pytest.mark.parametrize(
     ("b", "said"),
     [
@@ -78,12 +65,6 @@ def test_exchanging_the_curves_mirrors_the_deltas():
 def test_curves_that_cannot_be_compared(b, said):
     found = bjontegaard(FIVE, b)
     assert isinstance(found, str) and said in found
-
-
-def test_rates_that_do_not_overlap_still_have_a_bd_rate():
-    found = delta(FIVE, [(10 * rate, quality) for rate, quality in FIVE])
-    assert found.quality is None
-    assert math.exp(found.log_rate) == pytest.approx(10)
 
 
 def test_an_interval_has_the_width_that_theory_gives():
@@ -105,33 +86,6 @@ def test_images_of_one_reference_are_resampled_together():
     alone = mean_interval(copied, range(80), seed=0)
     assert alone is not None and of_ten is not None
     assert alone.high - alone.low < 0.5 * (of_ten.high - of_ten.low)
-
-
-@pytest.mark.parametrize("count", [40, 700])  # below and above the change from BCa to percentiles
-def test_an_interval_is_reproducible_and_mirrors(count):
-    values = np.random.default_rng(3).gamma(2.0, 1.0, count) - 1
-    first = mean_interval(list(values), range(count), seed=7)
-    assert first == mean_interval(list(values), range(count), seed=7)
-    assert first != mean_interval(list(values), range(count), seed=8)
-    mirrored = mean_interval(list(-values), range(count), seed=7)
-    assert first is not None and mirrored is not None
-    assert (mirrored.low, mirrored.high) == pytest.approx((-first.high, -first.low), abs=1e-9)
-    assert first.low < values.mean() < first.high
-
-
-def test_intervals_without_spread():
-    assert mean_interval([0.4], ["a"], seed=0) is None
-    assert mean_interval([0.4, 0.6], ["a", "a"], seed=0) is None
-    still = mean_interval([0.0] * 5, range(5), seed=0)
-    assert still is not None and (still.low, still.high, still.side) == (0, 0, 0)
-
-
-def test_the_tests_of_chance():
-    # All six of one sign: 2 / 2^6 for both tests.
-    found = chance([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], range(6))
-    assert found == pytest.approx((2 / 64, 2 / 64))
-    assert chance([0.1, 0.2, -0.3, 0.0], ["a", "a", "a", "b"]) == (None, None)  # every group's mean is 0
-    assert chance([0.1, 0.3, 0.2], ["a", "a", "a"]).sign == 1.0
 
 
 @pytest.mark.parametrize(
@@ -165,13 +119,6 @@ def test_pairs_by_name_whatever_the_extension():
         ("A", "only.jpg", "no image of B has its name"),
         ("B", "extra.webp", "no image of A has its name"),
     ]
-
-
-def test_names_that_two_files_share_are_left_out():
-    found = match(["a.jpg", "a.png", "b.jpg"], ["a.webp", "b.webp"], None)
-    assert [pair.name for pair in found.pairs] == ["b"]
-    assert [item.path for item in found.left_out] == ["a.jpg", "a.png", "a.webp"]
-    assert "2 files are called 'a'" in found.left_out[0].why
 
 
 def test_one_image_of_a_reference_in_each_folder_is_a_pair():

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from loopwright.errors import UnknownNameError, WeightsError
-from loopwright.workflows.iqa.images import LoadedImage
-from loopwright.workflows.iqa.query.reading import read_query
+from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.tools.calibration import Calibration, using_calibrations
 from loopwright.workflows.iqa.tools.execution import ResultCache, run_tools
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, select_tools
@@ -116,7 +116,7 @@ QUERIES = {
 
 def test_what_a_question_names(registry):
     found = registry(f"""
-from loopwright.workflows.iqa.query.reading import read_query
+from loopwright.workflows.iqa.question.reading import read_query
 print(json.dumps({{q: [r.tools, r.scope] for q in {list(QUERIES)!r} for r in [read_query(q)]}}))
 """)
     assert {query: tools for query, (tools, _) in found.items()} == QUERIES
@@ -125,7 +125,7 @@ print(json.dumps({{q: [r.tools, r.scope] for q in {list(QUERIES)!r} for r in [re
 
 def test_a_metric_is_no_object_of_a_question(registry):
     found = registry("""
-from loopwright.workflows.iqa.query.reading import read_query
+from loopwright.workflows.iqa.question.reading import read_query
 print(json.dumps([read_query(q).scope for q in ("What is the LPIPS of this image?", "The pyiqa:musiq of the car?")]))
 """)
     assert found == ["Global", ["car"]]

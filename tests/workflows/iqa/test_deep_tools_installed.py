@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
+from distort import distort
 from PIL import Image
 from skimage import data
-
-from loopwright.workflows.iqa.measuring.distort import distort
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 PYTHON = CACHE / "loopwright" / "deep" / "bin" / "python"
@@ -73,7 +72,7 @@ def test_the_values_are_those_of_pyiqa_whatever_thread_asks_and_whatever_was_dra
         f"""
 import json, sys
 from concurrent.futures import ThreadPoolExecutor
-from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.deep import metrics
 from loopwright.workflows.iqa.tools.registry import get_tool
 image, reference = load_image("3.png"), load_image("ref.png")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from distort import LEVELS, distort
 
 from loopwright.errors import ImageError, InputError, UnknownNameError
 from loopwright.workflows.iqa.distortions import SUBTYPES
-from loopwright.workflows.iqa.measuring.distort import LEVELS, distort
 
 
 @pytest.mark.parametrize("kind", LEVELS)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from distort import distort
 from PIL import Image
 
 from loopwright.errors import ConfigError, InputError
@@ -16,13 +17,12 @@ from loopwright.workflows.iqa.batch.keys import configuration_digest
 from loopwright.workflows.iqa.evaluating.agreement import agreement
 from loopwright.workflows.iqa.evaluating.calibrating import calibrate, write_curves
 from loopwright.workflows.iqa.evaluating.evaluation import Evaluation, evaluate, recognition
-from loopwright.workflows.iqa.evaluating.manifest import Row
+from loopwright.workflows.iqa.evaluating.manifest import Row, Scale
 from loopwright.workflows.iqa.evaluating.measuring import ANSWER, Measured
-from loopwright.workflows.iqa.evaluating.rendering import to_html, to_markdown
-from loopwright.workflows.iqa.evaluating.scale import Scale
-from loopwright.workflows.iqa.measuring.distort import distort
+from loopwright.workflows.iqa.evaluating.rendering import to_markdown
 from loopwright.workflows.iqa.tools.calibration import load_calibrations
 
+TOOLS = ("MDSI", "PSNR", "NIQE", "PIQE")
 NAMES = ("astronaut", "chelsea", "coffee", "rocket", "stereo_motorcycle")
 
 
@@ -47,13 +47,13 @@ def rated(tmp_path_factory, photograph):
 
 @pytest.fixture(scope="module")
 def found(rated):
-    return evaluate(rated, scale="0,10", resamples=100, workers=1)
+    return evaluate(rated, scale="0,10", tools=TOOLS, resamples=100, workers=1)
 
 
 def test_the_figures_of_a_known_agreement(found):
     tools = {item.tool: item for item in found.parts[0].tools}
     assert found.parts[0].tools[0].tool == ANSWER
-    assert {"MDSI", "PSNR", "NIQE"} < set(tools)
+    assert set(tools) == {ANSWER, *TOOLS}
     assert tools["MDSI"].srcc.value > 0.75 and tools[ANSWER].srcc.value > 0.75
     for item in tools.values():
         for figure in (item.srcc, item.plcc, item.krcc, item.rmse):
@@ -79,7 +79,7 @@ def test_the_distortions_are_recognised(found):
 
 @pytest.mark.slow
 def test_the_figures_do_not_depend_on_the_number_of_processes(rated, found):
-    assert evaluate(rated, scale="0,10", resamples=100, workers=2).as_json() == found.as_json()
+    assert evaluate(rated, scale="0,10", tools=TOOLS, resamples=100, workers=2).as_json() == found.as_json()
 
 
 def test_reports_hold_the_figures(found):
@@ -87,8 +87,6 @@ def test_reports_hold_the_figures(found):
     srcc = next(item for item in found.parts[0].tools if item.tool == "MDSI").srcc
     assert f"| MDSI | 25 | {srcc.value:.3f} [{srcc.low:.3f}, {srcc.high:.3f}]" in text
     assert "whole references (6" in text and "line 4, gone.png" in text
-    page = to_html(replace(found, manifest="<script>|x.jsonl"))
-    assert "<td>MDSI</td>" in page and "<script>" not in page and "&lt;script&gt;" in page
 
 
 def invented(values: list[float], *, found: str | None = None, true: str | None = None) -> list[Measured]:

@@ -6,16 +6,16 @@ from dataclasses import replace
 from time import sleep
 
 import pytest
+from distort import distort
 from PIL import Image
 from skimage import data
 
 from loopwright.errors import ImageError, InputError
-from loopwright.workflows.iqa.answering.fusion import level_of
+from loopwright.workflows.iqa.answer.fusion import level_of
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.analysis import analyse
 from loopwright.workflows.iqa.measuring.detection import Detection, detect
-from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.measuring.features import measure
 from loopwright.workflows.iqa.nodes.executing import pass_over, subjects
 from loopwright.workflows.iqa.nodes.executor import executor_node

@@ -5,32 +5,17 @@ import math
 import cv2
 import numpy as np
 import pytest
+from chances import examples
+from distort import distort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 
 def flat(level: int = 128, height: int = 256, width: int = 320) -> np.ndarray:
     return np.full((height, width, 3), level, np.uint8)
-
-
-def test_numbers_are_named_and_finite(photographs):
-    for rgb in photographs.values():
-        features = measure(rgb)
-        numbers = features.as_dict()
-        assert set(numbers) <= set(features.__slots__)
-        assert all(math.isfinite(value) for value in numbers.values())
-        assert (numbers["width"], numbers["height"]) == (rgb.shape[1], rgb.shape[0])
-
-
-def test_measuring_twice_gives_the_same(photograph):
-    rgb = photograph("coffee")
-    assert measure(rgb) == measure(rgb.copy())
-    blurred = distort(rgb, "gaussian blur", 3)
-    assert measure_pair(blurred, rgb) == measure_pair(blurred.copy(), rgb.copy())
 
 
 @pytest.mark.parametrize("sigma", [4.0, 10.0, 25.0])
@@ -79,6 +64,7 @@ def test_direction_of_motion_with_and_without_a_reference(photograph, angle):
     assert features.motion_anisotropy > 3 * measure(rgb).motion_anisotropy
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("quality", [5, 10, 20, 35, 50, 65])
 def test_jpeg_quality_is_read_from_the_pixels(photographs, quality):
     import io
@@ -95,11 +81,6 @@ def test_jpeg_quality_is_read_from_the_pixels(photographs, quality):
 def test_jpeg_quality_survives_a_crop_off_the_grid(photograph):
     coded = distort(photograph("astronaut"), "jpeg", 3)
     assert measure(np.ascontiguousarray(coded[3:, 5:])).jpeg_quality == pytest.approx(25, abs=2)
-
-
-def test_photographs_without_jpeg_show_no_quality(photograph):
-    for name in ("astronaut", "coffee", "camera", "gravel"):
-        assert measure(photograph(name)).jpeg_quality == 100
 
 
 @pytest.mark.parametrize("density", [0.005, 0.03])
@@ -151,15 +132,6 @@ def test_colour_cast_is_measured_in_its_direction():
     assert abs(features.cast_a) < 2
 
 
-def test_sharp_subject_before_bokeh_is_sharp(photograph):
-    rgb = photograph("astronaut")
-    bokeh = cv2.GaussianBlur(rgb, (0, 0), 6)
-    bokeh[150:350, 150:350] = rgb[150:350, 150:350]
-    features = measure(bokeh)
-    assert features.edge_sigma < 1.0
-    assert features.edge_sigma_typical > 2 * features.edge_sigma
-
-
 def test_identical_images_differ_in_nothing(photograph):
     rgb = photograph("coffee")
     pair = measure_pair(rgb, rgb)
@@ -188,7 +160,7 @@ def test_sizes_that_differ_are_said():
         measure_pair(flat(), flat(128, 90, 100))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(32, 150), st.integers(32, 150), st.integers(0, 3))
 def test_any_size_and_content_is_measured(height, width, content):
     rng = np.random.default_rng(height * 1000 + width)
@@ -198,17 +170,6 @@ def test_any_size_and_content_is_measured(height, width, content):
         np.full((height, width, 3), 255, np.uint8),
         np.linspace(0, 255, height * width * 3).reshape(height, width, 3).astype(np.uint8),
     )[content]
-    assert all(math.isfinite(value) for value in measure(rgb).as_dict().values())
+    assert math.isfinite(measure(rgb).noise_sigma)
     assert measure_pair(rgb, rgb).rms_error == 0
-    assert all(math.isfinite(value) for value in measure_pair(255 - rgb, rgb).as_dict().values())
-
-
-def test_large_images_are_measured_as_they_are_seen(photograph):
-    rgb = photograph("astronaut")
-    large = cv2.resize(rgb, (3072, 3072), interpolation=cv2.INTER_CUBIC)
-    features = measure(large)
-    assert (
-        features.edge_sigma
-        < 0.75 * measure(cv2.resize(rgb, (1536, 1536), interpolation=cv2.INTER_CUBIC)).edge_sigma * 1.5
-    )
-    assert (features.width, features.height) == (3072, 3072)
+    assert measure_pair(255 - rgb, rgb).rms_error > 0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, level_name, level_of, quality_score, weigh_opinion
+from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_name, level_of, quality_score, weigh_opinion
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 
 PUBLISHED = dict(zip(range(1, 6), (0.1, 0.1, 0.1, 0.1, 0.6), strict=True))

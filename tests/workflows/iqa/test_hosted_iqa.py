@@ -6,20 +6,17 @@ import asyncio
 import json
 import shutil
 
-import cv2
-import numpy as np
 import pytest
 from hosted_runs import drive
 from langgraph.checkpoint.memory import InMemorySaver
 
-from loopwright.engine.events import NodeStarted
 from loopwright.errors import InputError
 from loopwright.models import Prompt
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.hosted import IqaHosted
-from loopwright.workflows.iqa.sample import FILES, draw, sample_path, save_all
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.sample import sample_path
+from loopwright.workflows.iqa.workflow import IQAWorkflow
 
 QUALITY = "How is the quality of this image?"
 BOAT = {"query": "Is the red boat blurry?", "image": "sample:harbour-blurred"}
@@ -27,7 +24,7 @@ BOAT = {"query": "Is the red boat blurry?", "image": "sample:harbour-blurred"}
 
 @pytest.fixture
 def hosted():
-    return IqaHosted(Services.of(IQAConfig()))
+    return IQAWorkflow(Services.of(IQAConfig()))
 
 
 @pytest.fixture
@@ -57,20 +54,12 @@ async def test_an_uploaded_picture_with_its_reference(hosted, uploads):
     assert done.saved()[-1]["image_path"] == "u1.png"
 
 
-async def test_a_replan_tells_its_reason(hosted):
+async def test_an_object_that_nothing_can_locate_costs_no_pass(hosted):
     done = await drive(hosted, BOAT)
-    (thought,) = done.thoughts()
-    assert thought.data["iteration"] == 1
-    assert "red boat could not be located" in thought.data["reason"]
-    assert thought.data["reason"] in thought.message
+    assert done.thoughts() == []
     assert done.outcome.status == "answered"
-    assert done.outcome.quality is None
-    assert done.outcome.details["iteration_count"] == 1
-    planners = [event for event in done.events if isinstance(event, NodeStarted) and event.node == "planner"]
-    assert len(planners) == 2
-    none = await drive(hosted, {**BOAT, "max_replan_iterations": 0})
-    assert none.thoughts() == []
-    assert none.outcome.status == "best_effort"
+    assert "nothing here can find the red boat in it" in done.outcome.answer
+    assert done.outcome.details["iteration_count"] == 0
 
 
 async def test_what_went_wrong_with_a_picture_does_not_say_where_it_lies(hosted, uploads):
@@ -78,7 +67,7 @@ async def test_what_went_wrong_with_a_picture_does_not_say_where_it_lies(hosted,
     done = await drive(hosted, {"query": QUALITY, "image": "u1"}, uploads=uploads)
     assert "secret-folder" in str(done.error)
     assert "secret-folder" not in done.run.plain("error", str(done.error))
-    graceful = IqaHosted(Services.of(IQAConfig.load(None, {"langgraph": {"graceful_errors": True}}, {})))
+    graceful = IQAWorkflow(Services.of(IQAConfig.load(None, {"langgraph": {"graceful_errors": True}}, {})))
     done = await drive(graceful, {"query": QUALITY, "image": "u1"}, uploads=uploads)
     assert done.outcome.status == "failed"
     assert "u1.png" in done.outcome.error
@@ -139,20 +128,9 @@ def test_unusable_input_is_refused_before_anything_runs(hosted, given):
         hosted.run(given, {}, "r")
 
 
-def test_the_sample_pictures_are_what_the_code_draws_and_small(tmp_path):
-    save_all(tmp_path)
-    assert np.array_equal(draw(), draw())
-    for name, file in FILES.items():
-        shipped, drawn = (cv2.imread(str(path)).astype(int) for path in (sample_path(name), tmp_path / file))
-        # Versions of OpenCV and of the JPEG library round differently.
-        assert np.abs(shipped - drawn).mean() < 1
-        assert sample_path(name).stat().st_size < 60_000
-
-
-async def test_the_examples_run_offline_and_some_replan(hosted):
+async def test_the_examples_run_offline(hosted):
     found = [await drive(hosted, example.input) for example in hosted.examples]
     assert all(done.error is None and done.outcome.answer for done in found)
-    assert any(done.thoughts() for done in found)
     assert found[-1].outcome.answer.startswith("**C**")
     shown = {node.name: node for node in hosted.shown().nodes}
     assert shown["executor"].label == "Measure"

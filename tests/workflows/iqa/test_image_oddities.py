@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.sources.images import load_image
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -61,6 +61,7 @@ def _run(*args: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_batch_of_all_of_them(tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
@@ -90,6 +91,7 @@ def test_a_batch_of_all_of_them(tmp_path: Path) -> None:
     assert "Traceback" not in (tmp_path / "out.html").read_text("utf-8")
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize(
     "name",
     [

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
-from loopwright.workflows.iqa.images import RGB
 from loopwright.workflows.iqa.measuring.detection import SURE, detect
 from loopwright.workflows.iqa.measuring.features import measure
+from loopwright.workflows.iqa.sources.images import RGB
 
 
 def _said(rgb: RGB) -> set[Distortion]:
@@ -132,12 +132,14 @@ def _large_scene() -> np.ndarray:
     return cv2.add(scene, cv2.randn(np.empty_like(scene), 0, 2))
 
 
+@pytest.mark.slow
 def test_forty_megapixels() -> None:
     scene = _large_scene()
     assert Distortion.BLURS not in _said(scene)
     assert Distortion.BLURS not in _said(cv2.resize(scene, (1562, 1024), interpolation=cv2.INTER_AREA))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shapes", "astronaut", "coffee"])
 def test_blur_in_forty_megapixels_is_called_so(photograph, name) -> None:
     small = _large_scene()[::6, ::6] if name == "shapes" else photograph(name)

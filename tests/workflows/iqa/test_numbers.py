@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from distort import distort
 from PIL import Image
 from skimage.metrics import peak_signal_noise_ratio
 
 from loopwright.errors import PlannerError
 from loopwright.workflows.iqa import run_pipeline
-from loopwright.workflows.iqa.measuring.distort import distort
-from loopwright.workflows.iqa.query.options import parse_options
-from loopwright.workflows.iqa.query.reading import read_query
-from loopwright.workflows.iqa.query.thresholds import Threshold, read_threshold
+from loopwright.workflows.iqa.question.options import parse_options
+from loopwright.workflows.iqa.question.reading import read_query
 
 
 @pytest.fixture(scope="module")
@@ -22,29 +21,6 @@ def pair(tmp_path_factory, photograph):
     Image.fromarray(rgb).save(place / "reference.png")
     Image.fromarray(made).save(place / "image.png")
     return place / "image.png", place / "reference.png", peak_signal_noise_ratio(rgb, made)
-
-
-@pytest.mark.parametrize(
-    ("question", "threshold"),
-    [
-        ("Quality above 3?", Threshold(3, True)),
-        ("Is the overall quality at least 3.5 out of 5?", Threshold(3.5, True, True)),
-        ("Is the quality >= 4/5?", Threshold(4, True, True)),
-        ("Is the score below 2?", Threshold(2, False)),
-        ("Is the quality not above 3?", Threshold(3, False, True)),
-        ("Is the quality better than 3?", Threshold(3, True)),
-        ("Is the PSNR above 30 dB?", Threshold(30, True, False, "PSNR")),
-        ("Is the NIQE score under 4?", Threshold(4, False, False, "NIQE")),
-        ("Use MDSI: is the quality above 3?", Threshold(3, True)),
-        ("Is the quality above 70?", None),
-        ("Is the noise above 3?", None),
-        ("Is the JPEG quality above 3?", None),
-        ("What quality is above 3?", None),
-        ("Is it blurry?", None),
-    ],
-)
-def test_thresholds(question, threshold):
-    assert read_threshold(question) == threshold
 
 
 def test_the_score_is_held_against_the_number(pair):

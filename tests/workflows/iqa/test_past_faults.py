@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 import skimage
+from distort import distort
 from PIL import Image
-from stages import QUICK, START, Stages, configured
+from stages import QUICK, START, Stages
 
 from loopwright.engine import run
-from loopwright.engine.events import LoopDecided, NodeStarted
+from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.errors import NodeFailed
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.iqa import Services, build_graph, run_pipeline, trace_pipeline
-from loopwright.workflows.iqa.images import load_image
-from loopwright.workflows.iqa.measuring.distort import distort
-from loopwright.workflows.iqa.query.reading import parse_options
+from loopwright.workflows.iqa import Services, build_graph, run_pipeline
+from loopwright.workflows.iqa.question.options import parse_options
+from loopwright.workflows.iqa.sources.images import load_image
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,22 +28,6 @@ def noisy(tmp_path_factory):
     path = tmp_path_factory.mktemp("noisy") / "noisy.png"
     Image.fromarray(distort(load_image(PHOTOGRAPHS / "coffee.png").rgb, "gaussian noise", 4)).save(path)
     return path
-
-
-def test_feedback_reaches_the_planner_and_the_second_plan_differs():
-    plans = []
-
-    def noting(state):
-        from loopwright.workflows.iqa import planner_node
-
-        update = planner_node(state)
-        plans.append(update["plan"])
-        return update
-
-    graph = build_graph(QUICK, nodes={"planner": noting})
-    graph.invoke({"query": "Is the cup sharp?", "image_path": str(PHOTOGRAPHS / "coffee.png")})
-    assert len(plans) == 2
-    assert not plans[0].same_work(plans[1])
 
 
 def test_no_replan_for_evidence_that_the_plan_switched_off():
@@ -75,7 +59,7 @@ def test_a_spent_bound_is_not_reported_as_success():
     final = Stages().graph().invoke({**START, "max_replan_iterations": 1})
     assert final["stop_reason"]["outcome"] == "exhausted"
     assert final["summarizer_result"].need_replan is True
-    assert Stages(asks=1).graph().invoke(START)["stop_reason"] is None
+    assert Stages(asks=1).graph().invoke(START).get("stop_reason") is None
 
 
 def test_a_plan_that_repeats_itself_ends_the_loop():
@@ -101,28 +85,6 @@ def test_a_model_that_breaks_is_an_error_and_not_a_verdict():
         run_pipeline("Rate the quality.", PHOTOGRAPHS / "coffee.png", services=services)
 
 
-def test_named_tools_run(noisy):
-    final = run_pipeline("Rate it with SSIM and PSNR.", noisy, PHOTOGRAPHS / "coffee.png")
-    assert set(final["executor_evidence"].quality_scores) == {"SSIM", "PSNR"}
-
-
-def test_one_tool_counts_once(noisy):
-    final = run_pipeline("Rate it with SSIM, ssim and S.S.I.M. or SSIM.", noisy, PHOTOGRAPHS / "coffee.png")
-    assert [log.tool for log in final["executor_evidence"].tool_logs].count("SSIM") == 1
-    assert final["executor_evidence"].selected_tools.count("SSIM") == 1
-
-
-def test_scores_are_not_squashed_to_a_constant(tmp_path):
-    reference = PHOTOGRAPHS / "coffee.png"
-    scores = []
-    for level in (1, 3, 5):
-        path = tmp_path / f"{level}.png"
-        Image.fromarray(distort(load_image(reference).rgb, "gaussian noise", level)).save(path)
-        scores.append(run_pipeline("Rate the quality.", path, reference)["summarizer_result"].quality_score)
-    assert scores == sorted(scores, reverse=True)
-    assert scores[0] - scores[-1] > 1
-
-
 def test_cannot_tell_is_no_option_c():
     assert parse_options("Is it sharp? A) yes B) no. Say so if you cannot tell.") == {"A": "yes", "B": "no"}
     query = "Who took it? A) Anna B) Bert"
@@ -133,14 +95,6 @@ def test_cannot_tell_is_no_option_c():
 def test_error_is_cleared_when_a_later_pass_succeeds():
     final = Stages(executor_fails_at=2).graph().invoke({**START, "max_replan_iterations": 2})
     assert final["error"] is None
-
-
-def test_configuration_that_is_read_has_an_effect(noisy):
-    few = configured(iqa__tools__limit=1)
-    final = run_pipeline("Rate the quality.", noisy, PHOTOGRAPHS / "coffee.png", config=few)
-    assert len(final["executor_evidence"].selected_tools) == 1
-    never = configured(iqa__max_replan_iterations=0)
-    assert run_pipeline("Is the cup sharp?", PHOTOGRAPHS / "coffee.png", config=never)["iteration_count"] == 0
 
 
 def test_a_node_that_ran_three_times_is_reported_three_times():
@@ -168,7 +122,7 @@ def test_no_key_in_the_source():
 
 
 def test_the_path_shows_every_visit():
-    result = trace_pipeline("Is the cup sharp?", PHOTOGRAPHS / "coffee.png")
+    result = run(Stages(asks=1).graph(), START)
     assert result.path == ["planner", "executor", "summarizer", "planner", "executor", "summarizer"]
 
 

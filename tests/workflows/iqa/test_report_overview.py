@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import random
-import sys
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pytest
 from report_pages import Element, make, make_row
 from report_pages import rich_row as rich
 
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.report import Outcome, Overview
-from loopwright.workflows.iqa.report.overview import BINS, FAILURES_SHOWN
+from loopwright.workflows.iqa.report.overview import BINS
 from loopwright.workflows.iqa.report.writing import TEXT_LENGTH
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, ToolLog
 
@@ -29,38 +24,6 @@ def overview_of(*outcomes: Outcome) -> Overview:
     for each in outcomes:
         overview.add(each)
     return overview
-
-
-def test_the_histogram_counts_every_score():
-    chance = random.Random(1)
-    scores = [1.0, 1.25, 5.0, *(chance.uniform(1, 5) for _ in range(500))]
-    overview = overview_of(*map(outcome, scores), outcome(None))
-    columns = overview.columns()
-    assert len(columns) == BINS and (columns[0].low, columns[-1].high) == (1, 5)
-    for column in columns:
-        inside = [s for s in scores if column.low <= s < column.high or s == column.high == 5]
-        assert column.count == len(inside)
-    assert (overview.rows, overview.scored, overview.levels.total()) == (504, 503, 503)
-    assert overview.quantile(0.5) == pytest.approx(float(np.median(scores)))
-    assert [column.level for column in columns] == [1] * 2 + [2] * 4 + [3] * 4 + [4] * 4 + [5] * 2
-
-
-def test_distortions_are_counted_by_severity_and_what_is_not_there_is_not():
-    overview = overview_of(
-        outcome(jpeg="severe", noise="slight"), outcome(jpeg="slight"), outcome(jpeg="none"), outcome(), outcome(error="broke")
-    )  # fmt: skip
-    assert [(name, dict(counts)) for name, counts in overview.by_distortion] == [
-        ("jpeg", {Severity.SEVERE: 1, Severity.SLIGHT: 1}),
-        ("noise", {Severity.SLIGHT: 1}),
-    ]
-    assert overview.severities == {Severity.SEVERE: 1, Severity.SLIGHT: 1, Severity.NONE: 2}
-    assert (overview.failed, overview.failures) == (1, [("x", "broke")])
-
-
-def test_a_row_takes_eight_bytes():
-    overview = overview_of(*(outcome(1 + n % 400 / 100, "e" if n % 3 else None) for n in range(20_000)))
-    assert len(overview.failures) == FAILURES_SHOWN
-    assert sys.getsizeof(overview._scores) < 20_000 * 8 * 1.2
 
 
 def cells(table: Element) -> list[list[str]]:
@@ -93,18 +56,6 @@ def test_the_charts_say_their_numbers(tmp_path: Path):
 def test_one_row_needs_no_charts_and_no_filters(tmp_path: Path):
     page = make(tmp_path / "report.html", [make_row()])
     assert not page.all(".charts") and not page.all(".filters") and not page.all(".failures")
-
-
-def test_nothing_but_failures_has_no_charts(tmp_path: Path):
-    failed = make_row("f", None, summarizer_result=None, error="broke")
-    page = make(tmp_path / "report.html", [failed, failed])
-    assert not page.all(".charts")
-    found = DistortionFinding(type="jpeg", severity="slight", confidence=1, explanation="x")
-    partly = replace(
-        failed, state={**failed.state, "executor_evidence": ExecutorOutput(distortion_analysis={"Global": [found]})}
-    )
-    page = make(tmp_path / "report.html", [partly, partly])
-    assert len(cells(page.one("table.distortions"))) == 1 and not page.all("table.severities")
 
 
 def test_rows_carry_what_the_filters_ask_for(tmp_path: Path):

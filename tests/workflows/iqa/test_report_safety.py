@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 import skimage
+from chances import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from report_pages import make, make_row, rich_row
 
-from loopwright.engine.diagram import svg
+from loopwright.diagram import svg
 from loopwright.workflows.iqa import build_graph
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.report import Outcome, Overview
@@ -96,7 +97,7 @@ def test_no_nasty_text_becomes_markup(text: str, tmp_path: Path):
     check_inert(text, tmp_path)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("<>&\"'`=/!-;#{}%"), min_size=1, max_size=40))
 @example("\x85\xa0")
 def test_no_text_becomes_markup(tmp_path: Path, text: str):

@@ -51,6 +51,7 @@ def test_other_formats_and_other_threads(pictures: Path) -> None:
     assert seen == [seen[0]] * len(seen)
 
 
+@pytest.mark.slow
 def test_alone_in_a_batch_in_another_order_and_by_more_workers(pictures: Path, tmp_path: Path) -> None:
     backwards = tmp_path / "backwards"
     backwards.mkdir()

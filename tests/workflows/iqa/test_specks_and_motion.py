@@ -24,6 +24,7 @@ def text(size: int) -> np.ndarray:
     return np.repeat(np.asarray(page)[..., None], 3, axis=2)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("size", [12, 14, 18])
 @pytest.mark.parametrize("how", [cv2.INTER_CUBIC, cv2.INTER_LANCZOS4])
 def test_enlarged_text_is_no_impulse_noise(size, how):
@@ -34,6 +35,7 @@ def test_enlarged_text_is_no_impulse_noise(size, how):
     assert "impulse noise" not in [finding.type for finding in detect(features).findings]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.15])
 @pytest.mark.parametrize("name", ["astronaut", "gravel", "coffee"])
 def test_impulses_come_without_a_sign(photograph, name, share):
@@ -53,6 +55,7 @@ def moved(rgb: np.ndarray, length: int, angle: float) -> np.ndarray:
     return cv2.filter2D(rgb, -1, kernel / kernel.sum())
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", ["astronaut", "coffee", "stereo_motorcycle"])
 @pytest.mark.parametrize("angle", [0, 45, 90])
 def test_a_longer_motion_is_never_a_weaker_one(photograph, name, angle):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.workflows.iqa.answering import sufficiency
-from loopwright.workflows.iqa.answering.sufficiency import calibration_error, contradicting
+from loopwright.workflows.iqa.answer import sufficiency
+from loopwright.workflows.iqa.answer.sufficiency import calibration_error, contradicting
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 from loopwright.workflows.iqa.tools.registry import get_tool
 

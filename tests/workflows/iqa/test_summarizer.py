@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from distort import distort
 from PIL import Image
 from skimage import data
 
 from loopwright.errors import StructuredReplyError
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel, always
-from loopwright.workflows.iqa.answering.choices import UNABLE
+from loopwright.workflows.iqa.answer.choices import UNABLE
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.measuring.distort import distort
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
@@ -77,13 +77,10 @@ def test_explanations_from_pixels(assess):
     assert assess("Is it worse than the reference?", "jpeg").final_answer.startswith("Yes")
 
 
-def test_an_object_is_asked_for_once_and_then_the_whole_image_is_said_to_be_judged(assess):
+def test_an_object_that_nothing_can_locate_is_no_reason_to_plan_again(assess):
     first = assess("Is the car sharp?", "none", query_scope=["car"])
-    assert (first.need_replan, first.replan_reason) == (
-        True,
-        "The car could not be located, so there is no evidence for it alone",
-    )
-    assert "whole image" in first.final_answer
+    assert (first.need_replan, first.replan_reason) == (False, None)
+    assert "image as a whole" in first.final_answer
 
 
 # What follows is written by hand, so that every number is known.

@@ -47,6 +47,7 @@ def test_pairs_of_folders_that_differ_in_size_are_counted(pictures):
     )
 
 
+@pytest.mark.slow
 def test_the_warning_stands_on_the_screen_in_the_json_and_in_the_page(pictures):
     given = ["iqa", "compare", str(pictures / "large.png"), str(pictures / "small.png")]
     page = pictures / "page.html"
@@ -98,7 +99,7 @@ def test_a_resume_without_a_checkpoint_says_how_checkpoints_are_kept(pictures, c
         state = run_pipeline("Is it sharp?", pictures / "small.png", config=config, sample_id="street", resume=True)
     said = caplog.text
     assert state["summarizer_result"]
-    assert f"nothing to resume: there is no checkpoint of sample 'street' in '{pictures / 'kept'}'" in said
+    assert f"nothing to resume: there is no checkpoint of run 'street' in '{pictures / 'kept'}'" in said
     assert "starts anew and keeps one" in said
     assert ("Checkpoints are enabled" in said) is enable
     assert ("Checkpoints are disabled" in said and "set pipeline.checkpoint.enable to true" in said) is not enable

@@ -14,7 +14,7 @@ from PIL import Image
 from pydantic import ValidationError
 from skimage import data as samples
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import InputError
 from loopwright.workflows.iqa.evaluating.fitting import Ends, fit_curve
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import Calibration, calibrations, get_calibration
@@ -63,21 +63,6 @@ def test_scores_are_strictly_monotone_and_span_the_scale(name):
     assert len(set(np.round(scores, 3))) > 500
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_scores_of_real_images_are_not_squashed(name):
-    """From hardly to badly distorted, the same photograph must move by more than a step of the scale."""
-    tool, curve, reference = get_tool(name), get_calibration(name), samples.chelsea()
-    scores = []
-    for amplitude in (2, 20, 60, 120):
-        noise = np.random.RandomState(0).randint(-amplitude, amplitude + 1, reference.shape)
-        image = np.clip(reference.astype(int) + noise, 0, 255).astype(np.uint8)
-        raw = tool.compute(image) if name in BLIND else tool.compute(Pair(image, reference))
-        scores.append(curve.score(raw))
-    assert scores == sorted(scores, reverse=True)
-    # A tool that looks at the noisy image alone is less sure of itself, and a curve fitted to people says so.
-    assert scores[0] - scores[-1] > (0.9 if name in BLIND else 1.2)
-
-
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in BLIND])
 def test_identical_images_score_five(name):
     reference = samples.chelsea()
@@ -101,11 +86,6 @@ def test_infinities_and_nan(name):
     assert (curve.score(math.inf) == 5) == curve.higher_is_better
     with pytest.raises(InputError, match=f"{name} gave no number"):
         curve.score(math.nan)
-
-
-def test_unknown_name():
-    with pytest.raises(UnknownNameError, match="MDSI"):
-        get_calibration("MDSJ")
 
 
 @pytest.mark.parametrize(
@@ -152,10 +132,3 @@ def test_the_fit_finds_a_known_curve():
     assert knots[0] == (0.0, 5.0)
     assert knots[-1] == (0.5, 1.0)
     assert all(abs(level - (5 - 8 * at)) < 0.08 for at, level in knots)
-
-
-def test_the_shipped_file_is_what_the_script_writes():
-    path = Path(__file__).resolve().parents[3] / "src/loopwright/workflows/iqa/data/calibration.json"
-    shipped = json.loads(path.read_text())
-    assert [entry["tool"] for entry in shipped["calibrations"]] == NAMES
-    assert "do not edit" in shipped["note"]

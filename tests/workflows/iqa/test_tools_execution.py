@@ -2,17 +2,19 @@
 
 import dataclasses
 import math
+import subprocess
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+from chances import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from loopwright.errors import ImageError
-from loopwright.workflows.iqa.images import load_image
+from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.execution import ResultCache, run_tools
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
@@ -71,10 +73,6 @@ def test_the_order_is_that_of_the_request_and_twice_is_once(pair, cache):
     assert [log.tool for log in run_tools(tools, *pair, cache=cache)] == ["PSNR", "MDSI", "SSIM"]
 
 
-def test_no_tools_no_logs(pair, cache):
-    assert run_tools([], *pair, cache=cache) == []
-
-
 def test_a_failing_tool_is_logged_and_replaced(pair, cache):
     tools = [broken("MDSI", ValueError("it broke\nbadly")), get_tool("SSIM")]
     logs = run_tools(tools, *pair, cache=cache)
@@ -97,21 +95,6 @@ def test_a_failing_stand_in_is_replaced_too(pair, cache):
     ]
 
 
-def test_two_failures_get_two_different_stand_ins(pair, cache):
-    tools = [broken("MDSI", RuntimeError("no")), broken("GMSD", RuntimeError("no"))]
-    logs = run_tools(tools, *pair, cache=cache)
-    assert sorted((log.tool, log.fallback_for) for log in logs[2:]) in (
-        [("HaarPSI", "GMSD"), ("VSI", "MDSI")],
-        [("HaarPSI", "MDSI"), ("VSI", "GMSD")],
-    )
-
-
-def test_without_an_alternative_the_failure_stands(pair, cache):
-    alone = [broken("NIQE", ImageError("flat"))]
-    logs = run_tools(alone, pair[0], None, alternatives=alone, cache=cache)
-    assert [(log.tool, log.error) for log in logs] == [("NIQE", "flat")]
-
-
 def test_a_hanging_tool_is_given_up_and_the_others_finish(pair, cache):
     started = time.perf_counter()
     logs = run_tools([slow("MDSI", 3), get_tool("SSIM")], *pair, timeout_s=0.3, workers=1, cache=cache)
@@ -120,6 +103,23 @@ def test_a_hanging_tool_is_given_up_and_the_others_finish(pair, cache):
     assert 0.25 < logs[0].seconds < 1
     assert [(log.tool, log.fallback_for) for log in logs[1:]] == [("SSIM", None), ("VSI", "MDSI")]
     assert all(log.score for log in logs[1:])
+
+
+def test_a_process_that_ends_while_a_tool_is_late_ends_as_it_would(pair):
+    # The thread is inside OpenCV, where Python would abort.
+    code = (
+        "import sys; from loopwright.workflows.iqa.sources.images import load_image as load;"
+        "from loopwright.workflows.iqa.tools.execution import run_tools;"
+        "from loopwright.workflows.iqa.tools.registry import all_tools;"
+        "a, b = map(load, sys.argv[1:]);"
+        "logs = run_tools(all_tools()[:4], a, b, timeout_s=1e-4, alternatives=());"
+        "print([log.error for log in logs])"
+    )
+    for _ in range(6):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *(each.path for each in pair)], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "") and "no result within" in done.stdout
 
 
 def test_each_timeout_counts_from_its_own_start(pair, cache):
@@ -197,32 +197,7 @@ def test_results_are_remembered_by_content(pair, cache):
     assert len(calls) == 3
 
 
-def test_failures_are_not_remembered(pair, cache):
-    run_tools([broken("SSIM", RuntimeError("no"))], *pair, alternatives=[], cache=cache)
-    assert len(cache) == 0
-
-
-def test_a_tool_that_needs_no_reference_is_remembered_without_it(pair, cache):
-    image, reference = pair
-    run_tools([get_tool("NIQE")], image, reference, cache=cache)
-    assert cache.get(get_tool("NIQE"), image, None) is not None
-
-
-def test_the_cache_forgets_the_least_recently_used(pair):
-    image, reference = pair
-    cache = ResultCache(2)
-    ssim, gmsd, psnr = (get_tool(name) for name in ("SSIM", "GMSD", "PSNR"))
-    cache.put(ssim, image, reference, 1.0)
-    cache.put(gmsd, image, reference, 2.0)
-    assert cache.get(ssim, image, reference) == 1.0
-    cache.put(psnr, image, reference, 3.0)
-    assert cache.get(gmsd, image, reference) is None
-    assert cache.get(ssim, image, reference) == 1.0
-    cache.clear()
-    assert len(cache) == 0
-
-
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from([t.name for t in all_tools()]), st.booleans()), max_size=8), st.integers(0, 4)
 )

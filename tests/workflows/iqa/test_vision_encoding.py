@@ -11,9 +11,9 @@ from PIL import Image, PngImagePlugin
 from loopwright.models import with_fallback
 from loopwright.models.vision import IMAGE_SIDE_KEY
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.iqa.images import load_image
-from loopwright.workflows.iqa.sample import sample_path
-from loopwright.workflows.iqa.vision.images import MAX_BYTES, encode, longest_side_for
+from loopwright.workflows.iqa.sources.images import load_image
+from loopwright.workflows.iqa.sources.sample import sample_path
+from loopwright.workflows.iqa.vision.encoded import MAX_BYTES, encode, longest_side_for
 
 
 def decoded(content: bytes) -> np.ndarray:
@@ -36,12 +36,6 @@ def test_a_file_that_is_too_large_is_made_smaller_from_the_full_image(noise):
     # Nothing but averages: no pixel is brighter or darker than those that it stands for could make it.
     assert decoded(content).std() < noise.rgb.std()
     assert abs(decoded(content).mean() - noise.rgb.mean()) < 0.5
-
-
-@pytest.mark.parametrize("side", [320, 1568])
-def test_a_plain_file_is_sent_as_it_is(side):
-    path = sample_path("harbour-compressed")
-    assert encode(load_image(path), side) == (path.read_bytes(), "image/jpeg", (320, 240))
 
 
 def test_a_grey_file_is_sent_as_it_is(tmp_path):
@@ -68,13 +62,6 @@ def test_what_a_file_tells_beside_its_pixels_is_not_sent(tmp_path, where):
     content, kind, _ = encode(image, 1568)
     assert b"Anna" not in content and kind == "image/png"
     assert np.array_equal(decoded(content), image.rgb)
-
-
-def test_a_crop_of_the_whole_image_is_the_file():
-    image = load_image(sample_path("harbour"))
-    assert encode(image.crop((0, 0, 320, 240)), 1568)[0] == image.path.read_bytes()
-    content, _, size = encode(image.crop((0, 0, 320, 239)), 1568)
-    assert size == (320, 239) and np.array_equal(decoded(content), image.rgb[:239])
 
 
 def test_a_file_that_was_replaced_since_it_was_measured_is_not_sent(tmp_path):

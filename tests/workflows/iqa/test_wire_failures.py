@@ -5,25 +5,24 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Iterator
 
 import pytest
-from provider_server import DIALECTS, IN, OUT, Blocked, Failed, ProviderServer, Raw, Said, providing
+from installed import needs
+from provider_server import IN, OUT, Blocked, Failed, ProviderServer, Raw, Said
 
-from loopwright.engine.failures import failure_kind, retry_after
-from loopwright.errors import ModelError, StructuredReplyError
-from loopwright.models import Usage, allow_model_requests
+from loopwright.engine.nodes.failures import failure_kind, retry_after
+from loopwright.errors import ModelError
+from loopwright.models import Usage
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
-from loopwright.workflows.iqa.sample import sample_path
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.images import load_image
+from loopwright.workflows.iqa.sources.sample import sample_path
 from loopwright.workflows.iqa.vision.locating import locate
 
-for package in ("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama"):
-    pytest.importorskip(package)
+needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
 SECRET = "sk-very-secret-0123456789abcdef"
 QUESTION = "What is the main distortion? A. Noise B. Blur"
@@ -35,14 +34,6 @@ NO_VISION = {
     "ollama": Failed(500, "image input is not supported - hint: you may need to provide the mmproj"),
 }
 """As providers and local servers are reported to say it."""
-
-
-@pytest.fixture(params=DIALECTS)
-def server(request, monkeypatch) -> Iterator[ProviderServer]:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    with allow_model_requests(), providing(request.param) as played:
-        yield played
 
 
 def services_on(server: ProviderServer, repairs: int = 1, **more) -> Services:
@@ -120,15 +111,6 @@ def test_a_question_about_the_image_is_not_asked_blindly(server):
     assert len(server.bodies) == 1
 
 
-def test_a_rejected_key_is_an_error_that_does_not_show_it(server, caplog):
-    server.replies.append(Failed(401, "invalid x-api-key"))
-    with caplog.at_level(logging.DEBUG), pytest.raises(Exception, match="invalid x-api-key") as caught:
-        summarized(services_on(server))
-    assert failure_kind(caught.value) == "auth"
-    assert len(server.bodies) == 1
-    assert SECRET not in everything_said(caught.value) + caplog.text
-
-
 def test_a_server_that_repeats_the_key_does_not_get_it_into_the_error(server, caplog):
     if server.dialect == "ollama":
         pytest.skip("has no key")
@@ -151,6 +133,7 @@ def test_a_rate_limit_is_known_with_its_wait(server):
     assert services.usage.total() == Usage(calls=1, failed_calls=1, unmetered_calls=1)
 
 
+@pytest.mark.matrix
 def test_the_pipeline_waits_and_asks_again(server):
     server.replies.extend([Failed(429, "slow down", {"Retry-After": "1"}), Failed(503, "overloaded"), Said(GOOD)])
     key = {} if server.dialect == "ollama" else {"api_key": SECRET}
@@ -171,12 +154,6 @@ def test_a_malformed_reply_is_repaired(server, bad):
     assert "Your reply cannot be used" in server.text(1)
     assert len(server.images(1)) == 1
     assert services.usage.total().calls == 2
-
-
-def test_a_reply_that_stays_malformed_is_an_error(server):
-    server.replies.extend([Said("I would rather not.")] * 2)
-    with pytest.raises(StructuredReplyError, match="after 1 repair"):
-        summarized(services_on(server))
 
 
 def test_a_reply_cut_off_by_the_token_limit_is_never_an_answer(server):

@@ -5,29 +5,27 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from installed import needs
 from PIL import Image
-from provider_server import DIALECTS, IN, OUT, ProviderServer, Said, providing
+from provider_server import ProviderServer, Said
 
 from loopwright.errors import ImageError
-from loopwright.models import Usage, allow_model_requests
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.images import load_image
 from loopwright.workflows.iqa.nodes.planner import planner_node
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
-from loopwright.workflows.iqa.sample import sample_path
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.images import load_image
+from loopwright.workflows.iqa.sources.sample import sample_path
 from loopwright.workflows.iqa.vision.locating import locate
-from loopwright.workflows.iqa.vision.opinions import suspect
+from loopwright.workflows.iqa.vision.votes import suspect
 
-for package in ("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama"):
-    pytest.importorskip(package)
+needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
 SECRET = "sk-very-secret-0123456789abcdef"
 PLAN = {
@@ -41,14 +39,6 @@ KEY_HEADERS = {
     "openai": ("authorization", f"Bearer {SECRET}"), "anthropic": ("authorization", f"Bearer {SECRET}"),
     "google_genai": ("x-goog-api-key", SECRET),
 }  # fmt: skip
-
-
-@pytest.fixture(params=DIALECTS)
-def server(request, monkeypatch) -> Iterator[ProviderServer]:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    with allow_model_requests(), providing(request.param) as played:
-        yield played
 
 
 def spec(server: ProviderServer, **more) -> dict:
@@ -130,22 +120,6 @@ def test_the_schema_reaches_the_provider_in_its_own_way(server):
     assert '"object"' in named and "motion blur" in named
 
 
-def test_usage_is_counted(server):
-    services = services_on(server)
-    planned(server, sample_path("harbour"), services)
-    assert services.usage.entries() == {
-        ("planner", "test-model"): Usage(calls=1, input_tokens=IN, output_tokens=OUT, total_tokens=IN + OUT)
-    }
-
-
-def test_a_plain_jpeg_is_sent_as_it_is(server):
-    path = sample_path("harbour-compressed")
-    planned(server, path)
-    ((kind, content),) = server.images()
-    assert content == path.read_bytes()
-    assert kind in (None, "image/jpeg")
-
-
 @pytest.mark.parametrize("odd", ["rotated", "with a place", "webp", "alpha", "cmyk"])
 def test_whatever_else_arrives_as_the_very_pixels_that_are_measured(server, tmp_path, odd):
     photograph = Image.open(sample_path("harbour")).convert("RGB").crop((40, 60, 200, 180))
@@ -180,26 +154,12 @@ def test_a_region_is_sent_as_its_pixels(server):
     assert np.array_equal(pixels(reference), load_image(sample_path("harbour")).rgb[40:130, 30:150])
 
 
-def test_of_a_region_that_leaves_the_image_the_part_inside_is_sent(server):
-    path = sample_path("harbour")
-    planned(server, path, region=(-10, 200, 120, 90))
-    ((_, image),) = server.images()
-    assert np.array_equal(pixels(image), load_image(path).rgb[200:240, :110])
-
-
 def test_an_image_that_cannot_be_used_costs_no_call(server, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG no more")
     for path, region in ((tmp_path / "broken.png", None), (sample_path("harbour"), (400, 0, 50, 50))):
         with pytest.raises(ImageError):
             planned(server, path, region=region)
     assert server.bodies == []
-
-
-def test_a_region_in_the_words_of_the_query_is_sent_as_its_pixels(server):
-    path = sample_path("harbour")
-    planned(server, path, query="Rate the quality of region 30,40,120,90")
-    ((_, image),) = server.images()
-    assert np.array_equal(pixels(image), load_image(path).rgb[40:130, 30:150])
 
 
 def test_a_smaller_copy_is_of_averaged_areas_and_said_to_be(server, tmp_path):

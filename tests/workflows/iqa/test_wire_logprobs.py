@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 
 import pytest
-from provider_server import DIALECTS, Failed, ProviderServer, Said, providing
+from installed import needs
+from provider_server import Failed, ProviderServer, Said
 
-from loopwright.models import allow_model_requests
-from loopwright.workflows.iqa.answering.fusion import weigh_opinion
+from loopwright.workflows.iqa.answer.fusion import weigh_opinion
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
-from loopwright.workflows.iqa.sample import sample_path
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput, ToolLog
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.sample import sample_path
 
-for package in ("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama"):
-    pytest.importorskip(package)
+needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
 GIVING = ("openai", "ollama")
 """The formats that have log-probabilities through LangChain."""
 
 DECLARED = {"bad": 0.1, "poor": 0.1, "fair": 0.1, "good": 0.1, "excellent": 0.6}
 REPLY = {"final_answer": "Fair", "quality_reasoning": "MDSI 2.0.", "level_probabilities": DECLARED}
-
-
-@pytest.fixture(params=DIALECTS)
-def server(request, monkeypatch) -> Iterator[ProviderServer]:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    with allow_model_requests(), providing(request.param) as played:
-        yield played
 
 
 def services_on(server: ProviderServer, **more) -> Services:

@@ -16,9 +16,11 @@ from pydantic import BaseModel, Field
 
 from loopwright import Loop, bounded
 from loopwright.engine import arun
+from loopwright.engine.events.schema import NodeStarted, TextStreamed
 from loopwright.errors import GraphError, InputError
-from loopwright.workflows.hosting import Hosted
-from loopwright.workflows.own_graph import OwnGraph
+from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.api import Workflow
+from loopwright.workflows.user_graph import UserGraph
 
 
 class Draft(TypedDict):
@@ -43,7 +45,7 @@ def drafting() -> StateGraph:
     return builder
 
 
-async def answered(hosted: Hosted, given: dict[str, Any], saver=None):
+async def answered(hosted: Workflow, given: dict[str, Any], saver=None):
     run = hosted.run(given, {}, "r1")
     result = await arun(hosted.graph(saver), run.graph_input, thread_id="t" if saver else None)
     outcome, events = await run.ended(result)
@@ -53,7 +55,7 @@ async def answered(hosted: Hosted, given: dict[str, Any], saver=None):
 
 async def test_a_builder_without_loops_is_bounded_and_tells_which_loops_were_chosen(caplog):
     with caplog.at_level(logging.WARNING, "loopwright.loops"):
-        hosted = OwnGraph("my-drafts", drafting(), limit=2)
+        hosted = UserGraph("my-drafts", drafting(), limit=2)
     assert "'write' (write -> write)" in caplog.text
     assert "at most 2 passes" in caplog.text
     outcome, result, run = await answered(hosted, {"topic": "tea"})
@@ -66,7 +68,7 @@ async def test_a_builder_without_loops_is_bounded_and_tells_which_loops_were_cho
 
 
 def test_a_state_for_everything_asks_for_what_can_be_given_and_never_for_managed_values():
-    schema = OwnGraph("drafts", drafting(), limit=1).input_schema
+    schema = UserGraph("drafts", drafting(), limit=1).input_schema
     assert set(schema["properties"]) == {"topic", "text"}
     assert "required" not in schema
 
@@ -75,7 +77,7 @@ async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
     own = InMemorySaver()
     graph = bounded(drafting(), Loop(name="more", target="write", sources=("write",), limit=1), checkpointer=own)
     with caplog.at_level(logging.WARNING):
-        hosted = OwnGraph("drafts", graph)
+        hosted = UserGraph("drafts", graph)
     assert not caplog.records
     saver = InMemorySaver()
     outcome, _, _ = await answered(hosted, {"topic": "x"}, saver)
@@ -86,12 +88,12 @@ async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
     assert hosted.graph(None).checkpointer is None
     assert hosted.graph(saver) is hosted.graph(saver)
     with pytest.raises(GraphError, match="bounded already"):
-        OwnGraph("drafts", graph, limit=3)
+        UserGraph("drafts", graph, limit=3)
 
 
 async def test_a_compiled_graph_keeps_its_name_and_not_its_saver():
     own = InMemorySaver()
-    hosted = OwnGraph("drafts", drafting().compile(checkpointer=own, name="Tea"), limit=0)
+    hosted = UserGraph("drafts", drafting().compile(checkpointer=own, name="Tea"), limit=0)
     saver = InMemorySaver()
     outcome, _, _ = await answered(hosted, {"topic": "x"}, saver)
     assert outcome.answer == "<x>"
@@ -113,7 +115,7 @@ async def test_messages_become_one_text_with_room_for_lines():
     builder.add_node("reply", reply)
     builder.add_edge(START, "reply")
     builder.add_edge("reply", END)
-    hosted = OwnGraph("chat", builder)
+    hosted = UserGraph("chat", builder)
     assert hosted.input_schema["required"] == ["message"]
     assert hosted.input_schema["properties"]["message"]["format"] == "multiline"
     assert "messages" not in hosted.input_schema["properties"]
@@ -161,7 +163,7 @@ async def test_models_and_dataclasses_are_read_and_checked(schema, given, requir
     builder = StateGraph(schema)
     builder.add_node("look", look)
     builder.add_edge(START, "look")
-    hosted = OwnGraph("look", builder)
+    hosted = UserGraph("look", builder)
     assert hosted.input_schema["required"] == required
     await answered(hosted, given)
     assert isinstance(seen[0], schema)
@@ -188,7 +190,7 @@ async def test_a_narrow_input_schema_says_what_is_required_whatever_its_types():
     builder = StateGraph(Wide, input_schema=Narrow, output_schema=Wide)
     builder.add_node("ask", lambda state: {"answer": state["question"].upper()})
     builder.add_edge(START, "ask")
-    hosted = OwnGraph("ask", builder)
+    hosted = UserGraph("ask", builder)
     assert hosted.input_schema["required"] == ["question"]
     assert set(hosted.input_schema["properties"]) == {"question", "handle"}
     assert (await answered(hosted, {"question": "why"}))[0].answer == "WHY"
@@ -212,7 +214,7 @@ async def test_commands_subgraphs_and_async_nodes():
     builder.add_node("inner", inner.compile())
     builder.add_edge(START, "jump")
     builder.add_edge("inner", "jump")
-    hosted = OwnGraph("jumps", builder, limit=3)
+    hosted = UserGraph("jumps", builder, limit=3)
     outcome, result, _ = await answered(hosted, {"word": "go"}, InMemorySaver())
     assert outcome.answer == "go!!!!"
     assert result.state["count"] == 4
@@ -221,13 +223,13 @@ async def test_commands_subgraphs_and_async_nodes():
 
 
 async def test_runs_at_the_same_time_are_apart():
-    hosted = OwnGraph("drafts", drafting(), limit=3)
+    hosted = UserGraph("drafts", drafting(), limit=3)
     found = await asyncio.gather(*(answered(hosted, {"topic": str(number)}) for number in range(5)))
     assert [outcome.answer for outcome, _, _ in found] == [f"<{number}>" * 4 for number in range(5)]
 
 
 def test_graphs_of_many_savers_do_not_pile_up():
-    hosted = OwnGraph("drafts", drafting(), limit=1)
+    hosted = UserGraph("drafts", drafting(), limit=1)
     savers = [InMemorySaver() for _ in range(20)]
     made = [hosted.graph(saver) for saver in savers]
     assert hosted.graph(savers[-1]) is made[-1]
@@ -237,4 +239,21 @@ def test_graphs_of_many_savers_do_not_pile_up():
 
 def test_no_graph_is_refused():
     with pytest.raises(GraphError, match="StateGraph"):
-        OwnGraph("nothing", {"nodes": []})  # type: ignore[arg-type]
+        UserGraph("nothing", {"nodes": []})  # type: ignore[arg-type]
+
+
+async def test_what_a_model_writes_is_told_piece_by_piece_in_graphs_inside_too():
+    words = "A long answer about tea, which comes in pieces of some words each, as a model writes it."
+    inner = StateGraph(MessagesState)
+    inner.add_node("deep", lambda state: {"messages": ScriptedChatModel(words).invoke(state["messages"])})
+    inner.add_edge(START, "deep")
+    outer = StateGraph(MessagesState)
+    outer.add_node("agent", inner.compile())
+    outer.add_edge(START, "agent")
+    hosted = UserGraph("chat", outer)
+    events = [event async for event in hosted.follow(hosted.run({"message": "tea?"}, {}, "r1"))]
+    pieces = [event for event in events if isinstance(event, TextStreamed)]
+    assert "".join(piece.text for piece in pieces) == words
+    assert {piece.node for piece in pieces} == {"agent"}
+    assert 1 < len(pieces) < len(words.split())
+    assert [event.node for event in events if isinstance(event, NodeStarted)] == ["agent"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from loopwright.workflows.rag.asking.arithmetic import evaluate, expression_in, shown
-from loopwright.workflows.rag.asking.routing import direct_answer, route_of, web_query
+from loopwright.workflows.rag.question.arithmetic import evaluate, expression_in, shown
+from loopwright.workflows.rag.question.routing import direct_answer, route_of
 
 GREETINGS = [
     "Hello",
@@ -54,22 +54,6 @@ def test_a_greeting_is_answered_in_its_language() -> None:
 )
 def test_everything_else_is_looked_up_in_the_graph_first(question: str) -> None:
     assert route_of(question) == "knowledge_graph_retrieval"
-
-
-@pytest.mark.parametrize(
-    ("question", "query"),
-    [
-        ("Search the web for Rust 2024 edition", "Rust 2024 edition"),
-        ("please look up the weather online", "the weather"),
-        ("google Bitcoin price", "Bitcoin price"),
-        ("Who won the game? Search the web.", "Who won the game?"),
-        ("ค้นหาในเว็บ ราคาทอง", "ราคาทอง"),
-        ("请在网上搜索 黄金价格", "黄金价格"),
-    ],
-)
-def test_the_web_is_searched_only_where_it_is_asked_for(question: str, query: str) -> None:
-    assert route_of(question) == "web_search"
-    assert web_query(question) == query
 
 
 def test_the_web_alone_means_the_last_question_of_a_chat() -> None:
@@ -122,11 +106,3 @@ def test_results_are_shown_as_people_write_them() -> None:
     assert shown(evaluate("2**100")) == str(2**100)
     with pytest.raises(OverflowError):
         evaluate("10.0**1000")
-
-
-def test_a_person_who_was_asked_for_is_not_the_thing_that_the_question_names():
-    from loopwright.workflows.rag.asking.standalone import standalone_question
-
-    history = ["Who designed the Hollowmere Lighthouse?", "The Hollowmere Lighthouse was designed by Ada Quillon. [1]"]
-    assert standalone_question("When was she born?", history) == "When was Ada Quillon born?"
-    assert standalone_question("And when was it built?", history) == "When was Hollowmere Lighthouse built?"

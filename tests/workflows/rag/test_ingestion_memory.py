@@ -10,7 +10,7 @@ import pytest
 
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import run_in_process
-from loopwright.workflows.rag.ingestion import ingest
+from loopwright.workflows.rag.sources import ingest
 
 WORDS = "Orion Group makes paper in Oslo and sells it to Arden Mills of London every year since then . ".split()
 

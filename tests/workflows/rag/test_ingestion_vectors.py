@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from loopwright.errors import StoreError
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.rag.ingestion import fill_vectors, ingest
+from loopwright.workflows.rag.sources import fill_vectors, ingest
 
 
 class HashEmbedder:

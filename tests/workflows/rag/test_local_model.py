@@ -1,4 +1,4 @@
-"""The whole workflow with a local chat model for every node."""
+"""The whole workflow with a local chat model as the default."""
 
 from __future__ import annotations
 
@@ -14,24 +14,22 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 @pytest.fixture(scope="module")
 def services():
-    with local_chat() as address:
-        chat = {"model": "openai:local", "base_url": address, "api_key": "none", "timeout": 600}
-        section = {"timeout": {"model": 1800}, "grading_concurrency": 1}
-        yield Services.of(RAGConfig.load(None, {"models": {"default": chat}, "rag": section}, {}), kept(BRIDGES))
+    chat = {"model": local_chat(), "timeout": 600}
+    section = {"timeout": {"model": 1800}, "grading_concurrency": 1}
+    return Services.of(RAGConfig.load(None, {"models": {"default": chat}, "rag": section}, {}), kept(BRIDGES))
 
 
-def test_a_local_model_answers_with_a_citation_that_holds(services):
+def test_a_local_model_answers_beside_the_quotes(services):
     with allow_model_requests():
         result = ask("Who designed the Tower Bridge?", services=services)
     assert "Horace Jones" in result.answer.text
     assert result.status == "answered"
     assert result.answer.citations[0].title in ("Tower Bridge", "Horace Jones")
-    assert result.model_calls >= 4
+    assert result.model_calls == 1
     assert result.tokens > 0
 
 
-def test_a_local_model_ends_within_the_bounds_where_nothing_is_known(services):
+def test_a_local_model_says_nothing_where_nothing_is_known(services):
     with allow_model_requests():
         result = ask("What is the boiling point of tungsten?", services=services, max_retry_count=1)
-    assert result.path.count("query_transformation") <= 1
-    assert result.path.count("answer_generation") <= 1 + 2 + 2
+    assert (result.status, result.model_calls) == ("abstained", 0)

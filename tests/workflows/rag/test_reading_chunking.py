@@ -7,14 +7,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from chances import examples
 from documents import CHINESE, THAI, make_jsonl, make_pdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import ConfigError
-from loopwright.workflows.rag.reading import ReadDocument, Section, passages_of, read_source
-from loopwright.workflows.rag.reading.layout import Layout
-from loopwright.workflows.rag.reading.spans import sentences, words_in
+from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
+from loopwright.workflows.rag.sources.reading.layout import Layout
+from loopwright.workflows.rag.sources.reading.text_spans import sentences, words_in
 
 _WORDS = st.sampled_from(
     [
@@ -64,7 +65,7 @@ def bare(text: str) -> str:
     return "".join(text.split())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(structured() | _TEXTS.map(document), st.integers(1, 60))
 def test_every_span_is_exact_and_nothing_is_lost(read: ReadDocument, size: int):
     passages = passages_of(read, size=size)
@@ -76,21 +77,7 @@ def test_every_span_is_exact_and_nothing_is_lost(read: ReadDocument, size: int):
     assert "".join(bare(passage.text) for passage in passages) == bare(read.text)
 
 
-@settings(max_examples=60, deadline=None)
-@given(structured() | _TEXTS.map(document), st.integers(4, 40))
-def test_overlap_repeats_at_most_what_was_asked(read: ReadDocument, size: int):
-    passages = passages_of(read, size=size, overlap=size // 2)
-    plain = passages_of(read, size=size)
-    assert all(read.text[passage.start : passage.end] == passage.text for passage in passages)
-    for before, after in pairwise(passages):
-        assert before.start < after.start and before.end < after.end
-        if after.start < before.end:
-            assert words_in(read.text[after.start : before.end]) <= size // 2
-            assert before.heading == after.heading
-    assert bool(passages) == bool(plain)
-
-
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(structured())
 def test_sections_hold_everything_in_order(read: ReadDocument):
     assert all(a.end <= b.start for a, b in pairwise(read.sections))
@@ -178,18 +165,15 @@ def test_a_million_dots_take_no_time_worth_naming():
     assert sum(len(bare(passage.text)) for passage in passages) == 1_000_003
 
 
-def test_triples_are_passages_one_by_one(tmp_path: Path):
-    rows = [{"subject": f"River {n}", "relation": "flows into", "object": "the sea"} for n in range(5)]
-    (read,) = read_source(make_jsonl(tmp_path / "t.jsonl", rows))
-    passages = passages_of(read)
-    assert [passage.text for passage in passages] == [f"River {n} flows into the sea." for n in range(5)]
-    assert [(t.start, t.end) for t in read.triples] == [(p.start, p.end) for p in passages]
+def test_a_triple_is_one_passage_however_long(tmp_path: Path):
+    row = {"subject": "River " * 200, "relation": "flows into", "object": "the sea"}
+    (read,) = read_source(make_jsonl(tmp_path / "t.jsonl", [row]))
+    assert [passage.text for passage in passages_of(read)] == [read.triple and read.triple.sentence]
 
 
-@pytest.mark.parametrize(("size", "overlap"), [(0, 0), (10, 6), (10, -1)])
-def test_impossible_sizes_are_refused(size: int, overlap: int):
-    with pytest.raises(ConfigError, match="at most half may overlap"):
-        passages_of(document("text"), size=size, overlap=overlap)
+def test_an_impossible_size_is_refused():
+    with pytest.raises(ConfigError, match="at least one"):
+        passages_of(document("text"), size=0)
 
 
 def test_a_short_document_of_several_pages_keeps_them_apart(tmp_path: Path):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from documents import THAI
 
-from loopwright.workflows.rag.reading import passages_of, read_source
-from loopwright.workflows.rag.reading.spans import words_in
+from loopwright.workflows.rag.sources.reading import passages_of, read_source
+from loopwright.workflows.rag.sources.reading.text_spans import words_in
 
 CORPORA = Path(__file__).parents[4] / "shared" / "data" / "qa"
 
@@ -20,7 +20,7 @@ CORPORA = Path(__file__).parents[4] / "shared" / "data" / "qa"
 COUNT = """
 import re, sys
 from pathlib import Path
-from loopwright.workflows.rag.reading import passages_of, read_source
+from loopwright.workflows.rag.sources.reading import passages_of, read_source
 documents = passages = 0
 for document in read_source(Path(sys.argv[1])):
     documents += 1

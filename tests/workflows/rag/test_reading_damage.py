@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from chances import examples
 from documents import CHINESE, THAI, make_docx, make_jsonl, make_pdf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import ReadingProblem, passages_of, read_source
+from loopwright.workflows.rag.sources.reading import ReadingProblem, passages_of, read_source
 
 RECORDS = [{"id": f"r{n}", "title": "T", "text": THAI, "tags": ["a"], "date": "2024-01-01"} for n in range(4)]
 HTML = f"<html><head><title>T</title></head><body><h1>H</h1><p>{CHINESE}</p><table><tr><td>a<td>b</table></body></html>"
@@ -55,7 +56,7 @@ def test_the_files_are_good(whole: Path, name: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_flipped_and_cut_bytes(whole: Path, name: str, data: st.DataObject):
     good = (whole / name).read_bytes()
@@ -74,7 +75,7 @@ def test_flipped_and_cut_bytes(whole: Path, name: str, data: st.DataObject):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.binary(max_size=300) | st.text(max_size=200).map(str.encode))
 def test_any_bytes_under_any_name(whole: Path, name: str, data: bytes):
     path = whole / f"any-{name}"

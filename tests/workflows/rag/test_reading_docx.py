@@ -11,7 +11,7 @@ import pytest
 from documents import CHINESE, INJECTION, THAI, make_docx, repack
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import ReadingLimits, passages_of, read_source
+from loopwright.workflows.rag.sources.reading import ReadingLimits, passages_of, read_source
 
 MAIN = "word/document.xml"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import find_sources, read_source
+from loopwright.workflows.rag.sources.reading import find_sources, read_source
 
 
 def test_a_folder_is_walked_in_order(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -11,7 +11,13 @@ import pytest
 from documents import CHINESE, INJECTION, THAI
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, ReadingProblem, passages_of, read_source
+from loopwright.workflows.rag.sources.reading import (
+    ReadDocument,
+    ReadingLimits,
+    ReadingProblem,
+    passages_of,
+    read_source,
+)
 
 
 def read(path: Path, content: str | bytes) -> ReadDocument:

@@ -10,7 +10,7 @@ from documents import CHINESE, INJECTION, make_pdf
 from pypdf import PdfReader, PdfWriter
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import ReadingLimits, passages_of, read_source
+from loopwright.workflows.rag.sources.reading import ReadingLimits, passages_of, read_source
 
 PAGES = ["Rivers flow into the sea.\nThey begin as springs.", "", "Mountains are high."]
 

@@ -11,7 +11,14 @@ import pytest
 from documents import CHINESE, INJECTION, THAI, make_jsonl
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.reading import ReadDocument, ReadingLimits, ReadingProblem, Section, read_source
+from loopwright.workflows.rag.sources.reading import (
+    ReadDocument,
+    ReadingLimits,
+    ReadingProblem,
+    Section,
+    Triple,
+    read_source,
+)
 
 
 def read(path: Path, limits: ReadingLimits | None = None) -> tuple[list[ReadDocument], list[str]]:
@@ -75,9 +82,9 @@ def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
     ]
     path = written(tmp_path / "bad.jsonl", b"\n".join(lines))
     found, problems = read(path)
-    assert [document.key for document in found] == ["a", "f", "z"]
+    assert [document.key for document in found] == ["a", "e", "f", "z"]
     places = [problem.removeprefix(str(path)).split(":")[0] for problem in problems]
-    assert places == ["#2", "#3", "#a", "#c", "#d", "#7", "#f", "#10", "#11", "#12"]
+    assert places == ["#2", "#3", "#a", "#c", "#d", "#f", "#10", "#11", "#12"]
     assert "an earlier record of the file has this id" in problems[2]
     assert "json_depth" in problems[-1] and "json_depth" in problems[-2]
 
@@ -148,7 +155,7 @@ def test_other_objects_become_lines(tmp_path: Path):
 
 def test_injected_instructions_are_text(tmp_path: Path):
     (document,), _ = read(make_jsonl(tmp_path / "i.jsonl", [{"id": "i", "text": INJECTION}]))
-    assert document.text == INJECTION and not document.triples
+    assert document.text == INJECTION and document.triple is None
 
 
 def test_what_no_store_takes_is_replaced_in_place(tmp_path: Path):
@@ -178,7 +185,7 @@ def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
     [
         (b"", "is empty"),
         (b"[]", "has no records"),
-        (b'{"a": ', "no valid JSON: Expecting value at line 1"),
+        (b'{"a": ', "no valid JSON: Expecting value: line 1"),
         (b'{"a": 1}\n{"a": 2}\n', "name it .jsonl"),
         (b"[" * 200_000, "json_depth"),
         (b'{"a":' * 150 + b"1" + b"}" * 150, "json_depth"),
@@ -232,8 +239,8 @@ def test_csv_in_older_encodings(tmp_path: Path, encoding: str, text: str):
 def test_csv_one_broken_line_does_not_change_the_encoding(tmp_path: Path):
     path = written(tmp_path / "mixed.csv", f"name\n{THAI}\n".encode() + b"caf\xe9\n" + CHINESE.encode())
     found, problems = read(path)
-    assert [document.text for document in found] == [f"name: {THAI}", f"name: {CHINESE}"]
-    assert len(problems) == 1 and "is not valid utf-8" in problems[0]
+    assert [document.text for document in found] == [f"name: {THAI}", "name: caf\ufffd", f"name: {CHINESE}"]
+    assert not problems
 
 
 @pytest.mark.parametrize(
@@ -244,7 +251,7 @@ def test_csv_without_rows(tmp_path: Path, text: str, message: str):
         read(written(tmp_path / "none.csv", text))
 
 
-def test_triples_by_source(tmp_path: Path):
+def test_triples_are_documents_of_a_sentence_each(tmp_path: Path):
     text = (
         "subject,relation,object,source,confidence\n"
         "Marie Curie,was born in,Warsaw,bio,0.9\n"
@@ -255,37 +262,26 @@ def test_triples_by_source(tmp_path: Path):
         "A,b,C,bio,sure\n"
     )
     path = written(tmp_path / "facts.csv", text)
-    (bio, own), problems = read(path)
-    assert bio.id == f"{path.as_posix()}#bio" and bio.title == "bio"
-    assert bio.text == "Marie Curie was born in Warsaw.\nMarie Curie won the Nobel Prize."
-    assert [bio.text[triple.start : triple.end] for triple in bio.triples] == bio.text.split("\n")
-    first = bio.triples[0]
-    assert (first.subject, first.relation, first.object, first.confidence) == (
-        "Marie Curie",
-        "was born in",
-        "Warsaw",
-        0.9,
-    )
-    assert own.id == path.as_posix() and own.key == "" and own.title == "facts" and len(own.triples) == 1
+    found, problems = read(path)
+    assert [each.text for each in found] == [
+        "Marie Curie was born in Warsaw.", "Warsaw is the capital of Poland.", "Marie Curie won the Nobel Prize.",
+    ]  # fmt: skip
+    assert [each.title for each in found] == ["bio", "facts", "bio"]
+    assert found[0].id == f"{path.as_posix()}#2"
+    assert found[0].triple == Triple(subject="Marie Curie", relation="was born in", object="Warsaw", confidence=0.9)
     assert [problem.split(": ")[0][-2:] for problem in problems] == ["#5", "#6", "#7"]
 
 
 def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
     rows = [
-        {"subject": "กรุงเทพ", "relation": "เป็นเมืองหลวงของ", "object": "ประเทศไทย", "source": "same"},
+        {"subject": "กรุงเทพ", "relation": "เป็นเมืองหลวงของ", "object": "ประเทศไทย", "id": "same"},
         {"id": "same", "text": "a text"},
         {"subject": "A", "relation": "has", "object": 3, "text": "text wins"},
     ]
     found, problems = read(make_jsonl(tmp_path / "m.jsonl", rows))
-    assert [document.key for document in found] == ["same", "3"] and found[1].text == "text wins"
+    assert [document.key for document in found] == ["same", "3"]
+    assert found[0].triple and not found[1].triple and found[1].text == "text wins"
     assert len(problems) == 1 and "#same: an earlier record" in problems[0]
-
-
-def test_too_many_triples(tmp_path: Path):
-    path = make_jsonl(tmp_path / "t.jsonl", [{"subject": "a", "relation": "b", "object": str(n)} for n in range(4)])
-    assert len(read(path, ReadingLimits(triples=4))[0][0].triples) == 4
-    with pytest.raises(DocumentError, match="more than 3 triples"):
-        read(path, ReadingLimits(triples=3))
 
 
 def test_problems_are_logged_where_nobody_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture):

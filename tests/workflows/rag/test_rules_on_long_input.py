@@ -7,12 +7,9 @@ import pytest
 from loopwright.retrieval.mentions import aliases_in
 from loopwright.retrieval.names import entity_key, find_mentions
 from loopwright.retrieval.records import Passage
-from loopwright.workflows.rag.answering.citations import cite
-from loopwright.workflows.rag.answering.reader import extract_answer
-from loopwright.workflows.rag.answering.sentences import sentence_spans
-from loopwright.workflows.rag.answering.spans import spans_in
-from loopwright.workflows.rag.answering.units import measures_in
-from loopwright.workflows.rag.extraction.rules import facts_in
+from loopwright.workflows.rag.answer.citations import cite
+from loopwright.workflows.rag.answer.reader import extract_answer
+from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.schemas import Evidence
 
 LENGTH = 20_000
@@ -26,17 +23,15 @@ def long(piece: str) -> str:
     return piece * (LENGTH // len(piece))
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("piece", ["[1", "1", "1,", "1,111,", "1999 1 ", ".", '."', " ", "(", "(ab)", "The ", "A of "])
 def test_every_rule_ends_on_a_repeated_piece(piece: str) -> None:
     text = f"x{long(piece)}x"
     evidence = [Evidence(id="a", title="a", text=text)]
     assert sentence_spans(text)[0][0] == 0
-    assert all(text[span.start : span.end] == span.text for span in spans_in(text))
-    assert list(measures_in(text)) == []
     assert cite(text, evidence).citations == ()
     assert extract_answer("How many days?", evidence).confidence <= 1
     assert aliases_in("d", [passage(text)]) == []
-    assert facts_in(passage("Nothing is said.", text), []) == []
     assert entity_key(text).startswith("x")
     assert all(len(mention.name) <= 200 for mention in find_mentions(text))
 

@@ -68,6 +68,11 @@ class KnownModel:
     """What an embedding model expects before a query, and not before a passage."""
 
     @property
+    def extra(self) -> str:
+        """The extra of this package that installs what it needs."""
+        return "local" if self.role == "chat" else "onnx"
+
+    @property
     def bytes(self) -> int:
         """The size of all files together."""
         return sum(file.bytes for file in self.files)
@@ -211,9 +216,6 @@ KNOWN: Mapping[str, KnownModel] = MappingProxyType({model.name: model for model 
 
 def pullable_builds(model: KnownModel) -> list[str]:
     """The names of the entries with the same upstream that can be downloaded.
-
-    Args:
-        model: A model.
 
     Returns:
         Their names, in the catalogue's order; the model's own is among them if it can be downloaded.

@@ -56,9 +56,6 @@ class OnnxEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a query, with the prefix that the model expects before one.
 
-        Args:
-            text: The query.
-
         Returns:
             Its vector [dimensions].
         """

@@ -75,9 +75,12 @@ def _require_space(model: KnownModel, wanted: list[WeightFile], place: Path) -> 
 
 
 def _download(model: KnownModel, published: Published, file: WeightFile, partial: Path, endpoint: str | None) -> Path:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ModuleNotFoundError as error:
+        told = f"{error.name}, which downloads models, is not installed: pip install 'loopwright[{model.extra}]'"
+        raise WeightsError(told) from None
     try:
         return Path(
             hf_hub_download(

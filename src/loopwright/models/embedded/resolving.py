@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Literal, TypeAlias
 
 from loopwright.errors import WeightsError, unknown_name_message
 from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Role, WeightFile, pullable_builds
+
+logger = logging.getLogger("loopwright.models")
 
 FOLDER_VARIABLE = "LOOPWRIGHT_MODELS"
 """The environment variable with the folder of models."""
@@ -47,9 +50,6 @@ def weights_folder() -> Path:
 
 def known_model(name: str) -> KnownModel:
     """Look a model up in the catalogue.
-
-    Args:
-        name: Its name.
 
     Returns:
         The model.
@@ -93,9 +93,6 @@ def resolve(name_or_path: str | Path, role: Role | None = None) -> Weights:
 def find(model: KnownModel) -> Weights | None:
     """Find a known model's files, and check their sizes.
 
-    Args:
-        model: The model.
-
     Returns:
         The files, or None if the model is not on this machine.
 
@@ -109,11 +106,24 @@ def find(model: KnownModel) -> Weights | None:
     return Weights(model, cached, "hub cache") if cached else None
 
 
-def verify(weights: Weights) -> None:
-    """Compare the hash of every file with the catalogue's.
+def first_here(role: Role) -> str | None:
+    """The first model of the catalogue for a role whose files are on this machine, whole; None if there is none.
 
     Args:
-        weights: The files.
+        role: What it must be for.
+    """
+    for model in KNOWN.values():
+        if model.role == role:
+            try:
+                if find(model) is not None:
+                    return model.name
+            except WeightsError as error:
+                logger.warning("not used: %s", error)
+    return None
+
+
+def verify(weights: Weights) -> None:
+    """Compare the hash of every file with the catalogue's.
 
     Raises:
         WeightsError: If a hash differs.
@@ -145,9 +155,6 @@ def require_hash(path: Path, file: WeightFile) -> None:
 
 def missing_message(model: KnownModel) -> str:
     """Say how to get a model that is not here.
-
-    Args:
-        model: The model.
 
     Returns:
         One line.
@@ -202,7 +209,12 @@ def _size(path: Path) -> int | None:
 
 
 def _in_hub_cache(model: KnownModel) -> dict[str, Path] | None:
-    if model.published is None or importlib.util.find_spec("huggingface_hub") is None:
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    folder = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
+    # Where nothing was ever kept, the hub's client need not be imported.
+    if model.published is None or not Path(folder).expanduser().is_dir():
+        return None
+    if importlib.util.find_spec("huggingface_hub") is None:
         return None
     from huggingface_hub import try_to_load_from_cache
 

@@ -1,6 +1,8 @@
-"""A run on two fixed pairs, to see that a model not only loads but also understands."""
+"""A run on a fixed question or two fixed pairs, to see that a model not only loads but also understands."""
 
 from __future__ import annotations
+
+import importlib.util
 
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.resolving import Weights
@@ -11,19 +13,19 @@ _UNRELATED = "The bakery sells fresh bread from seven in the morning."
 
 
 def try_out(weights: Weights) -> str:
-    """Let a model compare a related and an unrelated pair.
-
-    Args:
-        weights: The model's files.
+    """Let a model compare a related and an unrelated pair, or a chat model answer an easy question.
 
     Returns:
-        What was found, in a few words; of a chat model, that it was not run.
+        What was found, in a few words; of a model whose runtime is not installed, that it was not run.
 
     Raises:
-        WeightsError: If the model cannot be loaded, or ranks the unrelated pair first.
+        WeightsError: If the model cannot be loaded, ranks the unrelated pair first, or answers wrongly.
     """
+    needed = ("xllamacpp",) if weights.model.role == "chat" else ("numpy", "onnxruntime", "tokenizers")
+    if any(importlib.util.find_spec(package) is None for package in needed):
+        return f"not run: pip install 'loopwright[{weights.model.extra}]'"
     if weights.model.role == "chat":
-        return "not run: it needs a server of its own"
+        return _chat(weights)
     related, unrelated = _scores(weights)
     if related <= unrelated:
         raise WeightsError(
@@ -31,6 +33,25 @@ def try_out(weights: Weights) -> str:
             f"({related:.2f}): the files in {weights.place} do not work with this version of ONNX Runtime. Update it."
         )
     return f"related {related:.2f} > unrelated {unrelated:.2f}"
+
+
+def _chat(weights: Weights) -> str:
+    from loopwright.models.local import LocalChatModel
+
+    model = LocalChatModel(model=str(weights.files[weights.model.files[0].name]), context=512, max_tokens=32)
+    schema = {
+        "title": "Choice",
+        "type": "object",
+        "properties": {"fruit": {"enum": ["hammer", "apple"]}},
+        "required": ["fruit"],
+    }
+    found = model.with_structured_output(schema).invoke("Which of the two is a fruit: hammer or apple? Reply in JSON.")
+    if found != {"fruit": "apple"}:
+        raise WeightsError(
+            f"{weights.model.name} takes {found} for a fruit: the file in {weights.place} does not work with this "
+            "version of xllamacpp. Update it."
+        )
+    return "says that an apple is a fruit"
 
 
 def _scores(weights: Weights) -> tuple[float, float]:

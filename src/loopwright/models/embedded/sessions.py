@@ -54,9 +54,6 @@ class TextGraph:
     def outputs(self, texts: Sequence[Input]) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         """Run the graph on each text.
 
-        Args:
-            texts: The texts.
-
         Yields:
             For each text, in order, the graph's first output without the batch axis, and the attention mask [tokens].
         """

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlalchemy import ColumnElement, and_, or_, select
+
 from loopwright.retrieval.records import Filter
-from loopwright.retrieval.stores.sessions import Condition, Session
+from loopwright.retrieval.stores.backend import Backend, Inside
 from loopwright.retrieval.stores.storable import bounded
-from loopwright.retrieval.stores.values import microseconds
+from loopwright.retrieval.stores.tables import DOCUMENT, LABEL, PASSAGE, microseconds
 
 _MOST_PATTERN = 10_000  # characters; SQLite takes no pattern of more than 50,000 bytes
 
@@ -21,68 +23,56 @@ def facet_label(name: str) -> str:
     return bounded(f"{name}~" if name.rstrip("~") == TAGS else name)
 
 
-def documents_within(session: Session, where: Filter | None) -> Condition:
-    """The condition that a filter puts on the table ``document``.
+def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bool] | None:
+    """The condition that a filter puts on documents; None if it lets all pass.
 
     Args:
-        session: The transaction that it is for.
+        backend: The kind of database.
         where: The filter; None and an empty one let everything pass.
     """
     if where is None:
-        return Condition("TRUE")
-    conditions: list[Condition] = []
+        return None
+    conditions: list[ColumnElement[bool]] = []
     if where.documents:
-        conditions.append(_named(session, where.documents))
+        conditions.append(_named(backend, where.documents))
     if where.after is not None:
-        conditions.append(Condition("document.dated >= ?", (microseconds(where.after),)))
+        conditions.append(DOCUMENT.c.dated >= microseconds(where.after))
     if where.before is not None:
-        conditions.append(Condition("document.dated < ?", (microseconds(where.before),)))
-    if where.tags:
-        conditions.append(_labelled(session, TAGS, where.tags))
-    for name, values in where.facets.items():
-        if values:
-            conditions.append(_labelled(session, facet_label(name), values))
-    return _joined(" AND ", conditions) if conditions else Condition("TRUE")
+        conditions.append(DOCUMENT.c.dated < microseconds(where.before))
+    labels = [(TAGS, where.tags), *((facet_label(name), values) for name, values in where.facets.items())]
+    conditions += [_labelled(backend, name, values) for name, values in labels if values]
+    for excluded in where.excluding:
+        within = documents_within(backend, excluded)
+        if within is not None:
+            # A document without a date is not before or after any; NOT alone would leave it out.
+            conditions.append(DOCUMENT.c.key.not_in(select(DOCUMENT.c.key).where(within).correlate(None)))
+    return and_(*conditions) if conditions else None
 
 
-def passages_within(session: Session, where: Filter | None) -> Condition | None:
-    """The keys of the passages that a filter lets pass, as a subquery; None if it lets all pass.
+def passages_within(backend: Backend, where: Filter | None) -> Inside:
+    """The numbers of the passages that a filter lets pass; None if it lets all pass.
 
     Args:
-        session: The transaction that it is for.
+        backend: The kind of database.
         where: The filter.
     """
-    within = documents_within(session, where)
-    if within.sql == "TRUE":
-        return None
-    return Condition(
-        "SELECT passage.key FROM passage JOIN document ON document.key = passage.document WHERE " + within.sql,
-        within.parameters,
-    )
+    within = documents_within(backend, where)
+    return None if within is None else select(PASSAGE.c.key).join(DOCUMENT).where(within)
 
 
-def containing(column: str, text: str) -> Condition:
+def containing(column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
     r"""The column holds the text as it stands: ``%``, ``_`` and ``\`` in it are ordinary characters."""
-    escaped = text[:_MOST_PATTERN].replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return Condition(f"{column} LIKE ? ESCAPE '\\'", (f"%{escaped}%",))
+    return column.contains(text[:_MOST_PATTERN], autoescape=True)
 
 
-def _named(session: Session, names: Sequence[str]) -> Condition:
-    conditions = [session.among("document.id", names)]
+def _named(backend: Backend, names: Sequence[str]) -> ColumnElement[bool]:
+    conditions = [backend.among(DOCUMENT.c.id, names)]
     for prefix in dict.fromkeys(name for name in names if name.endswith(("/", "#"))):
         after = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # the least text that is above all that begin with the prefix
-        conditions.append(Condition("(document.id >= ? AND document.id < ?)", (prefix, after)))
-    return _joined(" OR ", conditions)
+        conditions.append(and_(DOCUMENT.c.id >= prefix, DOCUMENT.c.id < after))
+    return or_(*conditions)
 
 
-def _labelled(session: Session, name: str, values: Sequence[str]) -> Condition:
-    among = session.among("label.value", [bounded(value) for value in values])
-    return Condition(
-        f"document.key IN (SELECT label.document FROM label WHERE label.name = ? AND {among.sql})",
-        (name, *among.parameters),
-    )
-
-
-def _joined(operator: str, conditions: Sequence[Condition]) -> Condition:
-    parameters: list[Any] = [parameter for condition in conditions for parameter in condition.parameters]
-    return Condition(f"({operator.join(condition.sql for condition in conditions)})", tuple(parameters))
+def _labelled(backend: Backend, name: str, values: Sequence[str]) -> ColumnElement[bool]:
+    among = backend.among(LABEL.c.value, [bounded(value) for value in values])
+    return DOCUMENT.c.key.in_(select(LABEL.c.document).where(LABEL.c.name == name, among))

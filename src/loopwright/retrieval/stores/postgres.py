@@ -1,34 +1,63 @@
-"""The knowledge store in PostgreSQL: BM25 over a table of terms, vectors by pgvector."""
+"""The knowledge store in PostgreSQL: its own full-text search, vectors by pgvector."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import json
+import math
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    Text,
+    any_,
+    bindparam,
+    cast,
+    false,
+    text,
+)
 
 from loopwright.errors import ConfigError, StoreError
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.stores import postgres_text
-from loopwright.retrieval.stores.base import SqlStore
-from loopwright.retrieval.stores.ranking import Scored
-from loopwright.retrieval.stores.sessions import Condition, Session
-from loopwright.retrieval.stores.tables import SCHEMA_VERSION, counted, table_statements
+from loopwright.retrieval.stores.backend import Inside, Scored
+from loopwright.retrieval.stores.sql import HOLDS, SqlStore
+from loopwright.retrieval.stores.storable import storable
+from loopwright.retrieval.text import terms as terms_of
 
 try:
-    from loopwright.postgres import PostgresAddress
-    from loopwright.retrieval.stores.postgres_server import PostgresServer
+    from loopwright.database.postgres import open_database
 except ModuleNotFoundError as missing:
     raise ConfigError("a knowledge store in PostgreSQL needs pg8000: pip install 'loopwright[postgres]'") from missing
 
-_MAKING = 0x4C57_4B53  # the advisory lock of those that make the tables
+_MAKE_WORDS = """
+CREATE TABLE passage_words (passage bigint PRIMARY KEY REFERENCES passage ON DELETE CASCADE, words tsvector NOT NULL);
+CREATE INDEX passage_words_words ON passage_words USING gin (words)
+"""
+_WEIGHTS = "{0, 0.5, 0.5, 1}"  # for text (C), heading (B) and title (A): a title counts twice
+_MOST_TERM = 200  # characters; a lexeme has at most 2,046 bytes, and a longer term is no word
+_MOST_PLACE = 16_383  # what comes after it in a tsvector stands there too
+_MOST_BYTES = 250_000  # of the terms of one passage; a tsvector has at most a megabyte
+_LEAST_RARITY = 1e-6  # of a term that most passages have
+_ABOUT = 1.25  # so much rarer than another at most is a term that is about as rare
+_COUNTS = """
+SELECT wanted, (SELECT count(*) FROM passage_words WHERE words @@ CAST(wanted AS tsquery))
+FROM unnest(CAST(:wanted AS text[])) AS wanted
+"""
 
 
 class PostgresStore(SqlStore):
-    """Documents, passages, vectors, entities and facts in one schema of a PostgreSQL database with pgvector.
+    """Documents, passages, vectors and facts in one schema of a PostgreSQL database with pgvector.
 
-    Vectors are compared exactly, without an approximate index, so that a filter never costs results.
+    Words are ranked by PostgreSQL's own ``ts_rank`` for each term, weighed by how rare the term is. Vectors are
+    compared exactly, without an approximate index, so that a filter never costs results.
     """
 
     def __init__(self, url: str) -> None:
@@ -42,88 +71,123 @@ class PostgresStore(SqlStore):
             ConfigError: If the address is wrong.
             StoreError: If the server cannot be reached, has no pgvector, or the schema holds something else.
         """
-        super().__init__()
-        self._server = PostgresServer(PostgresAddress.parse(url, schema="loopwright", holds="a knowledge store"))
-        try:
-            self._prepare()
-        except BaseException:
-            self.close()
-            raise
+        # The extension may be in another schema.
+        database = open_database(url, schema="loopwright", holds=HOLDS, beside=", public")
+        super().__init__(database, _Postgres(database.name))
 
-    def close(self) -> None:
-        """Close the connections; again does nothing."""
-        self._server.close()
 
-    def _reading(self) -> AbstractContextManager[Session]:
-        return self._server.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+class _Postgres:
+    """See `Backend`."""
 
-    def _writing(self) -> AbstractContextManager[Session]:
-        return self._server.transaction("BEGIN; LOCK TABLE counter IN EXCLUSIVE MODE")
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-    def _prepare(self) -> None:
-        schema = self._server.address.schema
-        with self._server.transaction("BEGIN") as session:
-            session.rows("SELECT pg_advisory_xact_lock(?)", (_MAKING,))
-            tables = session.rows("SELECT table_name FROM information_schema.tables WHERE table_schema = ?", (schema,))
-            if tables:
-                self._recognise(session, {row[0] for row in tables})
-                return
-            self._find_vectors(session)
-            session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-            for statement in table_statements(
-                integer="bigint",
-                text='text COLLATE "C"',
-                real="double precision",
-                vector="vector",
-                long_index="USING hash",
-            ):
-                session.rows(statement)
-            for statement in postgres_text.TABLES.split(";"):
-                if statement.strip():
-                    session.rows(statement)
+    def make(self, connection: Connection) -> None:
+        for statement in _MAKE_WORDS.split(";"):
+            connection.exec_driver_sql(statement)
 
-    def _recognise(self, session: Session, tables: set[str]) -> None:
-        if not {"counter", "passage", "posting"} <= tables:
-            raise StoreError(
-                f"{self._server.address} holds other tables, and was not touched: name another one, with ?schema=NAME"
-            )
-        version = counted(session, "version")
-        if version != SCHEMA_VERSION:
-            raise StoreError(
-                f"{self._server.address} has the format {version}, this version of Loopwright reads format "
-                f"{SCHEMA_VERSION}; it was not touched: ingest the documents into another schema, with ?schema=NAME"
-            )
-
-    def _find_vectors(self, session: Session) -> None:
-        if session.rows("SELECT 1 FROM pg_extension WHERE extname = 'vector'"):
+    def prepare(self, connection: Connection) -> None:
+        if connection.exec_driver_sql("SELECT 1 FROM pg_extension WHERE extname = 'vector'").first():
             return
-        if not session.rows("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
+        if not connection.exec_driver_sql("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").first():
             raise StoreError(
-                f"{self._server.address} needs the extension pgvector, which the server lacks: install it there "
+                f"{self._name} needs the extension pgvector, which the server lacks: install it there "
                 "(on Debian and Ubuntu the package postgresql-NN-pgvector, NN the server's version)"
             )
-        session.rows("CREATE EXTENSION vector WITH SCHEMA public")
+        connection.exec_driver_sql("CREATE EXTENSION vector WITH SCHEMA public")
 
-    def _index(self, session: Session, passages: Sequence[tuple[int, Passage]]) -> None:
-        postgres_text.index(session, passages)
+    def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+        if not values:
+            return false()
+        whole = isinstance(values[0], int)
+        given = [storable(value) if isinstance(value, str) else value for value in values]
+        kind = ARRAY(BigInteger if whole else Text)
+        return column == any_(cast(bindparam(None, given, type_=kind, unique=True), kind))
 
-    def _unindex(self, session: Session, document_keys: Sequence[int]) -> None:
-        postgres_text.unindex(session, document_keys)
+    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self._insert(connection, table.name, rows)
 
-    def _best_by_text(self, session: Session, terms: Sequence[str], inside: Condition | None, limit: int) -> Scored:
-        return postgres_text.best_by_text(session, terms, inside, limit)
+    def index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
+        rows = [{"passage": key, "words": _words(passage)} for key, passage in passages]
+        if rows:
+            self._insert(connection, "passage_words", rows)
 
-    def _best_by_vector(
-        self, session: Session, model: str, vector: NDArray[np.float32], inside: Condition | None, limit: int
-    ) -> Scored:
-        within = f"AND passage IN ({inside.sql})" if inside else ""
-        # By inner product, which for vectors of length one is the cosine, and is defined for zeros too.
-        rows = session.rows(
-            f"SELECT passage, -(value <#> CAST(? AS vector)) AS score FROM embedding WHERE model = ? {within} "
-            "ORDER BY score DESC LIMIT ?",
-            (self._encoded(vector), model, *(inside.parameters if inside else ()), limit),
+    def unindex(self, connection: Connection, gone: Select[tuple[int]]) -> None:
+        """The words go with their passages."""
+
+    def best_by_text(self, connection: Connection, terms: Sequence[str], inside: Inside, limit: int) -> Scored:
+        wanted = [_lexeme(term[:_MOST_TERM]) for term in terms]
+        total = connection.execute(text("SELECT count(*) FROM passage_words")).scalar_one()
+        counts = {row[0]: row[1] for row in connection.execute(text(_COUNTS), {"wanted": wanted})}
+        held = [term for term in wanted if counts[term]]
+        if not held:
+            return []
+        # A rank over an OR is the mean of its terms' ranks: terms that are about as rare share one call, for calls are
+        # what takes time.
+        alike: dict[int, list[str]] = {}
+        for term in held:
+            rarity = max(_LEAST_RARITY, math.log((total - counts[term] + 0.5) / (counts[term] + 0.5)))
+            alike.setdefault(round(math.log(rarity, _ABOUT)), []).append(term)
+        score = " + ".join(
+            f"{len(some) * _ABOUT**step!r} * ts_rank('{_WEIGHTS}', words, CAST(:some{n} AS tsquery), 1)"
+            for n, (step, some) in enumerate(alike.items())
         )
+        found = text(
+            f"SELECT passage, CAST({score} AS float8) AS score FROM passage_words "
+            "WHERE words @@ CAST(:any AS tsquery) "
+            f"{'AND passage = ANY(CAST(:inside AS bigint[]))' if inside is not None else ''} "
+            "ORDER BY score DESC LIMIT :most"
+        )
+        given: dict[str, Any] = {f"some{n}": " | ".join(some) for n, some in enumerate(alike.values())}
+        if inside is not None:
+            given["inside"] = [*connection.scalars(inside)]
+        rows = connection.execute(found, {**given, "any": " | ".join(held), "most": limit})
         return [(row[0], row[1]) for row in rows]
 
-    def _encoded(self, vector: NDArray[np.float32]) -> str:
-        return f"[{','.join(map(str, vector.tolist()))}]"
+    def best_by_vector(
+        self, connection: Connection, model: str, vector: NDArray[np.float32], inside: Inside, limit: int
+    ) -> Scored:
+        similar = text(
+            "SELECT embedding.passage, 1 - (embedding.value <=> CAST(:vector AS vector)) FROM embedding "
+            "WHERE embedding.model = :model "
+            f"{'AND embedding.passage = ANY(CAST(:inside AS bigint[]))' if inside is not None else ''} "
+            "ORDER BY embedding.value <=> CAST(:vector AS vector) LIMIT :most"
+        )
+        given: dict[str, Any] = {"vector": self.encoded(vector), "model": storable(model), "most": limit}
+        if inside is not None:
+            given["inside"] = [*connection.scalars(inside)]
+        # A vector of zeros has no direction; SQLite's matrix says 0 of it.
+        return [(row[0], 0.0 if math.isnan(row[1]) else row[1]) for row in connection.execute(similar, given)]
+
+    def encoded(self, vector: NDArray[np.float32]) -> str:
+        return json.dumps(vector.astype(float).tolist())
+
+    def _insert(self, connection: Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        # One statement for all rows; the server takes the types from the table.
+        names = ", ".join(rows[0])
+        records = [{name: storable(it) if isinstance(it, str) else it for name, it in row.items()} for row in rows]
+        connection.execute(
+            text(
+                f"INSERT INTO {table} ({names}) SELECT {names} "
+                f"FROM json_populate_recordset(CAST(NULL AS {table}), CAST(:records AS json))"
+            ),
+            {"records": json.dumps(records)},
+        )
+
+
+def _words(passage: Passage) -> str:
+    """A passage's terms as PostgreSQL writes a tsvector: each with its place and where it stands."""
+    parts = ((passage.title, "A"), (passage.heading, "B"), (passage.text, "C"))
+    lexemes = [(_lexeme(storable(term[:_MOST_TERM])), mark) for part, mark in parts for term in terms_of(part)]
+    sizes = accumulate(len(lexeme.encode()) for lexeme, _ in lexemes)
+    return " ".join(
+        f"{lexeme}:{min(place, _MOST_PLACE)}{mark}"
+        for place, ((lexeme, mark), size) in enumerate(zip(lexemes, sizes, strict=True), 1)
+        if size <= _MOST_BYTES
+    )
+
+
+def _lexeme(term: str) -> str:
+    escaped = storable(term).replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

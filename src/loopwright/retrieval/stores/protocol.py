@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from loopwright.retrieval.records import (
     Contribution,
     Document,
-    Entity,
     Fact,
     Filter,
     Hit,
@@ -23,7 +22,7 @@ from loopwright.retrieval.records import (
 
 @runtime_checkable
 class KnowledgeStore(Protocol):
-    """Documents, passages, vectors, entities and facts. Every method may be called from several threads.
+    """Documents, passages, their links, vectors and facts. Every method may be called from several threads.
 
     Every method raises `StoreError` where the backend fails: a store that is down is never "nothing found".
     """
@@ -53,7 +52,7 @@ class KnowledgeStore(Protocol):
         ...
 
     def search_text(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
-        """The best passages by BM25 over title, headings and text, best first; ties by id."""
+        """The passages with any of the words, by how often, how rare and where they stand; best first, ties by id."""
         ...
 
     def search_vector(
@@ -70,22 +69,14 @@ class KnowledgeStore(Protocol):
         """Store the vectors of passages as they were embedded; of those that are gone or changed by now, none."""
         ...
 
-    def entities(self, text: str = "", *, limit: int = 20) -> list[Entity]:
-        """Entities whose name holds the text (any case), the most mentioned first."""
-        ...
-
     def facts(
         self, *, entity: str | None = None, passage_ids: Sequence[str] | None = None, text: str = "", limit: int = 100
     ) -> list[Fact]:
         """Facts of an entity (its key), of passages, or whose words hold a text; the surest first, then by id."""
         ...
 
-    def facets(self, name: str, where: Filter | None = None) -> dict[str, int]:
-        """Value -> how many documents, the most frequent first; the facet ``"tags"`` counts tags."""
-        ...
-
     def links(self) -> Links:
-        """The graph of passages, entities and facts."""
+        """Which passages name which entities."""
         ...
 
     def revision(self) -> int:

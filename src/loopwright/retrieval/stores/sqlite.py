@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    column,
+    func,
+    insert,
+    literal_column,
+    select,
+    table,
+    text,
+)
 
+from loopwright.database.sqlite import MEMORY, open_file, open_memory
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.stores.base import SqlStore
-from loopwright.retrieval.stores.ranking import COLUMN_WEIGHTS, Scored
-from loopwright.retrieval.stores.sessions import Condition, Session
-from loopwright.retrieval.stores.sqlite_file import WORDS, SqliteFile
+from loopwright.retrieval.stores.backend import Inside, Scored
+from loopwright.retrieval.stores.sql import HOLDS, SqlStore
+from loopwright.retrieval.stores.storable import storable
 from loopwright.retrieval.stores.vectors import VectorMatrices
 from loopwright.retrieval.text import terms as terms_of
 
-_SEARCH = (
-    f"SELECT rowid, -bm25({WORDS}, {', '.join(map(str, COLUMN_WEIGHTS))}) AS score FROM {WORDS} "
-    f"WHERE {WORDS} MATCH ? {{inside}} ORDER BY score DESC LIMIT ?"
+WORDS = "passage_words"
+"""The FTS5 table: the terms of each passage's title, heading and text, separated by spaces; rowid is its number."""
+COLUMN_WEIGHTS = (2.0, 1.0, 1.0)
+"""What a term counts for in the BM25 score by where it stands: title, heading, text."""
+
+# Terms are split already: everything that can stand in one belongs to it, marks of Thai and unassigned signs too.
+_MAKE_WORDS = (
+    f"CREATE VIRTUAL TABLE {WORDS} USING fts5(title, heading, text, "
+    "tokenize=\"unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'\")"
 )
+_WORDS = table(WORDS, column("rowid"), column("title"), column("heading"), column("text"))
+_SCORE = literal_column(f"-bm25({WORDS}, {', '.join(map(str, COLUMN_WEIGHTS))})").label("score")
 
 
 class SqliteStore(SqlStore):
-    """Documents, passages, vectors, entities and facts in one SQLite file.
+    """Documents, passages, vectors and facts in one SQLite file.
 
     Any number of processes may read while one writes. Vectors are stored as half-precision numbers (the cosine changes
     by less than 0.001) and searched exactly, in a matrix in memory that is read at the first search.
@@ -43,49 +64,63 @@ class SqliteStore(SqlStore):
             StoreError: If there is no file and none is to be made, if it is no knowledge store of this version, or if
                 it cannot be opened.
         """
-        super().__init__()
-        self._file = SqliteFile(path, create=create, timeout=timeout)
+        if str(path) == MEMORY:
+            database = open_memory(holds=HOLDS)
+        else:
+            missing = "ingest documents first (`loopwright WORKFLOW ingest`)"
+            create = create or Path(path).expanduser().exists()  # an empty file becomes a store
+            database = open_file(path, create, holds=HOLDS, missing=missing, wait=timeout)
+        super().__init__(database, _Sqlite())
+
+
+class _Sqlite:
+    """See `Backend`."""
+
+    def __init__(self) -> None:
         self._matrices = VectorMatrices(_decoded)
 
-    def close(self) -> None:
-        """Let go of the file; again does nothing."""
-        self._file.close()
+    def prepare(self, connection: Connection) -> None:
+        """SQLite has all that is needed."""
 
-    def _reading(self) -> AbstractContextManager[Session]:
-        return self._file.transaction("BEGIN")
+    def make(self, connection: Connection) -> None:
+        connection.exec_driver_sql(_MAKE_WORDS)
 
-    def _writing(self) -> AbstractContextManager[Session]:
-        return self._file.transaction("BEGIN IMMEDIATE")
+    def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+        listed = json.dumps([storable(value) if isinstance(value, str) else value for value in values])
+        return column.in_(select(func.json_each(listed).table_valued("value").c.value))
 
-    def _index(self, session: Session, passages: Sequence[tuple[int, Passage]]) -> None:
-        session.insert(
-            WORDS,
-            ("rowid", "title", "heading", "text"),
-            [
-                (key, *(" ".join(terms_of(part)) for part in (passage.title, passage.heading, passage.text)))
-                for key, passage in passages
-            ],
-        )
+    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            connection.execute(insert(table), rows)
 
-    def _unindex(self, session: Session, document_keys: Sequence[int]) -> None:
-        gone = session.among("document", document_keys)
-        session.rows(f"DELETE FROM {WORDS} WHERE rowid IN (SELECT key FROM passage WHERE {gone.sql})", gone.parameters)
+    def index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
+        rows = [
+            {
+                "rowid": key,
+                **{part: " ".join(terms_of(getattr(passage, part))) for part in ("title", "heading", "text")},
+            }
+            for key, passage in passages
+        ]
+        if rows:
+            connection.execute(insert(_WORDS), rows)
 
-    def _best_by_text(self, session: Session, terms: Sequence[str], inside: Condition | None, limit: int) -> Scored:
-        wanted = " OR ".join(f'"{term}"' for term in terms)
-        # The plus sign keeps SQLite from running the whole search again for each row that is inside.
-        within = f"AND +rowid IN ({inside.sql})" if inside else ""
-        parameters = inside.parameters if inside else ()
-        rows = session.rows(_SEARCH.format(inside=within), (wanted, *parameters, limit))
-        return [(row[0], row[1]) for row in rows]
+    def unindex(self, connection: Connection, gone: Select[tuple[int]]) -> None:
+        connection.execute(_WORDS.delete().where(_WORDS.c.rowid.in_(gone)))
 
-    def _best_by_vector(
-        self, session: Session, model: str, vector: NDArray[np.float32], inside: Condition | None, limit: int
-    ) -> Scored:
-        passages, similarities = self._matrices.similarities(session, model, vector)
+    def best_by_text(self, connection: Connection, terms: Sequence[str], inside: Inside, limit: int) -> Scored:
+        wanted = text(f"{WORDS} MATCH :wanted").bindparams(wanted=" OR ".join(f'"{term}"' for term in terms))
+        found = select(_WORDS.c.rowid, _SCORE).where(wanted).order_by(_SCORE.desc()).limit(limit)
         if inside is not None:
-            allowed = [row[0] for row in session.rows(inside.sql, inside.parameters)]
-            kept = np.isin(passages, np.array(allowed, np.int64))
+            # The plus sign keeps SQLite from running the whole search again for each row that is inside.
+            found = found.where(literal_column("+rowid").in_(inside))
+        return [(row[0], row[1]) for row in connection.execute(found)]
+
+    def best_by_vector(
+        self, connection: Connection, model: str, vector: NDArray[np.float32], inside: Inside, limit: int
+    ) -> Scored:
+        passages, similarities = self._matrices.similarities(connection, model, vector)
+        if inside is not None:
+            kept = np.isin(passages, np.array(connection.scalars(inside).all(), np.int64))
             passages, similarities = passages[kept], similarities[kept]
         best = np.arange(len(passages))
         if limit < len(passages):
@@ -93,7 +128,7 @@ class SqliteStore(SqlStore):
         best = best[np.argsort(-similarities[best])]
         return list(zip(passages[best].tolist(), similarities[best].tolist(), strict=True))
 
-    def _encoded(self, vector: NDArray[np.float32]) -> bytes:
+    def encoded(self, vector: NDArray[np.float32]) -> bytes:
         return vector.astype(np.float16).tobytes()
 
 

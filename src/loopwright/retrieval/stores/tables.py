@@ -1,95 +1,227 @@
-"""The tables that every backend has, and the counters in them."""
+"""The tables of a knowledge store, for SQLite and PostgreSQL alike, and how records become rows."""
 
 from __future__ import annotations
 
-from loopwright.retrieval.stores.sessions import Session
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
-SCHEMA_VERSION = 1
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    UniqueConstraint,
+    select,
+    update,
+)
+from sqlalchemy.types import UserDefinedType
+
+from loopwright.database.text import StorableText
+from loopwright.retrieval.records import Document, Fact, Passage
+
+SCHEMA_VERSION = 2
 """Grows whenever the tables change, so that a store of another version is recognised."""
+METADATA = MetaData()
+"""All tables that both databases have; each has an index of words besides."""
+
+
+class Vector(UserDefinedType[Any]):
+    """The type of pgvector."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Its name in PostgreSQL."""
+        return "vector"
+
+
+_WHOLE = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _text(name: str, *, primary_key: bool = False, unique: bool | None = None) -> Column[str]:
+    return Column(name, StorableText(), nullable=False, primary_key=primary_key, unique=unique)
+
+
+def _whole(name: str, *, primary_key: bool = False, nullable: bool = False, index: bool | None = None) -> Column[int]:
+    return Column(name, _WHOLE, primary_key=primary_key, autoincrement=False, nullable=nullable, index=index)
+
+
+def _of(name: str, table: str) -> Column[int]:
+    return Column(name, _WHOLE, ForeignKey(f"{table}.key", ondelete="CASCADE"), nullable=False)
+
 
 # Strings name things outside, whole numbers name them inside. A number is never given twice, so that what was read up
 # to one number can be continued from there.
-_TABLES = """
-CREATE TABLE counter (name {text} PRIMARY KEY, value {integer} NOT NULL);
-INSERT INTO counter (name, value) VALUES ('revision', 0), ('key', 0), ('version', {version});
-CREATE TABLE document (
-    key {integer} PRIMARY KEY, id {text} NOT NULL UNIQUE, title {text} NOT NULL, digest {text} NOT NULL,
-    own_key {text} NOT NULL, media_type {text} NOT NULL, dated {integer}, tags {text} NOT NULL, facets {text} NOT NULL
-);
-CREATE INDEX document_dated ON document (dated);
-CREATE TABLE label (
-    document {integer} NOT NULL REFERENCES document ON DELETE CASCADE, name {text} NOT NULL, value {text} NOT NULL,
-    PRIMARY KEY (document, name, value)
-);
-CREATE INDEX label_value ON label (name, value);
-CREATE TABLE passage (
-    key {integer} PRIMARY KEY, id {text} NOT NULL UNIQUE,
-    document {integer} NOT NULL REFERENCES document ON DELETE CASCADE, place {integer} NOT NULL, text {text} NOT NULL,
-    title {text} NOT NULL, title_key {text} NOT NULL, heading {text} NOT NULL, page {integer},
-    starts {integer} NOT NULL, ends {integer} NOT NULL
-);
-CREATE INDEX passage_document ON passage (document, place);
-CREATE TABLE entity_name (
-    key {integer} PRIMARY KEY, entity {text} NOT NULL, name {text} NOT NULL, folded {text} NOT NULL,
-    mentions {integer} NOT NULL, UNIQUE (entity, name)
-);
-CREATE TABLE mention (
-    passage {integer} NOT NULL REFERENCES passage ON DELETE CASCADE, name {integer} NOT NULL,
-    starts {integer} NOT NULL, ends {integer} NOT NULL
-);
-CREATE INDEX mention_passage ON mention (passage, name);
-CREATE INDEX mention_name ON mention (name, passage);
-CREATE TABLE alias (
-    document {integer} NOT NULL REFERENCES document ON DELETE CASCADE, alias {text} NOT NULL, entity {text} NOT NULL,
-    PRIMARY KEY (document, alias, entity)
-);
-CREATE TABLE fact (
-    passage {integer} NOT NULL REFERENCES passage ON DELETE CASCADE, id {text} NOT NULL, subject {text} NOT NULL,
-    relation {text} NOT NULL, object {text} NOT NULL, subject_key {text} NOT NULL, object_key {text} NOT NULL,
-    folded {text} NOT NULL, starts {integer} NOT NULL, ends {integer} NOT NULL, confidence {real} NOT NULL,
-    extractor {text} NOT NULL, ingested {integer} NOT NULL, PRIMARY KEY (passage, id)
-);
-CREATE INDEX fact_subject ON fact {long_index} (subject_key);
-CREATE INDEX fact_object ON fact {long_index} (object_key);
-CREATE TABLE embedding_model (name {text} PRIMARY KEY, dimensions {integer} NOT NULL);
-CREATE TABLE embedding (
-    key {integer} PRIMARY KEY, passage {integer} NOT NULL REFERENCES passage ON DELETE CASCADE, model {text} NOT NULL,
-    value {vector} NOT NULL, UNIQUE (passage, model)
-);
-"""
+COUNTER = Table("counter", METADATA, _text("name", primary_key=True), _whole("value"))
+"""The numbers given so far ("key"), the changes of documents ("revision"), and the version of the tables."""
+DOCUMENT = Table(
+    "document",
+    METADATA,
+    _whole("key", primary_key=True),
+    _text("id", unique=True),
+    *(_text(name) for name in ("title", "digest", "own_key", "media_type")),
+    _whole("dated", nullable=True, index=True),
+    *(_text(name) for name in ("tags", "facets", "aliases")),
+)
+"""Documents; tags, facets and aliases in JSON, dates in microseconds since 1970."""
+LABEL = Table(
+    "label",
+    METADATA,
+    _of("document", "document"),
+    _text("name"),
+    _text("value"),
+    UniqueConstraint("document", "name", "value"),
+    Index("label_value", "name", "value"),
+)
+"""What documents are filtered by: their tags and the values of their facets."""
+PASSAGE = Table(
+    "passage",
+    METADATA,
+    _whole("key", primary_key=True),
+    _text("id", unique=True),
+    _of("document", "document"),
+    _whole("place"),
+    *(_text(name) for name in ("text", "title", "heading", "title_key", "entities")),
+    _whole("page", nullable=True),
+    _whole("starts"),
+    _whole("ends"),
+    Index("passage_document", "document", "place"),
+)
+"""Passages, with the entity that the title names, and in JSON those that the text does."""
+FACT = Table(
+    "fact",
+    METADATA,
+    _of("passage", "passage"),
+    *(_text(name) for name in ("id", "subject", "relation", "object", "subject_key", "object_key", "folded")),
+    _whole("starts"),
+    _whole("ends"),
+    Column("confidence", Double, nullable=False),
+    _text("extractor"),
+    _whole("ingested"),
+    UniqueConstraint("passage", "id"),
+    Index("fact_subject", "subject_key"),
+    Index("fact_object", "object_key"),
+)
+"""Facts, with what makes subject and object entities, and all their words folded."""
+EMBEDDING = Table(
+    "embedding",
+    METADATA,
+    _whole("key", primary_key=True),
+    _of("passage", "passage"),
+    _text("model"),
+    _whole("dimensions"),
+    Column("value", LargeBinary().with_variant(Vector(), "postgresql"), nullable=False),
+    UniqueConstraint("passage", "model"),
+    Index("embedding_model", "model", "key"),
+)
+"""Vectors of passages."""
+
+DOCUMENT_COLUMNS = tuple(column for column in DOCUMENT.c if column.name not in ("key", "aliases"))
+"""What `document_of` takes."""
+PASSAGE_COLUMNS = (
+    *(PASSAGE.c.id, DOCUMENT.c.id, PASSAGE.c.text, PASSAGE.c.title, PASSAGE.c.heading, PASSAGE.c.page),
+    *(PASSAGE.c.starts, PASSAGE.c.ends),
+)
+"""What `passage_of` takes."""
+FACT_COLUMNS = (
+    *(FACT.c.id, FACT.c.subject, FACT.c.relation, FACT.c.object, PASSAGE.c.id, FACT.c.starts, FACT.c.ends),
+    *(FACT.c.confidence, FACT.c.extractor, FACT.c.ingested),
+)
+"""What `fact_of` takes."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
-def table_statements(*, integer: str, text: str, real: str, vector: str, long_index: str) -> list[str]:
-    """The statements that make the tables.
-
-    Args:
-        integer: The type of whole numbers of 64 bits.
-        text: The type of text; it must compare by code point.
-        real: The type of numbers of double precision.
-        vector: The type of vectors.
-        long_index: What makes an index take text of any length.
-    """
-    statements = _TABLES.format(
-        integer=integer, text=text, real=real, vector=vector, long_index=long_index, version=SCHEMA_VERSION
-    )
-    return [statement.strip() for statement in statements.split(";") if statement.strip()]
-
-
-def counted(session: Session, name: str) -> int:
+def counted(connection: Connection, name: str) -> int:
     """The value of a counter."""
-    return int(session.rows("SELECT value FROM counter WHERE name = ?", (name,))[0][0])
+    return connection.execute(select(COUNTER.c.value).where(COUNTER.c.name == name)).scalar_one()
 
 
-def count_up(session: Session, name: str, by: int = 1) -> int:
+def count_up(connection: Connection, name: str, by: int = 1) -> int:
     """Raise a counter, in a transaction that writes.
 
     Args:
-        session: The transaction.
+        connection: The transaction.
         name: The counter.
         by: By how much.
 
     Returns:
         Its value before.
     """
-    rows = session.rows("UPDATE counter SET value = value + ? WHERE name = ? RETURNING value", (by, name))
-    return int(rows[0][0]) - by
+    value = COUNTER.c.value
+    raised = update(COUNTER).where(COUNTER.c.name == name).values(value=value + by).returning(value)
+    return connection.execute(raised).scalar_one() - by
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970 in UTC; a time without time zone is taken as UTC.
+
+    What its zone puts outside the years 1 to 9999 of UTC is moved to their beginning or end.
+    """
+    since = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+    return min(max(since, _EARLIEST), _LATEST)
+
+
+def document_row(document: Document) -> dict[str, Any]:
+    """The columns `DOCUMENT_COLUMNS` of a document."""
+    return {
+        "id": document.id,
+        "title": document.title,
+        "digest": document.digest,
+        "own_key": document.key,
+        "media_type": document.media_type,
+        "dated": None if document.date is None else microseconds(document.date),
+        "tags": json.dumps(document.tags, ensure_ascii=False),
+        "facets": json.dumps(dict(document.facets), ensure_ascii=False),
+    }
+
+
+def document_of(row: Sequence[Any]) -> Document:
+    """A document from its columns `DOCUMENT_COLUMNS`."""
+    facets = cast("dict[str, list[str]]", json.loads(row[7]))
+    return Document(
+        id=row[0],
+        title=row[1],
+        digest=row[2],
+        key=row[3],
+        media_type=row[4],
+        date=None if row[5] is None else _EPOCH + row[5] * _MICROSECOND,
+        tags=tuple(json.loads(row[6])),
+        facets={name: tuple(values) for name, values in facets.items()},
+    )
+
+
+def passage_of(row: Sequence[Any]) -> Passage:
+    """A passage from its columns `PASSAGE_COLUMNS`."""
+    id, document, text, title, heading, page, start, end = row
+    return Passage(
+        id=id, document_id=document, text=text, title=title, heading=heading, page=page, start=start, end=end
+    )
+
+
+def fact_of(row: Sequence[Any]) -> Fact:
+    """A fact from its columns `FACT_COLUMNS`."""
+    id, subject, relation, object, passage, start, end, confidence, extractor, ingested = row
+    return Fact(
+        id=id,
+        subject=subject,
+        relation=relation,
+        object=object,
+        passage_id=passage,
+        start=start,
+        end=end,
+        confidence=confidence,
+        extractor=extractor,
+        ingested_at=_EPOCH + ingested * _MICROSECOND,
+    )

@@ -48,10 +48,6 @@ def aligned_path(a: Sequence[str], b: Sequence[str]) -> tuple[PathStep, ...]:
 def compared_text(a: str, b: str) -> tuple[TextPart, ...]:
     """Compare two texts word by word.
 
-    Args:
-        a: One text.
-        b: The other.
-
     Returns:
         The pieces in order. Those of ``both`` and ``a`` together are `a`, those of ``both`` and ``b`` are `b`.
     """

@@ -68,12 +68,7 @@ def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[Fig
 
 
 def counterfactual_side(a: RunRecord, b: RunRecord) -> Literal["a", "b"] | None:
-    """Which of two runs is the other without a loop's passes, or None.
-
-    Args:
-        a: A run.
-        b: Another run.
-    """
+    """Which of two runs is the other without a loop's passes, or None."""
     for side, child, parent in (("b", b, a), ("a", a, b)):
         origin = child.parent
         if origin is not None and origin.kind == "counterfactual" and origin.run_id == parent.id:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from loopwright.runs.schemas import Frozen, KeptComparison, LoopPasses, RunSummary
-from loopwright.workflows.hosting import Citation
+from loopwright.workflows.api import Citation
 
 Where = Literal["both", "a", "b"]
 """Which of the two runs has something."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from loopwright.engine.books import HIDDEN
+from loopwright.engine.ledger import HIDDEN
 from loopwright.runs.comparing.schemas import KeyDifference, ValueDifference
 
 MAX_DIFFERENCES = 50
@@ -52,11 +52,7 @@ def compared_states(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[KeyDiff
 
 
 def is_plan(key: str) -> bool:
-    """Whether a key of a state holds a plan or queries, by its name.
-
-    Args:
-        key: The key.
-    """
+    """Whether a key of a state holds a plan or queries, by its name."""
     return key.rpartition("_")[2] in PLANS
 
 

@@ -1,16 +1,68 @@
-"""What a loop's passes gained: runs against the same runs without them."""
+"""What a loop's passes gained, and which limit suits it, as far as runs tell."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from loopwright.runs.comparing.judging import judged
-from loopwright.runs.reporting.schemas import LoopGain
+from loopwright.runs.reporting.schemas import LimitSuggestion, LoopGain
 from loopwright.runs.schemas import KeptComparison, RunRecord
 
 Pair = tuple[RunRecord, RunRecord, KeptComparison | None]
 """A run, the same run without a loop's passes, and what a person thought of the two."""
+
+SHARE = 0.95
+"""The share of the runs that a limit shall suffice for."""
+
+ENOUGH = 5
+"""Runs, or compared pairs, below which nothing is suggested."""
+
+
+def suggested_limit(ended: Sequence[int], refused: int, gain: LoopGain | None) -> LimitSuggestion:
+    """Suggest a limit: the fewest passes within which 95 % of the runs that ended by themselves did.
+
+    Only runs that went round at all are asked: a limit is for them. Where runs were run again without the passes and
+    none of them had come out better with them, no pass is the suggestion.
+
+    Args:
+        ended: The passes of each run that went round at least once and asked for no further pass.
+        refused: Runs that were refused a further pass: how many they would have needed is not known.
+        gain: What the passes gained, or None if that is not known.
+
+    Returns:
+        The limit with its reason. It is never higher than the most passes of a run in `ended`.
+    """
+    told = 0 if gain is None else gain.better + gain.same + gain.worse
+    if gain is not None and told >= ENOUGH and not gain.better:
+        why = f"None of {told} compared runs came out better with the passes than without them."
+        return LimitSuggestion(limit=0, runs=told, why=why)
+    if len(ended) < ENOUGH:
+        why = (
+            f"{_runs(len(ended))} went round and ended by {'itself' if len(ended) == 1 else 'themselves'}; "
+            f"at least {ENOUGH} are needed to suggest a limit."
+        )
+        return LimitSuggestion(limit=None, runs=len(ended), why=f"{why}{_censored(refused)}")
+    limit = sorted(ended)[math.ceil(SHARE * len(ended)) - 1]
+    within = sum(passes <= limit for passes in ended)
+    why = (
+        f"{within} of {_runs(len(ended))} that went round and ended by themselves did so within "
+        f"{limit} {'pass' if limit == 1 else 'passes'}."
+    )
+    return LimitSuggestion(limit=limit, runs=len(ended), why=f"{why}{_censored(refused)}")
+
+
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"
+
+
+def _censored(refused: int) -> str:
+    if not refused:
+        return ""
+    needed = "it would have needed" if refused == 1 else "they would have needed"
+    was = "was" if refused == 1 else "were"
+    return f" {_runs(refused)} {was} refused a further pass; how many {needed} is not known."
 
 
 def counterfactual_pairs(runs: Mapping[str, RunRecord], comparisons: Iterable[KeptComparison]) -> dict[str, list[Pair]]:
@@ -39,9 +91,6 @@ def counterfactual_pairs(runs: Mapping[str, RunRecord], comparisons: Iterable[Ke
 
 def gain_of(pairs: Sequence[Pair]) -> LoopGain | None:
     """Count how the runs of one loop's pairs came out.
-
-    Args:
-        pairs: The pairs.
 
     Returns:
         None if there is no pair.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import and_, delete, or_, select
 
+from loopwright.database.database import Database
 from loopwright.errors import InputError
 from loopwright.runs.schemas import KeptComparison, PromptVersion
-from loopwright.runs.store.database import Database
 from loopwright.runs.store.rows import as_json, microseconds, read
 from loopwright.runs.store.tables import ASSIGNMENTS, COMPARISONS, PROMPTS
 

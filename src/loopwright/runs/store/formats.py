@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, insert, inspect, select
 from sqlalchemy.engine.interfaces import ReflectedColumn
 from sqlalchemy.schema import CreateSchema
 
+from loopwright.database.database import Database
 from loopwright.errors import StoreError
-from loopwright.runs.store.database import Database
 from loopwright.runs.store.tables import FORMAT, HISTORY, METADATA
 
 _MAKING = 0x4C57_5248  # the advisory lock of those that make the tables

@@ -9,8 +9,9 @@ from loopwright.errors import ConfigError
 from loopwright.runs.store.protocol import RunStore
 
 if TYPE_CHECKING:
-    from loopwright.runs.store.database import Database
+    from loopwright.database.database import Database
 
+_HOLDS = "a run history"
 _KNOWN = "'memory', 'sqlite:FILE', 'postgresql://USER:PASSWORD@HOST/DATABASE'"
 
 
@@ -30,13 +31,15 @@ def open_runs(url: str, *, create: bool = True) -> RunStore:
     _need("sqlalchemy", "a run history needs SQLAlchemy", "server")
     if kind in ("postgres", "postgresql") and rest.startswith("//"):
         _need("pg8000", "a run history in PostgreSQL needs pg8000", "postgres")
-        from loopwright.runs.store.postgres import open_database
+        from loopwright.database.postgres import open_database
+        from loopwright.runs.store.claims import claimed_schema
 
-        return _prepared(open_database(url), create)
-    from loopwright.runs.store.sqlite import MEMORY, open_file, open_memory
+        database = open_database(url, schema="loopwright_runs", holds=_HOLDS, claiming=claimed_schema)
+        return _prepared(database, create)
+    from loopwright.database.sqlite import MEMORY, open_file, open_memory
 
     if url == "memory":
-        return _prepared(open_memory(), create=True)
+        return _prepared(open_memory(holds=_HOLDS), create=True)
     if kind == "sqlite" and colon and (path := rest.strip()):
         if path == MEMORY:
             raise ConfigError("a run history in memory is called 'memory', not 'sqlite::memory:'")
@@ -44,7 +47,10 @@ def open_runs(url: str, *, create: bool = True) -> RunStore:
             raise ConfigError(
                 "the address of a run history in SQLite is 'sqlite:FILE', without slashes before the file"
             )
-        return _prepared(open_file(path, create), create)
+        from loopwright.runs.store.claims import claimed_file
+
+        missing = "run a workflow on the server first, or check the path"
+        return _prepared(open_file(path, create, holds=_HOLDS, missing=missing, claiming=claimed_file), create)
     # What is unknown may be an address with a password in it.
     shown = f"{url.partition('://')[0]}://..." if "://" in url else url
     raise ConfigError(f"unknown run history {shown!r}. Known: {_KNOWN}.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.diagram.shown import ShownGraph
 from loopwright.runs.schemas import Channel, KeptComparison, PromptVersion, RunFilter, RunPage, RunRecord
 
 
@@ -79,19 +79,11 @@ class RunStore(Protocol):
         ...
 
     def get(self, run_id: str) -> RunRecord | None:
-        """A run with its children, or None if it is not kept.
-
-        Args:
-            run_id: The run.
-        """
+        """A run with its children, or None if it is not kept."""
         ...
 
     def graph(self, run_id: str) -> ShownGraph | None:
-        """The graph that a run ran on, or None if the run is not kept.
-
-        Args:
-            run_id: The run.
-        """
+        """The graph that a run ran on, or None if the run is not kept."""
         ...
 
     def events(
@@ -109,12 +101,7 @@ class RunStore(Protocol):
         ...
 
     def count(self, run_id: str, channel: Channel = "run") -> int:
-        """How many events a run has.
-
-        Args:
-            run_id: The run.
-            channel: Which of its channels.
-        """
+        """How many events a run has."""
         ...
 
     def list(self, wanted: RunFilter, limit: int = 50, before: str | None = None) -> RunPage:
@@ -132,9 +119,6 @@ class RunStore(Protocol):
 
     def delete(self, run_id: str) -> bool:
         """Forget a run with its events; its children stay, and name a parent that is not kept.
-
-        Args:
-            run_id: The run.
 
         Returns:
             Whether it was kept.
@@ -181,20 +165,13 @@ class RunStore(Protocol):
     def keep_prompt(self, version: PromptVersion) -> None:
         """Keep a version of a prompt.
 
-        Args:
-            version: The version.
-
         Raises:
             InputError: If this version exists: somebody else was faster.
         """
         ...
 
     def assignments(self, workflow: str) -> dict[str, str | None]:
-        """The chat models that people chose: node -> model; None for no model.
-
-        Args:
-            workflow: The workflow.
-        """
+        """The chat models that people chose: node -> model; None for no model."""
         ...
 
     def assign(self, workflow: str, node: str, model: str | None, *, clear: bool = False) -> None:
@@ -217,11 +194,7 @@ class RunStore(Protocol):
         ...
 
     def keep_comparison(self, comparison: KeptComparison) -> None:
-        """Keep a comparison, in place of an earlier one of the same two runs.
-
-        Args:
-            comparison: The comparison.
-        """
+        """Keep a comparison, in place of an earlier one of the same two runs."""
         ...
 
     def stats(self) -> dict[str, Any]:

@@ -29,11 +29,7 @@ def microseconds(moment: datetime) -> int:
 
 
 def searchable(text: str) -> str:
-    """A text as it is searched: letter case, full-width forms and ways to write an accent mean nothing.
-
-    Args:
-        text: The text.
-    """
+    """A text as it is searched: letter case, full-width forms and ways to write an accent mean nothing."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 

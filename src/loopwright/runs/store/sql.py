@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, text, update
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Connection,
+    Text,
+    bindparam,
+    column,
+    delete,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
-from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.database.text import StorableText, storable
+from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import InputError
 from loopwright.runs.schemas import Channel, RunFilter, RunPage, RunRecord
-from loopwright.runs.store.appending import append
 from loopwright.runs.store.choices import Choices
-from loopwright.runs.store.forgetting import forget, outdated
 from loopwright.runs.store.listing import page
 from loopwright.runs.store.protocol import KeptEvent, NewEvents, within
-from loopwright.runs.store.rows import read, record_of, row_of
-from loopwright.runs.store.tables import EVENTS, GRAPHS, METADATA, RUNS
+from loopwright.runs.store.rows import microseconds, read, record_of, row_of
+from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, METADATA, RUNS
 
 _PORTION = 500
 _SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -26,6 +41,75 @@ _POSTGRES_SIZE = (
     "SELECT sum(pg_total_relation_size(CAST(name AS regclass))) FROM unnest(CAST(:tables AS text[])) AS name"
 )
 _LOST = "the process in which it ran ended before it did; resume it to go on from its last checkpoint"
+
+# As PostgreSQL is to read them; the columns' own types would bring their collation.
+_COLUMNS = tuple(
+    column(part.name, Text() if isinstance(part.type, StorableText) else BigInteger()) for part in EVENTS.c
+)
+
+
+def forget(connection: Connection, runs: Mapping[str, int]) -> None:
+    """Delete runs; their events go with them by the foreign key.
+
+    Args:
+        connection: The database.
+        runs: Id -> key of each.
+    """
+    ids = [*runs]
+    for start in range(0, len(ids), _PORTION):
+        portion = ids[start : start + _PORTION]
+        connection.execute(delete(RUNS).where(RUNS.c.key.in_([runs[run_id] for run_id in portion])))
+        connection.execute(delete(COMPARISONS).where(or_(COMPARISONS.c.a.in_(portion), COMPARISONS.c.b.in_(portion))))
+
+
+def outdated(connection: Connection, older_than: datetime | None, keep: int | None) -> dict[str, int]:
+    """Which runs are to go, oldest first: id -> key.
+
+    Args:
+        connection: The database.
+        older_than: Runs that began before this moment go.
+        keep: Of the rest the newest so many stay, for each workflow.
+    """
+    newest_first = (RUNS.c.started_at.desc(), RUNS.c.id.desc())
+    # Those that are too old come last, so the others' places do not depend on them.
+    place = func.row_number().over(partition_by=RUNS.c.workflow, order_by=newest_first).label("place")
+    ended = (
+        select(RUNS.c.key, RUNS.c.id, RUNS.c.started_at, place)
+        .where(RUNS.c.status != "running", RUNS.c.source != "demo")
+        .subquery()
+    )
+    goes = or_(
+        false() if older_than is None else ended.c.started_at < microseconds(older_than),
+        false() if keep is None else ended.c.place > keep,
+    )
+    rows = connection.execute(select(ended.c.id, ended.c.key).where(goes).order_by(ended.c.started_at, ended.c.id))
+    return {row.id: row.key for row in rows}
+
+
+def append(connection: Connection, keys: Mapping[str, int], events: Iterable[NewEvents]) -> None:
+    """Add events; those that are kept already are passed over, and those of runs that are not kept.
+
+    Args:
+        connection: The database.
+        keys: Id -> key of the runs that are kept.
+        events: The events.
+    """
+    rows: list[dict[str, Any]] = [
+        {"run": keys[item.run_id], "channel": item.channel, "seq": one.seq, "name": one.name, "data": one.data}
+        for item in events
+        if item.run_id in keys
+        for one in item.events
+    ]
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(sqlite.insert(EVENTS).on_conflict_do_nothing(), rows)
+        return
+    # pg8000 sends the rows of an executemany one by one, at a tenth of the speed.
+    cleaned = [{**row, "name": storable(row["name"]), "data": storable(row["data"])} for row in rows]
+    given = func.json_to_recordset(literal(cleaned, JSON)).table_valued(*_COLUMNS).render_derived(with_types=True)
+    added = postgresql.insert(EVENTS).from_select([column.name for column in _COLUMNS], select(given))
+    connection.execute(added.on_conflict_do_nothing())
 
 
 class SqlRunStore(Choices):

@@ -14,7 +14,7 @@ from loopwright.runs.comparing.schemas import Comparison
 from loopwright.runs.schemas import KeptComparison, RunRecord
 from loopwright.runs.states import logged
 from loopwright.runs.store.protocol import RunStore
-from loopwright.server.context import RUN_ID, Context, Here, unknown_run
+from loopwright.server.context import RUN_ID, Context, Here, kept_run
 from loopwright.server.given import Note
 from loopwright.server.problems import PROBLEM
 
@@ -43,7 +43,7 @@ class JudgeRuns(BaseModel):
 @router.get("", operation_id="compare_runs", responses=MISSING)
 async def compare_runs(a: RunId, b: RunId, context: Here) -> Comparison:
     """What two runs have in common, what not, and which came out better."""
-    one, other = await _record(context, a), await _record(context, b)
+    one, other = await kept_run(context, a), await kept_run(context, b)
     states = await _final_state(context, a), await _final_state(context, b)
     return await asyncio.to_thread(_compared, context.hub.store, one, other, states)
 
@@ -52,17 +52,10 @@ async def compare_runs(a: RunId, b: RunId, context: Here) -> Comparison:
 async def judge_runs(asked: JudgeRuns, context: Here) -> KeptComparison:
     """Keep what a person thinks of two runs."""
     for run_id in (asked.a, asked.b):
-        await _record(context, run_id)
+        await kept_run(context, run_id)
     kept = KeptComparison(**asked.model_dump(), created_at=datetime.now(UTC))
     await asyncio.to_thread(context.hub.store.keep_comparison, kept)
     return kept
-
-
-async def _record(context: Context, run_id: str) -> RunRecord:
-    record = await context.hub.record(run_id)
-    if record is None:
-        raise unknown_run(run_id).exception
-    return record
 
 
 async def _final_state(context: Context, run_id: str) -> dict[str, Any]:

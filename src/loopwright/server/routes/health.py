@@ -1,12 +1,13 @@
-"""Whether the server is up, and whether it can answer."""
+"""Whether the server is up, whether it can answer, and its figures."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
 from loopwright.errors import StoreError
@@ -19,7 +20,11 @@ logger = logging.getLogger(__name__)
 PATIENCE = 5.0
 """Seconds that the store has to answer."""
 
-router = APIRouter(prefix="/health", tags=["health"])
+router = APIRouter(tags=["health"])
+
+TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
 
 
 class Live(BaseModel):
@@ -35,7 +40,7 @@ class Ready(BaseModel):
     status: Literal["ready"] = "ready"
     """That it can."""
     documents: int | None = None
-    """How many documents the conference has, where the assistant is served."""
+    """How many documents the workflows answer from that need some."""
 
 
 class StoreProbe:
@@ -51,10 +56,7 @@ class StoreProbe:
         self._look: asyncio.Task[int | None] | None = None
 
     async def documents(self, context: Context) -> int | None:
-        """How many documents the conference has now, or None without the assistant.
-
-        Args:
-            context: Knows the stores.
+        """How many documents there are now, or None where no workflow needs any.
 
         Raises:
             StoreError: If a store cannot be opened or read, or does not answer in time.
@@ -71,18 +73,19 @@ class StoreProbe:
 
 def _documents(context: Context) -> int | None:
     context.hub.store.list(RunFilter(), 1)
-    return context.assistant.store.stats().documents if context.assistant else None
+    held = [count for hosted in context.hub.workflows.values() if (count := hosted.holds()) is not None]
+    return 0 if 0 in held else sum(held) if held else None
 
 
-@router.get("/live", operation_id="is_live")
+@router.get("/health/live", operation_id="is_live")
 async def live() -> Live:
     """Say that the server takes requests; looks at nothing else."""
     return Live()
 
 
-@router.get("/ready", operation_id="is_ready", response_model_exclude_none=True, responses={503: PROBLEM})
+@router.get("/health/ready", operation_id="is_ready", response_model_exclude_none=True, responses={503: PROBLEM})
 async def ready(context: Here, request: Request) -> Ready:
-    """Look at the run history and the conference, and say whether runs can begin."""
+    """Look at the run history and the documents, and say whether runs can begin."""
     probe: StoreProbe = request.app.state.probe
     try:
         documents = await probe.documents(context)
@@ -92,6 +95,12 @@ async def ready(context: Here, request: Request) -> Ready:
         told = "the store cannot be used: the server's log says why"
         raise Problem(told, "StoreError", can_retry=True, status=503).exception from error
     if documents == 0:
-        told = "the store holds nothing: ingest a conference first"
+        told = "the store holds nothing: ingest documents first"
         raise Problem(told, "NothingIngested", can_retry=True, status=503).exception
     return Ready(documents=documents)
+
+
+@router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=TEXT)
+async def metrics(context: Here) -> Response:
+    """What runs did and the server was asked, since it was started, as figures for Prometheus."""
+    return Response(context.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -9,11 +9,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.models.registry import DEFAULT
-from loopwright.server.beginning import chosen_models
+from loopwright.server.answering import chosen_models
 from loopwright.server.changes import check_model, check_node, offered, registry_of
 from loopwright.server.context import Context, Here
 from loopwright.server.problems import PROBLEM
-from loopwright.workflows.hosting import Hosted
+from loopwright.workflows.api import Workflow
 
 router = APIRouter(prefix="/workflows/{workflow}/models", tags=["models"])
 
@@ -78,7 +78,7 @@ async def unchoose_model(workflow: str, node: str, context: Here) -> NodeModels:
     return await _models(context, hosted)
 
 
-async def _models(context: Context, hosted: Hosted) -> NodeModels:
+async def _models(context: Context, hosted: Workflow) -> NodeModels:
     if hosted.models is None:
         return NodeModels(nodes=[], offered=[])
     registry = registry_of(hosted)

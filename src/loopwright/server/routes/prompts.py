@@ -17,7 +17,7 @@ from loopwright.server.changes import check_text, library_of, names_of
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Author, Note
 from loopwright.server.problems import PROBLEM, Problem
-from loopwright.workflows.hosting import Hosted
+from loopwright.workflows.api import Workflow
 
 router = APIRouter(prefix="/workflows/{workflow}/prompts", tags=["prompts"])
 
@@ -123,7 +123,7 @@ async def restore_prompt(workflow: str, prompt: str, asked: RestorePrompt, conte
     return await _keep(context, hosted, prompt, versions[0].version + 1, text, asked.author, note)
 
 
-def _with_prompt(context: Context, workflow: str, prompt: str) -> Hosted:
+def _with_prompt(context: Context, workflow: str, prompt: str) -> Workflow:
     hosted = context.workflow(workflow)
     known = hosted.prompts.ids() if hosted.prompts else []
     if prompt not in known:
@@ -132,13 +132,13 @@ def _with_prompt(context: Context, workflow: str, prompt: str) -> Hosted:
     return hosted
 
 
-def _entry(hosted: Hosted, prompt: str, versions: Sequence[PromptVersion]) -> PromptEntry:
+def _entry(hosted: Workflow, prompt: str, versions: Sequence[PromptVersion]) -> PromptEntry:
     nodes = [node for node, info in hosted.nodes.items() if info.prompt == prompt]
     names = sorted(names_of(library_of(hosted, prompt), prompt))
     return PromptEntry(prompt=prompt, nodes=nodes, version=versions[0].version, versions=len(versions), names=names)
 
 
-async def _versions(context: Context, hosted: Hosted, prompt: str) -> Sequence[PromptVersion]:
+async def _versions(context: Context, hosted: Workflow, prompt: str) -> Sequence[PromptVersion]:
     """All versions, newest first."""
     library = library_of(hosted, prompt)
     shipped = [
@@ -153,7 +153,7 @@ async def _versions(context: Context, hosted: Hosted, prompt: str) -> Sequence[P
 
 
 async def _keep(
-    context: Context, hosted: Hosted, prompt: str, version: int, text: str, author: str, note: str
+    context: Context, hosted: Workflow, prompt: str, version: int, text: str, author: str, note: str
 ) -> PromptVersion:
     kept = PromptVersion(
         workflow=hosted.name, prompt=prompt, version=version, text=text, author=author, note=note,

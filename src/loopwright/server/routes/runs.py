@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.diagram.shown import ShownGraph
 from loopwright.runs.schemas import LoggedEvent, RunFilter, RunPage, RunRecord, RunStatus
 from loopwright.runs.states import CheckpointView
 from loopwright.runs.transfer import export_run, import_run
-from loopwright.server.beginning import begin
+from loopwright.server.answering import begin
 from loopwright.server.changes import Changes, changes_of, check_state
-from loopwright.server.context import RUN_ID, Context, Here, refuse_when_busy, unknown_run
+from loopwright.server.context import RUN_ID, Context, Here, kept_run, refuse_when_busy, unknown_run
 from loopwright.server.described import streamed
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import PROBLEM
@@ -136,13 +136,13 @@ async def import_archive(request: Request, context: Here) -> RunRecord:
 @router.get("/{run_id}", operation_id="get_run", responses=MISSING)
 async def get_run(run_id: RunId, context: Here) -> RunRecord:
     """A run, as it is now."""
-    return await _record(context, run_id)
+    return await kept_run(context, run_id)
 
 
 @router.delete("/{run_id}", status_code=204, operation_id="delete_run", responses=MISSING)
 async def delete_run(run_id: RunId, context: Here) -> Response:
     """Forget a run, with its events and checkpoints; one that goes on must be cancelled first."""
-    await _record(context, run_id)
+    await kept_run(context, run_id)
     await context.hub.delete(run_id)
     return Response(status_code=204)
 
@@ -170,14 +170,14 @@ async def get_run_log(
     limit: Annotated[int, Query(ge=1, le=MOST_EVENTS)] = 1000,
 ) -> Response:
     """A part of the events of a run that have happened so far."""
-    await _record(context, run_id)
+    await kept_run(context, run_id)
     return Response(await asyncio.to_thread(_log, context, run_id, after, limit), media_type="application/json")
 
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run", responses=MISSING)
 async def cancel_run(run_id: RunId, context: Here) -> RunRecord:
     """End a run; one that has ended stays as it is."""
-    await _record(context, run_id)
+    await kept_run(context, run_id)
     return await context.hub.cancel(run_id)
 
 
@@ -208,21 +208,21 @@ async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRe
 @router.get("/{run_id}/checkpoints", operation_id="list_checkpoints", responses=MISSING)
 async def list_checkpoints(run_id: RunId, context: Here) -> list[CheckpointView]:
     """The checkpoints of a run, from the first."""
-    await _record(context, run_id)
+    await kept_run(context, run_id)
     return await context.hub.checkpoints(run_id)
 
 
 @router.get("/{run_id}/checkpoints/{checkpoint_id}", operation_id="get_checkpoint", responses=MISSING)
 async def get_checkpoint(run_id: RunId, checkpoint_id: str, context: Here) -> CheckpointState:
     """The whole state at a checkpoint."""
-    await _record(context, run_id)
+    await kept_run(context, run_id)
     return CheckpointState(values=await context.hub.state(run_id, checkpoint_id))
 
 
 @router.get("/{run_id}/export", operation_id="export_run", response_class=Response, responses=ARCHIVE)
 async def export_archive(run_id: RunId, context: Here) -> Response:
     """The run as a file, for another server or a report."""
-    record = await _record(context, run_id)
+    record = await kept_run(context, run_id)
     data = await asyncio.to_thread(export_run, context.hub.store, run_id)
     # Ids of imported runs are others' choice: only plain characters go into a header.
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{record.workflow}-{record.id}")[:100]
@@ -230,16 +230,9 @@ async def export_archive(run_id: RunId, context: Here) -> Response:
     return Response(data, media_type="application/gzip", headers={"Content-Disposition": disposition})
 
 
-async def _record(context: Context, run_id: str) -> RunRecord:
-    record = await context.hub.record(run_id)
-    if record is None:
-        raise unknown_run(run_id).exception
-    return record
-
-
 async def _startable(context: Context, run_id: str) -> RunRecord:
     refuse_when_busy(context)
-    return await _record(context, run_id)
+    return await kept_run(context, run_id)
 
 
 def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:

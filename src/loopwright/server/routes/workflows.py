@@ -5,20 +5,28 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.datastructures import UploadFile
 
-from loopwright.engine.diagram.shown import ShownGraph
+from loopwright.diagram.shown import ShownGraph
+from loopwright.errors import InputError
+from loopwright.models.validation import problem_lines
 from loopwright.runs.report import workflow_report
 from loopwright.runs.reporting.schemas import LoopReport
 from loopwright.runs.schemas import RunFilter
+from loopwright.server.answering import WorkflowAnswer, answer_with
 from loopwright.server.context import Context, Here
+from loopwright.server.given import Given
 from loopwright.server.problems import PROBLEM
-from loopwright.workflows.hosting import Example, Hosted
+from loopwright.workflows import api
+from loopwright.workflows.api import Example
 
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
 MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
+ANSWERED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 500, 503, 507)}
+_body = TypeAdapter[dict[str, Any]](Given)
 
 
 class Workflow(BaseModel):
@@ -71,7 +79,24 @@ async def get_loop_report(workflow: str, context: Here) -> LoopReport:
     return await asyncio.to_thread(workflow_report, context.hub.store, hosted.name)
 
 
-async def _described(context: Context, hosted: Hosted) -> Workflow:
+@router.post("/{workflow}/run", operation_id="run_workflow", responses=ANSWERED)
+async def run_workflow(workflow: str, context: Here, request: Request) -> WorkflowAnswer:
+    """Run a workflow and answer in one reply; the body is its input, as JSON or as a form, files in it as such."""
+    hosted = context.workflow(workflow)
+    if request.headers.get("content-type", "").startswith("multipart/form-data"):
+        given: dict[str, Any] = {}
+        async with request.form() as form:
+            for key, value in form.multi_items():
+                given[key] = (await context.uploads.keep(value)).id if isinstance(value, UploadFile) else value
+    else:
+        try:
+            given = _body.validate_json(await request.body())
+        except ValidationError as error:
+            raise InputError(f"the body is no JSON object: {problem_lines(error)[0]}") from None
+    return await answer_with(context, hosted.name, given)
+
+
+async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:
     graph = await asyncio.to_thread(context.topology, hosted)
     page = await asyncio.to_thread(context.hub.store.list, RunFilter(workflow=hosted.name), 1)
     return Workflow(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import ClassVar, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
-from loopwright.engine.config import Section
+from loopwright.config import Section
 from loopwright.errors import InputError, unknown_name_message
 from loopwright.workflows.assistant.constants import (
     DEFAULT_LIMIT,
@@ -79,6 +79,11 @@ class AssistantConfig(WorkflowConfig):
 
     assistant: AssistantSection = AssistantSection()
     """What the workflow itself is told."""
+
+    model_nodes: ClassVar[tuple[str, ...]] = (
+        "update_profile", "generate_acknowledgment", "plan_queries", "reflect_and_replan", "generate_response",
+        "evaluate",
+    )  # fmt: skip
 
     def in_mode(self, mode: RetryMode) -> AssistantConfig:
         """The same with another answer to a poor search.

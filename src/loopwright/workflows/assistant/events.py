@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from loopwright.engine.loops import Decision
+from loopwright.engine.loop import Decision
 from loopwright.workflows.assistant.schemas import Status, Strategy
 
 

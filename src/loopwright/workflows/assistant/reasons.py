@@ -7,7 +7,7 @@ from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any
 
 from loopwright.errors import InputError
-from loopwright.workflows.assistant.schemas import Profile, Table, Understanding
+from loopwright.workflows.assistant.schemas import Profile, Question
 from loopwright.workflows.assistant.state import AssistantState
 
 
@@ -23,16 +23,14 @@ def question_of(state: AssistantState | Mapping[str, Any]) -> str:
     return ""
 
 
-def understood(state: AssistantState | Mapping[str, Any]) -> Understanding:
+def asked_of(state: AssistantState | Mapping[str, Any]) -> Question:
     """What the question asks for; before it was read, the question as it is.
 
     Args:
-        state: Reads ``understanding``, else ``messages``.
+        state: Reads ``question``, else ``messages``.
     """
-    question = question_of(state)
-    return state.get("understanding") or Understanding(
-        standalone=question, intent="", query_mode="specific", tables=(Table.SESSIONS,), topic=question
-    )
+    text = question_of(state)
+    return state.get("question") or Question(text=text, topic=text)
 
 
 def asked_at(state: AssistantState | Mapping[str, Any]) -> datetime | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -38,60 +38,71 @@ Strategy = Literal["", "relax", "rewrite", "pivot"]
 """How a replan differs: ``relax`` asks the same with wider limits, ``rewrite`` in other words, ``pivot`` elsewhere;
 empty before any."""
 
-Status = Literal["answered", "partial", "nothing_found", "failed"]
+Status = Literal["answered", "partial", "nothing_found", "out_of_scope", "failed"]
 """``answered``: something fits all that was asked; ``partial``: what was found fits only a part, and the answer says
-so; ``nothing_found``: the conference has nothing, and the answer says so; ``failed``: a node failed for good."""
+so; ``nothing_found``: the conference has nothing, and the answer says so; ``out_of_scope``: no programme answers that,
+and the answer says so; ``failed``: a node failed for good."""
 
 RetryMode = Literal["none", "mechanical", "reflection"]
 """What follows a poor search: nothing, the mechanical relaxation, or a reflection."""
 
 
-class Filters(Frozen):
-    """What a record must be; what is empty does not restrict."""
+Slot = Literal["day", "start", "end", "on", "minutes", "room", "track", "type", "language", "person", "record"]
+"""What can be asked of a record beside its topic. ``start`` is when it begins, ``end`` when it ends, ``on`` when it is
+on, each as minutes of its day's clock; ``minutes`` how long it takes; the others have values as the
+schedule has them."""
 
-    days: tuple[str, ...] = ()
-    """Days of the conference as ISO dates, at least one of them."""
-    after: datetime | None = None
-    """Begins then or later, with its time zone."""
-    before: datetime | None = None
-    """Begins earlier than this, with its time zone."""
-    at: datetime | None = None
-    """Is on at this moment: has begun by then and has not ended, with its time zone."""
-    ends_after: datetime | None = None
-    """Ends later than this, with its time zone; with ``before``, what overlaps with a stretch of time."""
-    from_time: time | None = None
-    """Begins at this time of day or later, on whichever day, by the conference's own clock. What begins in the small
-    hours counts as late in the evening before, see ``conference.catalogue.NIGHT_ENDS``."""
-    until_time: time | None = None
-    """Begins earlier in the day than this, as ``from_time``."""
-    at_time: time | None = None
-    """Is on at this time of day, on whichever day."""
+
+class Condition(Frozen):
+    """One thing that a record must be, or must not be."""
+
+    slot: Slot
+    """What is asked of."""
+    values: tuple[str, ...] = ()
+    """At least one of these; for ``record`` ids."""
+    least: int | None = None
+    """Minutes after midnight, or of length: no less than this (``end`` and ``on``: later than this). What begins in the
+    small hours counts on from 24:00."""
+    most: int | None = None
+    """Minutes: less than this (``end`` and ``minutes``: no more than this)."""
+    said: str = ""
+    """The same for people, for example "before 13:00"."""
+
+
+class Filters(Frozen):
+    """What a record must be, and what it must not be."""
+
+    include: tuple[Condition, ...] = ()
+    """All of these must hold."""
+    exclude: tuple[Condition, ...] = ()
+    """None of these may hold."""
     without: tuple[str, ...] = ()
-    """Ids of records that are not asked for, for example the session that others overlap with."""
-    any_of: tuple[Filters, ...] = ()
-    """Alternatives, at least one of them as a whole: Saturday morning or Sunday afternoon."""
-    rooms: tuple[str, ...] = ()
-    """Room names as the schedule has them, at least one of them; a building is all its rooms."""
-    tracks: tuple[str, ...] = ()
-    """Track names as the schedule has them, at least one of them."""
-    types: tuple[str, ...] = ()
-    """Types of session as the schedule has them, for example ``keynote``, at least one of them."""
-    languages: tuple[str, ...] = ()
-    """Language codes as the schedule has them, at least one of them."""
-    speakers: tuple[str, ...] = ()
-    """Names of persons as the schedule has them, at least one of them."""
+    """Topics that a record must not be about, nor mention."""
 
     @property
     def empty(self) -> bool:
         """Whether nothing is restricted."""
         return self == Filters()
 
-    @property
-    def timed(self) -> bool:
-        """Whether a moment or a time of day is asked for, beyond the day."""
-        moments = (self.after, self.before, self.at, self.ends_after)
-        asked = (*moments, self.from_time, self.until_time, self.at_time)
-        return any(said is not None for said in asked) or any(filters.timed for filters in self.any_of)
+    def values(self, slot: Slot) -> tuple[str, ...]:
+        """The values that one slot must have; empty if it may have any.
+
+        Args:
+            slot: The slot.
+        """
+        return tuple(dict.fromkeys(each for held in self.include if held.slot == slot for each in held.values))
+
+    def but(self, *slots: Slot) -> Filters:
+        """The same without what is wanted of some slots; what is excluded stays.
+
+        Args:
+            *slots: The slots.
+        """
+        return self.model_copy(update={"include": tuple(each for each in self.include if each.slot not in slots)})
+
+
+Pick = Literal["", "first", "last", "longest", "shortest"]
+"""Which of the records that fit are asked for; empty for all."""
 
 
 class PlannedQuery(Frozen):
@@ -109,6 +120,8 @@ class PlannedQuery(Frozen):
     """At most so many hits."""
     score_threshold: float = Field(default=0.35, ge=0, le=1)
     """Hits that score less are near misses, not results."""
+    pick: Pick = ""
+    """Which of the results alone count."""
 
 
 class Record(Frozen):
@@ -168,27 +181,58 @@ class SearchOutcome(Frozen):
     """The best of what lies below the threshold, best first, at most 5."""
     total: int = Field(default=0, ge=0)
     """How many records reach the threshold, beyond the limit too."""
+    strangers: tuple[str, ...] = ()
+    """Words of the query that say much, and stand in no record of the table."""
+    counts: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
+    """Field -> value -> how many of these have it, the most frequent first; where the question counts."""
 
 
-class Understanding(Frozen):
+Operation = Literal[
+    "find", "recommend", "count", "most", "first", "last", "longest", "shortest", "now", "next", "until", "clash",
+    "compare", "about", "personal", "greeting", "thanks", "help", "outside",
+]  # fmt: skip
+"""What is to be done with the records. ``most`` asks which day, person, room or track has the most; ``about`` is about
+the conference itself, ``personal`` about the person who asks; ``outside`` is what no programme answers."""
+
+SMALLTALK: tuple[Operation, ...] = ("greeting", "thanks", "help", "personal")
+"""Operations that search nothing and find no fault."""
+
+
+class Question(Frozen):
     """What a question asks for, as far as rules or a model can tell."""
 
-    standalone: str
-    """The question as it stands without the conversation before it."""
-    intent: str
-    """What is wanted, in a few words, for example "sessions on a topic"."""
-    query_mode: QueryMode
+    text: str
+    """The question."""
+    operation: Operation = "find"
+    """What is to be done with what fits."""
+    query_mode: QueryMode = "specific"
     """Whether the question, the person's profile, or both decide."""
-    tables: tuple[Table, ...]
+    tables: tuple[Table, ...] = (Table.SESSIONS,)
     """Where to look, the most important first."""
     topic: str = ""
-    """What it is about, without the words that only set filters; empty if it is about no topic."""
+    """What is left of the question to rank records by, in the person's words; empty if it is about no topic."""
     filters: Filters = Filters()
-    """What is asked of time, place, track, language and persons."""
+    """What is asked of time, place, kind and persons, and what is not wanted."""
+    by: str = ""
+    """What is counted where the operation is ``most`` or ``count``: a field or a table; empty for records."""
+    more: bool = False
+    """Whether only what an earlier answer did not have is wanted."""
     notes: tuple[str, ...] = ()
-    """What could not be taken as asked, for people, for example "there is no room Jansen; did you mean Janson?"."""
-    smalltalk: bool = False
-    """Whether it asks for nothing that could be searched, for example a greeting or thanks."""
+    """What could not be taken as asked, for people, for example "there is no room Jansen"."""
+    unread: tuple[str, ...] = ()
+    """Names that nothing in the programme answers to: an answer without them is none."""
+    parts: tuple[Question, ...] = ()
+    """Where several things are asked for, each on its own; then this one only frames them."""
+
+    @property
+    def smalltalk(self) -> bool:
+        """Whether it asks for nothing that could be searched, for example a greeting or thanks."""
+        return self.operation in SMALLTALK
+
+    @property
+    def searches(self) -> bool:
+        """Whether the programme is searched for it."""
+        return not self.smalltalk and self.operation not in ("about", "outside")
 
 
 class RetryWish(Frozen):
@@ -290,3 +334,50 @@ class ThinkingUpdate(Frozen):
 UserContext = dict[str, Any]
 """What a caller says of who asks: ``user_id``, ``conversation_id``, ``now`` (ISO time; the moment of asking), and
 ``profile`` (fields of `Profile`, used for this question alone)."""
+
+
+class ChatResult(Frozen):
+    """The outcome of one question."""
+
+    run_id: str
+    """Names the run."""
+    message: str
+    """The question as asked."""
+    answer: str
+    """The answer as Markdown, a cited record's id in brackets."""
+    referenced_ids: tuple[str, ...]
+    """The records that the answer cites, in its order."""
+    status: Status
+    """How honest an end it is."""
+    stop_reason: dict[str, Any] | list[dict[str, Any]] | None
+    """Which loop reached its bound, or None."""
+    acknowledgment: str
+    """What the person was told before the search."""
+    thinking_updates: tuple[ThinkingUpdate, ...]
+    """What the person was told of each retry, in order."""
+    path: tuple[str, ...]
+    """The nodes in the order in which they ran."""
+    original_planned_queries: tuple[PlannedQuery, ...]
+    """The first plan."""
+    queries: tuple[PlannedQuery, ...]
+    """Everything that was searched, in order."""
+    results: dict[str, tuple[Found, ...]]
+    """Table -> what was found over all plans, best first."""
+    first_results: dict[str, tuple[Found, ...]]
+    """Table -> what the first plan found, best first."""
+    retry_count: int
+    """Retries of the search."""
+    scores: dict[str, float]
+    """``quality``, ``confidence`` and ``faithfulness`` of the answer, from 0 to 1; empty if it was not judged."""
+    model_calls: int
+    """Calls of chat models."""
+    tokens: int
+    """Tokens of these calls, in and out."""
+    cost: float | None
+    """Their price in US dollars; None if it is not known."""
+    seconds: float
+    """Wall time."""
+    error: str | None
+    """What failed on the way, or None."""
+    error_node: str | None
+    """Where it failed, or None."""

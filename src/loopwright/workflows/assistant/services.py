@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from langchain_core.language_models import BaseChatModel
-
-from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.workflows import runtime
 from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.memory import Memory, open_memory
 from loopwright.workflows.assistant.schemas import RetryMode
 from loopwright.workflows.assistant.searching import Search
-from loopwright.workflows.background import LoopThread
-from loopwright.workflows.opened import Opened
-from loopwright.workflows.sections import MODEL_NODES
+from loopwright.workflows.runtime import Opened
 
 
 @dataclass
-class Services:
+class Services(runtime.Services[AssistantConfig]):
     """The configuration, the models, the conference and the memory; shared by all runs of a graph.
 
     What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
@@ -29,12 +25,8 @@ class Services:
 
     config: AssistantConfig = field(default_factory=AssistantConfig)
     """The configuration."""
-    models: ModelRegistry = field(default_factory=ModelRegistry)
-    """The chat model of each node, if any."""
     given_store: KnowledgeStore | None = None
     """The store with the conference, left open by `close`; None opens the configured one."""
-    opened: Opened = field(default_factory=Opened, repr=False)
-    """What was opened so far."""
 
     @classmethod
     def of(cls, config: AssistantConfig, store: KnowledgeStore | None = None) -> Self:
@@ -47,8 +39,7 @@ class Services:
         Raises:
             ConfigError: If a model's settings are wrong.
         """
-        models = ModelRegistry(config.models_of("assistant"), nodes=MODEL_NODES["assistant"])
-        return cls(config, models, given_store=store)
+        return cls(config, runtime.models_of(config), store)
 
     def in_mode(self, mode: RetryMode) -> Services:
         """The same conference, memory and models with another answer to a poor search.
@@ -69,15 +60,6 @@ class Services:
             f"mode {mode} {config.assistant.max_retry_count}",
             lambda: type(self)(config, self.models, given_store=self.store, opened=_Lent(self.opened)),
         )
-
-    def chat(self, node: str) -> BaseChatModel | None:
-        """The chat model of a node, or None for the embedded default."""
-        return self.models.chat(node)
-
-    @property
-    def usage(self) -> UsageRecorder:
-        """Where model calls are counted: in the run that asks, outside of any together."""
-        return self.opened.usage
 
     @property
     def store(self) -> KnowledgeStore:
@@ -121,23 +103,8 @@ class Services:
         """
         return self.opened.entered("memory", lambda: open_memory(self.config.assistant.memory))
 
-    @property
-    def background(self) -> LoopThread:
-        """Runs coroutines for callers without an event loop."""
-        return self.opened.background
 
-    def close(self) -> None:
-        """Close what was opened here."""
-        self.opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-
-class _Lent(Opened):
+class _Lent(runtime.Opened):
     """What other services opened and will close, with a graph of its own."""
 
     def __init__(self, lender: Opened) -> None:
@@ -145,7 +112,7 @@ class _Lent(Opened):
         self._lender = lender
 
     def once(self, name: str, make: Any) -> Any:
-        return super().once(name, make) if name == "graph" else self._lender.once(name, make)
+        return super().once(name, make) if name == "workflow" else self._lender.once(name, make)
 
     def close(self) -> None:
         """Leave it to the lender."""

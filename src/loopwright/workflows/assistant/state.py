@@ -1,24 +1,25 @@
 """The state that flows through the graph."""
 
 # No "from __future__ import annotations" here: with it, Python 3.11 does not see NotRequired.
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 
+from loopwright.engine.ledger import StopReason
 from loopwright.workflows.assistant.schemas import (
     Evaluation,
     Found,
     PlannedQuery,
     Profile,
     QueryMode,
+    Question,
     RetryWish,
     SearchOutcome,
     Status,
     Strategy,
     ThinkingUpdate,
     Turn,
-    Understanding,
     UserContext,
 )
 
@@ -46,7 +47,7 @@ class AssistantState(ChatInput):
     """Earlier turns of the conversation, oldest first."""
     acknowledgment: NotRequired[str]
     """What the person is told before the search begins."""
-    understanding: NotRequired[Understanding]
+    question: NotRequired[Question]
     """What the question asks for."""
     intent: NotRequired[str]
     """The same in a few words."""
@@ -62,6 +63,8 @@ class AssistantState(ChatInput):
     """What each query of the last plan brought, in the order of the plan."""
     query_results: NotRequired[dict[str, list[Found]]]
     """Table -> what was found so far, over all plans, best first."""
+    near_misses: NotRequired[dict[str, list[Found]]]
+    """Table -> what came near so far, over all plans, best first."""
     zero_result_tables: NotRequired[list[str]]
     """The tables that were asked and have no result."""
     retry_wanted: NotRequired[RetryWish | None]
@@ -94,8 +97,8 @@ class AssistantState(ChatInput):
     """What another attempt at the answer should mend."""
     regeneration_count: NotRequired[int]
     """Further attempts at the answer so far, written by the gate alone."""
-    stop_reason: NotRequired[dict[str, Any] | list[dict[str, Any]] | None]
-    """Which loop reached its bound, or None; see `loopwright.engine.books.StopReason`."""
+    stop_reason: NotRequired[StopReason | list[StopReason] | None]
+    """Which loop reached its bound, or None; see `loopwright.engine.ledger.StopReason`."""
     error: NotRequired[str | None]
     """What went wrong last, or None."""
     error_node: NotRequired[str | None]

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from loopwright import errors
-from loopwright.engine.events import (
+from loopwright.engine.events.schema import (
     LoopDecided,
     NodeFinished,
     NodeGaveUp,
@@ -36,8 +36,7 @@ from loopwright.workflows.assistant.events import (
 )
 from loopwright.workflows.assistant.nodes import NODES
 from loopwright.workflows.assistant.nodes.asking import prompts
-from loopwright.workflows.assistant.results import ChatResult
-from loopwright.workflows.assistant.schemas import Found, Record, SearchOutcome, ThinkingUpdate
+from loopwright.workflows.assistant.schemas import ChatResult, Found, Record, SearchOutcome, ThinkingUpdate
 from loopwright.workflows.assistant.services import Services
 
 _IN_PLACE = "__error_handler__"

@@ -1,14 +1,6 @@
 from .config import IQAConfig as IQAConfig
 from .graph import build_graph as build_graph
 from .nodes import executor_node as executor_node, planner_node as planner_node, summarizer_node as summarizer_node
-from .pipeline import (
-    arun_pipeline as arun_pipeline,
-    astream_pipeline as astream_pipeline,
-    run_pipeline as run_pipeline,
-    stream_pipeline as stream_pipeline,
-    trace_pipeline as trace_pipeline,
-    visualize_graph as visualize_graph,
-)
 from .planning.plans import PlannerError as PlannerError
 from .routes import decide_next_node as decide_next_node
 from .schemas import (
@@ -19,3 +11,12 @@ from .schemas import (
 )
 from .services import Services as Services
 from .state import AgenticIQAState as AgenticIQAState
+from .workflow import (
+    IQAWorkflow as IQAWorkflow,
+    arun_pipeline as arun_pipeline,
+    astream_pipeline as astream_pipeline,
+    run_pipeline as run_pipeline,
+    stream_pipeline as stream_pipeline,
+    trace_pipeline as trace_pipeline,
+    visualize_graph as visualize_graph,
+)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field, PositiveFloat
 
-from loopwright.engine.config import PipelineSection, Section
+from loopwright.config import PipelineSection, Section
 from loopwright.workflows.sections import WorkflowConfig
 
 
@@ -24,7 +25,7 @@ class TimeoutSection(Section):
 class IQAPipelineSection(PipelineSection):
     """How the three stages run."""
 
-    timeout: TimeoutSection = TimeoutSection()  # type: ignore[assignment]  # narrower: the stages are known
+    timeout: TimeoutSection = TimeoutSection()
     """Seconds for one attempt of each stage."""
 
 
@@ -63,3 +64,5 @@ class IQAConfig(WorkflowConfig):
     """How the three stages run."""
     iqa: IQASection = IQASection()
     """What the workflow itself is told."""
+
+    model_nodes: ClassVar[tuple[str, ...]] = ("planner", "executor", "summarizer")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import version
+from inspect import iscoroutinefunction
 from itertools import pairwise
 from typing import Any
 
+from langchain_core.runnables.config import merge_configs
 from langgraph.graph import END, StateGraph
 
 from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Stall, StateLimit
-from loopwright.engine.guarding import add_node
-from loopwright.engine.policies import is_transient
-from loopwright.errors import ModelError, NodeFailed, unknown_name_message
+from loopwright.engine.nodes.policy import is_transient
+from loopwright.engine.nodes.runner import add_node
+from loopwright.errors import InputError, ModelError, NodeFailed, unknown_name_message
 from loopwright.models import ModelRegistry
 from loopwright.models.conversation import REFUSALS
-from loopwright.workflows.compiling import compiled
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
 from loopwright.workflows.iqa.nodes.executing.subjects import MAX_SUBJECTS
@@ -23,7 +26,8 @@ from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reas
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
-from loopwright.workflows.iqa.tools.calibration import load_calibration_file, using_calibrations
+from loopwright.workflows.iqa.tools.calibration import load_calibrations, using_calibrations
+from loopwright.workflows.runtime import compiled
 
 NAME = "AgenticIQA-Pipeline"
 STAGES = ("planner", "executor", "summarizer")
@@ -66,7 +70,8 @@ def replan_loop(config: IQAConfig, stall: Stall | None = PLAN_STALL) -> Loop:
                 "Replanning triggered: {reason}",
                 "Iteration {spent}/{limit}: need_replan=True, max_replan_iterations={limit}, decision: {target}",
             ),
-            exhausted=EXHAUSTED,
+            exhausted=f"{EXHAUSTED} need_replan=True, iteration_count={{spent}}, max_replan_iterations={{limit}}, "
+            "decision: __end__",
             stalled="Replanning stopped after {spent}/{limit}: the new plan asks for the same work. Reason: {reason}",
             evicted="replan_history is full: its oldest entry was dropped. This much replanning is excessive.",
         ),
@@ -106,7 +111,7 @@ def build_graph(
     policies = node_policies(config, stages, services.models)
     for stage in stages:
         function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
-        add_node(builder, stage, _scored_by(config, function), policies[stage])
+        add_node(builder, stage, _scored_by(config, _known_keys(stage, function)), policies[stage])
     builder.set_entry_point("planner")
     for source, target in pairwise(stages):
         builder.add_edge(source, target)
@@ -117,7 +122,11 @@ def build_graph(
         builder.add_edge(stages[-1], END)
         loops = []
     compile_options.setdefault("name", NAME)
-    return compiled(builder, loops, config, **compile_options)
+    graph = compiled(builder, loops, config, **compile_options)
+    # It goes into the metadata of every run and checkpoint of the graph.
+    made = {"graph": NAME, "version": version("loopwright"), "created": datetime.now(UTC).isoformat(timespec="seconds")}
+    graph.config = merge_configs(graph.config, {"metadata": made})
+    return graph
 
 
 def node_policies(
@@ -179,16 +188,40 @@ def could_pass(error: BaseException) -> bool:
     return is_transient(error) and not isinstance(cause, ModelError)
 
 
+def _known_keys(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The stage; a key of its update that the state has not is an error, where LangGraph drops it without a word."""
+
+    def checked(update: Any) -> Any:
+        for key in update if isinstance(update, Mapping) else ():
+            if key not in _STATE_KEYS:
+                raise InputError(f"{stage} writes an {unknown_name_message('state key', str(key), _STATE_KEYS)}")
+        return update
+
+    if not iscoroutinefunction(function):
+
+        def called(state: AgenticIQAState) -> Any:
+            return checked(function(state))
+
+        return called
+
+    async def awaited(state: AgenticIQAState) -> Any:
+        return checked(await function(state))
+
+    return awaited
+
+
+_STATE_KEYS = tuple(AgenticIQAInput.__annotations__ | AgenticIQAState.__annotations__)
+
+
 def _scored_by(config: IQAConfig, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The stage, with the configuration's own curves and fusions in force while it runs, if it names any."""
+    """The stage, with the configuration's own curves in force while it runs, if it names any."""
     path = config.iqa.tools.calibration
     if path is None:
         return function
-    held = load_calibration_file(path)
-    curves = held.by_tool()
+    curves = load_calibrations(path)
 
     def stage(state: AgenticIQAState) -> dict[str, Any]:
-        with using_calibrations(curves, held.fusions):
+        with using_calibrations(curves):
             return function(state)
 
     return stage

@@ -217,6 +217,10 @@ class ExecutorOutput(BaseModel):
     """The tool whose score is the answer, for the first scope."""
     regions: dict[str, Box] = Field(default_factory=dict)
     """Scope -> the part of the image that was measured for it; the whole image has no entry."""
+    file: dict[str, Any] | None = None
+    """What the file tells besides its pixels, if the question asks for that."""
+    identical: bool | None = None
+    """Whether every pixel of the image is that of its reference; None without one."""
     error: str | None = None
     """Set when the executor as a whole failed; the rest is then empty or partial."""
 

@@ -1,8 +1,9 @@
 """The state that flows through the graph."""
 
 # No "from __future__ import annotations" here: with it, Python 3.11 does not see NotRequired.
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
+from loopwright.engine.ledger import StopReason
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, PlannerOutput, SummarizerOutput
 
 
@@ -36,7 +37,7 @@ class AgenticIQAState(AgenticIQAInput):
     """The current evidence; a replan overwrites it."""
     summarizer_result: NotRequired[SummarizerOutput]
     """The current answer; each pass overwrites it."""
-    stop_reason: NotRequired[dict[str, Any] | list[dict[str, Any]] | None]
+    stop_reason: NotRequired[StopReason | list[StopReason] | None]
     """Which loop reached its bound or stalled, or None if none did; see `loopwright.engine.gate.StopReason`."""
     error: NotRequired[str | None]
     """What went wrong last; None again once a later pass succeeds."""

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from loopwright.engine.config import Section
+from loopwright.config import Section
 from loopwright.workflows.rag.constants import Defaults
 from loopwright.workflows.rag.schemas import Complexity
 from loopwright.workflows.sections import WorkflowConfig
 
+AUTO = "auto"
+"""The name that stands for a model on this machine, if one lies there."""
 
-class ByComplexity(Section):
-    """A number for each kind of question."""
 
-    one_hop: NonNegativeInt
+class TransformationsByComplexity(Section):
+    """A number for each kind of question; None takes `Defaults.MAX_RETRY_COUNT`, as it is when a question is asked."""
+
+    one_hop: NonNegativeInt | None = None
     """Where one fact answers it."""
-    multi_hop: NonNegativeInt
+    multi_hop: NonNegativeInt | None = None
     """Where the answer to one part is needed to find the next."""
-    comparison: NonNegativeInt
+    comparison: NonNegativeInt | None = None
+    """Where several things are looked up and compared."""
+
+    def of(self, complexity: Complexity) -> int:
+        """The number for one kind of question.
+
+        Args:
+            complexity: The kind.
+        """
+        number: int | None = getattr(self, complexity.value)
+        return Defaults.MAX_RETRY_COUNT if number is None else number
+
+
+class PassagesByComplexity(Section):
+    """How many passages a search gives, for each kind of question."""
+
+    one_hop: PositiveInt = 5
+    """Where one fact answers it."""
+    multi_hop: PositiveInt = 8
+    """Where the answer to one part is needed to find the next."""
+    comparison: PositiveInt = 8
     """Where several things are looked up and compared."""
 
     def of(self, complexity: Complexity) -> int:
@@ -31,23 +54,10 @@ class ByComplexity(Section):
         return getattr(self, complexity.value)
 
 
-class PassagesByComplexity(ByComplexity):
-    """How many passages a search gives, for each kind of question."""
-
-    one_hop: PositiveInt
-    """Where one fact answers it."""
-    multi_hop: PositiveInt
-    """Where the answer to one part is needed to find the next."""
-    comparison: PositiveInt
-    """Where several things are looked up and compared."""
-
-
 class LimitsSection(Section):
     """How often the loops go round in one run; ``langgraph.max_iterations`` is the ceiling of transformations."""
 
-    transformations: ByComplexity = ByComplexity(
-        one_hop=Defaults.MAX_RETRY_COUNT, multi_hop=Defaults.MAX_RETRY_COUNT, comparison=Defaults.MAX_RETRY_COUNT
-    )
+    transformations: TransformationsByComplexity = TransformationsByComplexity()
     """Query transformations, whatever they are wanted for."""
     nothing_relevant: NonNegativeInt | None = None
     """Of these at most so many because nothing relevant was found; None sets no limit of its own."""
@@ -75,12 +85,14 @@ class BackoffSection(Section):
 class RetrievalSection(Section):
     """How passages are found."""
 
-    k: PassagesByComplexity = PassagesByComplexity(one_hop=5, multi_hop=8, comparison=8)
+    k: PassagesByComplexity = PassagesByComplexity()
     """Passages for one search."""
-    embedding: str | None = None
-    """An embedded embedding model by name, or a folder with one; None searches without vectors."""
-    reranker: str | None = None
-    """An embedded reranker by name, or a folder with one; None keeps the fused order, and grades by rules."""
+    embedding: str | None = AUTO
+    """An embedded embedding model by name, or a folder with one; ``auto`` takes one on this machine, None makes no
+    vectors."""
+    reranker: str | None = AUTO
+    """An embedded reranker by name, or a folder with one; ``auto`` takes one on this machine, None grades by shared
+    words."""
 
 
 class WebSection(Section):
@@ -156,3 +168,8 @@ class RAGConfig(WorkflowConfig):
 
     rag: RAGSection = RAGSection()
     """What the workflow itself is told."""
+
+    model_nodes: ClassVar[tuple[str, ...]] = (
+        "route_question", "nodes_and_edges_grading", "next_hop", "query_transformation", "web_grading",
+        "answer_generation", "generation_grading", "extraction",
+    )  # fmt: skip

@@ -8,30 +8,45 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from loopwright.engine import Backoff, BoundedGraph, Loop, LoopMessages, Stall, StateLimit, normalised
-from loopwright.engine.guarding import add_node
-from loopwright.errors import unknown_name_message
-from loopwright.workflows.compiling import compiled
+from loopwright.engine import (
+    Backoff,
+    BoundedGraph,
+    GiveUp,
+    Loop,
+    LoopMessages,
+    NodePolicy,
+    Retry,
+    Stall,
+    StateLimit,
+    normalised,
+    usual_retries,
+)
+from loopwright.engine.nodes.runner import add_node
+from loopwright.errors import BackendError, unknown_name_message
+from loopwright.models import ModelRegistry
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.constants import Defaults, LogMessages, RouteDecision
 from loopwright.workflows.rag.nodes import NODES
-from loopwright.workflows.rag.policies import node_policies
 from loopwright.workflows.rag.reasons import retry_limit, why_another_hop, why_regenerated, why_transformed
 from loopwright.workflows.rag.routes import route_of_question, wish_after_answer, wish_after_grading
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState, QuestionInput
+from loopwright.workflows.runtime import compiled
 
 NAME = "AdaptiveRAG"
+BACKEND = "backend"
+"""What events call a further attempt after the knowledge store or the search engine failed."""
 
 GRADING, GENERATION, VERDICTS = "nodes_and_edges_grading", "answer_generation", "generation_grading"
 RETRIEVAL, TRANSFORMATION, WEB = "knowledge_graph_retrieval", "query_transformation", "web_search"
 
 
-def loops_of(config: RAGConfig) -> list[Loop]:
-    """The loops ``transform``, ``regenerate`` and ``hops``.
+def loops_of(config: RAGConfig, hops: bool = True) -> list[Loop]:
+    """The loops ``transform`` and ``regenerate``, and where it is wired ``hops``.
 
     Args:
         config: Gives their limits.
+        hops: Whether there are hops.
     """
     limits, backoff = config.rag.limits, config.rag.backoff
     own = {GRADING: limits.nothing_relevant, VERDICTS: limits.not_useful}
@@ -68,7 +83,7 @@ def loops_of(config: RAGConfig) -> list[Loop]:
         reason=why_regenerated,
         messages=LoopMessages(exhausted=LogMessages.MAX_REGENERATIONS_REACHED.format(*shown)),
     )
-    hops = Loop(
+    next_hop = Loop(
         name="hops",
         target="next_hop",
         sources=(GRADING,),
@@ -76,7 +91,7 @@ def loops_of(config: RAGConfig) -> list[Loop]:
         exhausted=GENERATION,
         reason=why_another_hop,
     )
-    return [transform, regenerate, hops]
+    return [transform, regenerate, *([next_hop] if hops else [])]
 
 
 def build_graph(
@@ -107,15 +122,19 @@ def build_graph(
             raise ValueError(unknown_name_message("node", name, NODES))
     builder = StateGraph(GraphState, input_schema=QuestionInput)
     policies = node_policies(config, services.models)
+    # What leads on takes a chat model: without one this loop has no pass to make, and is no part of the graph.
+    hops = services.asks_model("next_hop")
     for name, function in NODES.items():
         own = (nodes or {}).get(name)
-        add_node(builder, name, own or partial(function, services=services), policies[name])
+        if hops or name != "next_hop":
+            add_node(builder, name, own or partial(function, services=services), policies[name])
     builder.add_edge(START, "route_question")
     builder.add_conditional_edges("route_question", route_of_question)
     builder.add_edge("direct_answer", END)
     builder.add_edge(RETRIEVAL, GRADING)
-    builder.add_conditional_edges(GRADING, wish_after_grading)
-    builder.add_edge("next_hop", RETRIEVAL)
+    builder.add_conditional_edges(GRADING, wish_after_grading, [GENERATION, TRANSFORMATION, *["next_hop"] * hops])
+    if hops:
+        builder.add_edge("next_hop", RETRIEVAL)
     builder.add_edge(TRANSFORMATION, RETRIEVAL)
     builder.add_edge(WEB, "web_grading")
     builder.add_edge("web_grading", GENERATION)
@@ -127,4 +146,76 @@ def build_graph(
     }
     builder.add_conditional_edges(VERDICTS, wish_after_answer, dict(after_answer))
     compile_options.setdefault("name", NAME)
-    return compiled(builder, loops_of(config), config, **compile_options)
+    return compiled(builder, loops_of(config, hops), config, **compile_options)
+
+
+def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePolicy]:
+    """The policy of every node.
+
+    A failing store or search engine has retries of its own, apart from those of chat models. Without the knowledge
+    graph the run fails; without the web, the answer is written from what is there, and says so.
+
+    Args:
+        config: The configuration.
+        models: The chat model of each node, for the most calls that a node makes.
+    """
+    settings, pipeline = config.rag, config.pipeline
+    waits: dict[str, Any] = {
+        "initial_wait": pipeline.retry.initial_wait,
+        "factor": pipeline.retry.factor,
+        "max_wait": pipeline.retry.max_wait,
+    }
+    backend = Retry(on=_passes, retries=settings.limits.backend_error, name=BACKEND, **waits)
+    k = settings.retrieval.k
+    passages = max(k.one_hop, k.multi_hop, k.comparison)
+    # Node -> whose models it asks, and how often.
+    asks = {
+        "route_question": {"route_question": 1},
+        "nodes_and_edges_grading": {"nodes_and_edges_grading": passages, "next_hop": 1},
+        "query_transformation": {"query_transformation": 1},
+        "web_grading": {"web_grading": settings.web.max_results},
+        "answer_generation": {"answer_generation": 1},
+        "generation_grading": {"generation_grading": 1},
+    }
+    give_up = GiveUp(goto="__end__", update=_failed) if config.langgraph.graceful_errors else None
+
+    def policy(node: str, timeout: float, rules: tuple[Retry, ...], instead: GiveUp | None = give_up) -> NodePolicy:
+        calls = sum(times * len(models.models_of(whose)) for whose, times in asks.get(node, {}).items())
+        return NodePolicy(
+            timeout=timeout,
+            retries=rules,
+            give_up=instead,
+            max_model_calls=calls * (settings.repairs + 1),
+            debug=config.langgraph.debug_mode,
+        )
+
+    for_models = usual_retries(pipeline.max_retry_attempts, **waits)
+    seconds = settings.timeout
+    return {
+        "route_question": policy("route_question", seconds.model, for_models),
+        "direct_answer": policy("direct_answer", seconds.model, ()),
+        "knowledge_graph_retrieval": policy("knowledge_graph_retrieval", seconds.retrieval, (backend,)),
+        "nodes_and_edges_grading": policy("nodes_and_edges_grading", seconds.model, (*for_models, backend)),
+        "next_hop": policy("next_hop", seconds.model, ()),
+        "query_transformation": policy("query_transformation", seconds.model, for_models),
+        "web_search": policy(
+            "web_search", seconds.web, (backend,), GiveUp(goto="answer_generation", update=_without_web)
+        ),
+        "web_grading": policy("web_grading", seconds.model, for_models),
+        "answer_generation": policy("answer_generation", seconds.model, for_models),
+        "generation_grading": policy("generation_grading", seconds.model, for_models),
+    }
+
+
+def _passes(error: BaseException) -> bool:
+    return isinstance(error, BackendError) and error.transient
+
+
+def _failed(_state: Mapping[str, Any], message: str) -> dict[str, Any]:
+    """An end that is none of the honest ones: what an earlier question or pass left behind is no answer to this."""
+    return {"error": message, "status": "failed"}
+
+
+def _without_web(_state: Mapping[str, Any], message: str) -> dict[str, Any]:
+    note = f"The web search failed: {message}"
+    return {"error": message, "web_note": note, "web_searched": True, "retrieved": [], "grades": []}

@@ -38,9 +38,13 @@ def wish_after_grading(state: GraphState) -> AfterGrading:
 
 
 def wish_after_answer(state: GraphState) -> AfterAnswer:
-    """The wish alone: what the verdicts say of the answer; without verdicts it is the end."""
+    """The wish alone: what the verdicts say of the answer; without verdicts it is the end.
+
+    It is the end too where even the web had nothing: that came after the last search for something relevant.
+    """
     grade: AnswerGrade | None = state.get("answer_grade")
-    if grade is None or (grade.supported and grade.useful):
+    nothing = state.get("web_searched") and not (state.get("documents") or state.get("earlier_documents"))
+    if grade is None or nothing or (grade.supported and grade.useful):
         return "useful"
     return "not_useful" if grade.supported else "not_supported"
 

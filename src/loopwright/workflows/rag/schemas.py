@@ -116,6 +116,8 @@ class Answer(Frozen):
     """Whether it says that the sources do not answer the question."""
     removed_citations: int = Field(default=0, ge=0)
     """Quotes that do not stand in their source, and were taken out."""
+    left_out: tuple[str, ...] = ()
+    """Sentences of a chat model that nothing bears out; the text is without them."""
     confidence: float = Field(default=0.0, ge=0, le=1)
     """How sure the writer is, where it says so."""
 

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import logging
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
+import numpy as np
 from langchain_core.language_models import BaseChatModel
+from numpy.typing import NDArray
 
-from loopwright.models import ModelRegistry, UsageRecorder
+from loopwright.models.embedded.catalogue import Role
 from loopwright.retrieval.protocols import Embedder, Reranker
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.web import SearchSettings, WebSearch, open_search
-from loopwright.workflows.background import LoopThread
-from loopwright.workflows.opened import Opened
-from loopwright.workflows.rag.config import RAGConfig
-from loopwright.workflows.sections import MODEL_NODES
+from loopwright.workflows import runtime
+from loopwright.workflows.rag.config import AUTO, RAGConfig
+
+logger = logging.getLogger("loopwright.rag")
+_REMEMBERED = 5_000
 
 
 @dataclass
-class Services:
+class Services(runtime.Services[RAGConfig]):
     """The configuration, the models, the knowledge store and the web search; shared by all runs of a graph.
 
     What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
@@ -30,14 +34,10 @@ class Services:
 
     config: RAGConfig = field(default_factory=RAGConfig)
     """The configuration."""
-    models: ModelRegistry = field(default_factory=ModelRegistry)
-    """The chat model of each node, if any."""
     given_store: KnowledgeStore | None = None
     """The knowledge store, left open by `close`; None opens the configured one."""
     given_search: WebSearch | None = None
     """The web search, left open by `close`; None opens the configured one, if any."""
-    opened: Opened = field(default_factory=Opened, repr=False)
-    """What was opened so far."""
 
     @classmethod
     def of(cls, config: RAGConfig, store: KnowledgeStore | None = None, search: WebSearch | None = None) -> Self:
@@ -51,17 +51,33 @@ class Services:
         Raises:
             ConfigError: If a model's settings are wrong.
         """
-        models = ModelRegistry(config.models_of("rag"), nodes=MODEL_NODES["rag"])
-        return cls(config, models, given_store=store, given_search=search)
+        return cls(config, runtime.models_of(config), store, search)
 
     def chat(self, node: str) -> BaseChatModel | None:
-        """The chat model of a node, or None for the embedded default."""
-        return self.models.chat(node)
+        """The chat model of a node, or None; a small one on this machine speaks beside the quotes and nowhere else.
 
-    @property
-    def usage(self) -> UsageRecorder:
-        """Where model calls are counted: in the run that asks, outside of any together."""
-        return self.opened.usage
+        Args:
+            node: The node.
+        """
+        return None if self.is_small(node) and node not in ("answer_generation", "extraction") else super().chat(node)
+
+    def asks_model(self, node: str) -> bool:
+        """Whether a node has a chat model by `chat`, which is not made for that.
+
+        Args:
+            node: The node.
+        """
+        return bool(self.models.models_of(node)) and not self.is_small(node)
+
+    def is_small(self, node: str) -> bool:
+        """Whether a node's chat model runs in this process (``local:NAME``).
+
+        As a grader it says yes to what is wrong, and as the writer of answers it makes up what the quotes do not say.
+
+        Args:
+            node: The node.
+        """
+        return any(name.startswith("local:") for name in self.models.models_of(node)[:1])
 
     @property
     def store(self) -> KnowledgeStore:
@@ -79,11 +95,11 @@ class Services:
         """The embedding model, or None.
 
         Raises:
-            WeightsError: If its files are not there.
+            WeightsError: If the one that is named is not there.
         """
         from loopwright.models.embedded.encoder import open_embedder
 
-        name = self.config.rag.retrieval.embedding
+        name = self._named("embedding", self.config.rag.retrieval.embedding)
         return self.opened.once("embedder", lambda: open_embedder(name)) if name else None
 
     @property
@@ -91,24 +107,26 @@ class Services:
         """The reranker, or None.
 
         Raises:
-            WeightsError: If its files are not there.
+            WeightsError: If the one that is named is not there.
         """
         from loopwright.models.embedded.reranker import open_reranker
 
-        name = self.config.rag.retrieval.reranker
-        return self.opened.once("reranker", lambda: open_reranker(name)) if name else None
+        name = self._named("reranker", self.config.rag.retrieval.reranker)
+        return self.opened.once("reranker", lambda: _Remembering(open_reranker(name))) if name else None
+
+    def _named(self, role: Role, configured: str | None) -> str | None:
+        """The model's name; of ``auto`` the first on this machine, said once."""
+        return self.opened.once(f"{role} on this machine", lambda: _found(role)) if configured == AUTO else configured
 
     @property
     def retriever(self) -> Retriever:
-        """Hybrid search over the store.
+        """Hybrid search over the store; what a reranker says of the passages is asked where they are graded and read.
 
         Raises:
             StoreError: If the store cannot be opened.
             WeightsError: If a model's files are not there.
         """
-        return self.opened.once(
-            "retriever", lambda: Retriever(self.store, embedder=self.embedder, reranker=self.reranker)
-        )
+        return self.opened.once("retriever", lambda: Retriever(self.store, embedder=self.embedder))
 
     @asynccontextmanager
     async def web_search(self) -> AsyncGenerator[WebSearch | None]:
@@ -129,17 +147,30 @@ class Services:
             if engine is not None:
                 await engine.aclose()
 
-    @property
-    def background(self) -> LoopThread:
-        """Runs coroutines for callers without an event loop."""
-        return self.opened.background
 
-    def close(self) -> None:
-        """Close what was opened here; what is used again afterwards is opened again."""
-        self.opened.close()
+def _found(role: Role) -> str | None:
+    from loopwright.models.embedded.resolving import first_here
 
-    def __enter__(self) -> Self:
-        return self
+    name = first_here(role)
+    if name:
+        logger.info("%s is on this machine and is used as %s (rag.retrieval.%s: auto)", name, role, role)
+    return name
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+
+class _Remembering:
+    """A reranker that reads a text for a question once, though passages are graded, read, and found again."""
+
+    def __init__(self, reranker: Reranker) -> None:
+        self.model = reranker.model
+        self._reranker = reranker
+        self._known: dict[tuple[str, str], float] = {}
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `Reranker.score`."""
+        known = self._known if len(self._known) < _REMEMBERED else {}
+        if new := [text for text in dict.fromkeys(texts) if (query, text) not in known]:
+            found = zip(new, self._reranker.score(query, new).tolist(), strict=True)
+            # A new dictionary: other threads read the old one.
+            known = known | {(query, text): logit for text, logit in found}
+        self._known = known
+        return np.array([known[query, text] for text in texts], np.float32)

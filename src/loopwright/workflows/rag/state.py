@@ -1,8 +1,9 @@
 """The state that flows through the graph."""
 
 # No "from __future__ import annotations" here: with it, Python 3.11 does not see NotRequired.
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
+from loopwright.engine.ledger import StopReason
 from loopwright.retrieval.records import Filter
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Evidence, Grade, Route, Status
 
@@ -62,7 +63,7 @@ class GraphState(QuestionInput):
     """The verdicts on the last answer."""
     status: NotRequired[Status]
     """How honest an end this would be, or is."""
-    stop_reason: NotRequired[dict[str, Any] | list[dict[str, Any]] | None]
-    """Which loop reached its bound, or None; see `loopwright.engine.books.StopReason`."""
+    stop_reason: NotRequired[StopReason | list[StopReason] | None]
+    """Which loop reached its bound, or None; see `loopwright.engine.ledger.StopReason`."""
     error: NotRequired[str | None]
     """What went wrong last; None again once a later pass succeeds."""

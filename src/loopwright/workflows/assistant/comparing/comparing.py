@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from loopwright.workflows.assistant.comparing.labels import table_of
 from loopwright.workflows.assistant.comparing.observing import answered, answered_widely, measured, prepare
-from loopwright.workflows.assistant.comparing.schemas import Comparison, Variant, Way
+from loopwright.workflows.assistant.comparing.ways import Comparison, Variant, Way
+from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.services import Services
+
+STAND = "stand:"
+"""What stands before an exhibitor's title."""
+
+
+def record_id(name: str) -> str:
+    """The record's id for what people call it.
+
+    Args:
+        name: A session's own id, ``stand:TITLE``, or a record's id already, for example ``speakers:12``.
+    """
+    if name.startswith(STAND):
+        return f"{Table.EXHIBITORS}:{name.removeprefix(STAND)}"
+    return name if name.partition(":")[0] in tuple(Table) else f"{Table.SESSIONS}:{name}"
 
 
 def compare(
@@ -59,7 +73,7 @@ async def acompare(
     reflection = await answered(question, services, "reflection", now)
     wide = await answered_widely(question, services, reflection.queries, now)
     against = reflection.cited if relevant is None else tuple(relevant)
-    judged = frozenset(map(table_of, against)) if tables is None else tables
+    judged = frozenset(record.partition(":")[0] for record in against) if tables is None else tables
     variants: dict[Way, Variant] = {
         variant.way: measured(variant, against, judged) for variant in (none, mechanical, reflection, wide)
     }

@@ -10,23 +10,21 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from loopwright.engine import BoundedGraph, arun
-from loopwright.engine.policies import cause_of
+from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import NodeFailed
 from loopwright.models import UsageRecorder
-from loopwright.workflows.assistant.comparing.labels import table_of
-from loopwright.workflows.assistant.comparing.metrics import ndcg_at, recall_at
-from loopwright.workflows.assistant.comparing.schemas import PLACES, Variant, Way
+from loopwright.workflows.assistant.comparing.ways import Variant, Way
 from loopwright.workflows.assistant.comparing.wide import wide_plan
+from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.constants import PLAN_QUERIES
 from loopwright.workflows.assistant.graph import build_graph
 from loopwright.workflows.assistant.nodes import NODES
-from loopwright.workflows.assistant.pipeline import achat
-from loopwright.workflows.assistant.results import ChatResult, result_of
-from loopwright.workflows.assistant.schemas import RetryMode, UserContext
+from loopwright.workflows.assistant.schemas import ChatResult, RetryMode, UserContext
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
-from loopwright.workflows.opened import prices, usage_of_the_run
-from loopwright.workflows.sections import MODEL_NODES
+from loopwright.workflows.assistant.workflow import achat, result_of
+from loopwright.workflows.evaluation.scores import PLACES, ndcg_at, recall_at
+from loopwright.workflows.runtime import prices, usage_of_the_run
 
 
 async def prepare(services: Services) -> None:
@@ -37,7 +35,7 @@ async def prepare(services: Services) -> None:
     Args:
         services: The conference and the models.
     """
-    if not any(services.chat(node) for node in MODEL_NODES["assistant"]):
+    if not any(services.chat(node) for node in AssistantConfig.model_nodes):
         await answered("Which talks are about music?", services, "none")
 
 
@@ -95,7 +93,7 @@ def measured(variant: Variant, relevant: Sequence[str], tables: Collection[str])
         relevant: The ids that are relevant.
         tables: The tables in which records were judged; what is cited of others takes no place.
     """
-    ranked = [cited for cited in variant.cited if table_of(cited) in tables]
+    ranked = [cited for cited in variant.cited if cited.partition(":")[0] in tables]
     return variant.model_copy(
         update={"recall": recall_at(ranked, relevant, PLACES), "ndcg": ndcg_at(ranked, relevant, PLACES)}
     )

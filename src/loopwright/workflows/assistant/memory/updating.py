@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from loopwright.retrieval.text import fold
+from loopwright.workflows.assistant.question.statements import SelfStatement, self_statements
 from loopwright.workflows.assistant.schemas import Profile
-from loopwright.workflows.assistant.understanding.statements import SelfStatement, self_statements
 
 MOST_ENTRIES = 20
 """Entries of one list of a profile; the oldest are dropped."""

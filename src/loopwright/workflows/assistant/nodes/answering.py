@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -9,25 +10,28 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from loopwright.errors import ModelError
 from loopwright.models.usage import model_name
 from loopwright.retrieval.web import untrusted_line
-from loopwright.workflows.assistant.answering import (
+from loopwright.workflows.assistant.answer import (
     EvaluationReply,
+    Known,
+    chosen,
     evaluate_answer,
     evaluation_of,
-    fit_of,
     list_answer,
     offered,
     referenced,
     shown_hits,
 )
-from loopwright.workflows.assistant.conference.catalogue import current
 from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
 from loopwright.workflows.assistant.nodes.asking import ask_model, prompts
 from loopwright.workflows.assistant.nodes.telling import Telling, tell
-from loopwright.workflows.assistant.reasons import question_of, understood
-from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found
+from loopwright.workflows.assistant.reasons import asked_at, asked_of, question_of
+from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Operation
 from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.state import AssistantState
 
+COMPUTED: tuple[Operation, ...] = ("count", "most", "clash", "compare", "until")
+"""What is computed from the records, which no model is to guess."""
 _PIECE = 120
 """Characters of one piece of a text that was not written piece by piece."""
 
@@ -36,7 +40,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     """Write the answer from what was found, and say what was not.
 
     Args:
-        state: Reads ``understanding``, ``query_results``, ``thinking_updates``, ``stop_reason`` and, for another
+        state: Reads ``question``, ``query_results``, ``thinking_updates``, ``stop_reason`` and, for another
             attempt, ``evaluation_feedback``.
         services: The conference, and the chat model if any.
 
@@ -49,7 +53,8 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     """
     found: dict[str, list[Found]] = state.get("query_results") or {}
     chat = services.chat(GENERATE_RESPONSE)
-    if chat is None or not any(found.values()):
+    computed = asked_of(state).operation in COMPUTED
+    if chat is None or computed or not any(found.values()):
         return written_by_rules(state, services)
     shown = _offered(state, services)
     text = (
@@ -58,7 +63,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
         .render(
             question=untrusted_line(question_of(state)),
             records=shown_hits(shown),
-            notes="\n".join(f"- {untrusted_line(note)}" for note in understood(state).notes) or "none",
+            notes="\n".join(f"- {untrusted_line(note)}" for note in asked_of(state).notes) or "none",
             feedback=untrusted_line(state.get("evaluation_feedback") or "none"),
         )
     )
@@ -79,13 +84,8 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     if not answer:
         raise ModelError(f"{name} wrote no answer")
     cited = referenced(answer, ids)
-    chosen = [each for each in shown if each.record.id in cited]
-    status = fit_of(
-        understood(state),
-        chosen,
-        services.config.assistant.search.score_threshold,
-        searched_again=state.get("retry_count", 0) > 0,
-    )
+    used = [each for each in shown if each.record.id in cited]
+    status, _told = chosen(asked_of(state), used, (), services.config.assistant.search.score_threshold)
     return _answered(Draft(text=answer, referenced_ids=cited, status=status))
 
 
@@ -96,20 +96,18 @@ def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any
         state: As for `generate_response`.
         services: The conference.
     """
-    understanding, catalogue = understood(state), current(services.store)
-    draft = list_answer(
-        question_of(state),
-        understanding,
-        state.get("query_results") or {},
-        notes=understanding.notes,
-        stop_reason=state.get("stop_reason"),
-        thinking=state.get("thinking_updates") or (),
+    catalogue = current(services.store)
+    known = Known(
         info=catalogue.info,
         records=catalogue.records,
         outcomes=state.get("outcomes") or (),
+        near=tuple(chain.from_iterable((state.get("near_misses") or {}).values())),
+        thinking=state.get("thinking_updates") or (),
+        now=asked_at(state),
         limit=services.config.assistant.search.limit,
         threshold=services.config.assistant.search.score_threshold,
     )
+    draft = list_answer(asked_of(state), state.get("query_results") or {}, known)
     for start in range(0, len(draft.text), _PIECE):
         tell(draft.text[start : start + _PIECE])
     return _answered(draft)
@@ -119,7 +117,7 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
     """Judge the answer: does it meet the question, how sure is it, do the cited records bear it out?
 
     Args:
-        state: Reads ``understanding``, ``response_text``, ``referenced_ids``, ``status`` and ``query_results``.
+        state: Reads ``question``, ``response_text``, ``referenced_ids``, ``status`` and ``query_results``.
         services: The configuration, and the chat model if any.
 
     Returns:
@@ -158,8 +156,7 @@ def _by_rules(state: AssistantState, services: Services) -> Evaluation:
         status=state.get("status") or "nothing_found",
     )
     return evaluate_answer(
-        question_of(state),
-        understood(state),
+        asked_of(state),
         draft,
         state.get("query_results") or {},
         threshold=services.config.assistant.search.score_threshold,
@@ -188,7 +185,7 @@ def _answered(draft: Draft) -> dict[str, Any]:
 
 def _offered(state: AssistantState, services: Services) -> list[Found]:
     found: dict[str, list[Found]] = state.get("query_results") or {}
-    return offered(found, services.config.assistant.search.limit, tables=understood(state).tables)
+    return offered(found, services.config.assistant.search.limit, tables=asked_of(state).tables)
 
 
 def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from loopwright.workflows.assistant.answering.acknowledging import acknowledgment
-from loopwright.workflows.assistant.conference.catalogue import current
+from loopwright.workflows.assistant.answer.acknowledging import acknowledgment
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
 from loopwright.workflows.assistant.memory.updating import (
     MOST_ENTRIES,
@@ -21,6 +20,7 @@ from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.reasons import given_profile, question_of, user_of
 from loopwright.workflows.assistant.schemas import Profile
 from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.state import AssistantState
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.nodes.searching import relaxed_anew
-from loopwright.workflows.assistant.reasons import question_of, understood
+from loopwright.workflows.assistant.reasons import asked_of, question_of
 from loopwright.workflows.assistant.reflecting import ReflectionReply, reflect, reflection_of, shown_search
 from loopwright.workflows.assistant.schemas import Reflection, ThinkingUpdate
 from loopwright.workflows.assistant.services import Services
@@ -19,7 +19,7 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
     """Look at what was searched and found, and plan what to search next.
 
     Args:
-        state: Reads ``understanding``, ``planned_queries``, ``outcomes``, ``attempts`` and ``retry_count``.
+        state: Reads ``question``, ``planned_queries``, ``outcomes``, ``attempts`` and ``retry_count``.
         services: The conference, and the chat model if any.
 
     Returns:
@@ -29,7 +29,7 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
     """
     attempts = state.get("attempts") or []
     own = reflect(
-        understood(state),
+        asked_of(state),
         state.get("planned_queries") or [],
         state.get("outcomes") or [],
         attempts,
@@ -42,9 +42,9 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
             REFLECT_AND_REPLAN,
             ReflectionReply,
             question=question_of(state),
-            **shown_search(understood(state), state.get("outcomes") or [], attempts, services.search),
+            **shown_search(asked_of(state), state.get("outcomes") or [], attempts, services.search),
         )
-        own = reflection_of(reply, understood(state), attempts, own, services.config.assistant)
+        own = reflection_of(reply, asked_of(state), attempts, own, services.config.assistant)
     return _replanned(state, own)
 
 

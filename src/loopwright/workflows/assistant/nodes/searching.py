@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from loopwright.workflows.assistant.reasons import understood
+from loopwright.workflows.assistant.reasons import asked_of
 from loopwright.workflows.assistant.reflecting import relaxed, wish_after
 from loopwright.workflows.assistant.schemas import PlannedQuery, SearchOutcome
 from loopwright.workflows.assistant.searching import merge
@@ -22,7 +22,7 @@ async def execute_queries(state: AssistantState, services: Services) -> dict[str
         services: The conference.
 
     Returns:
-        ``outcomes``, ``query_results`` and ``attempts``.
+        ``outcomes``, ``query_results``, ``near_misses`` and ``attempts``.
     """
     return await _searched(state, services, state.get("planned_queries") or [])
 
@@ -31,7 +31,7 @@ async def check_results(state: AssistantState, services: Services) -> dict[str, 
     """Judge what was found: not only whether it is something, but whether it is enough and near enough.
 
     Args:
-        state: Reads ``understanding``, ``outcomes``, ``query_results``, ``planned_queries`` and ``retry_count``.
+        state: Reads ``question``, ``outcomes``, ``query_results``, ``planned_queries`` and ``retry_count``.
         services: The configuration.
 
     Returns:
@@ -40,7 +40,7 @@ async def check_results(state: AssistantState, services: Services) -> dict[str, 
     section, results = services.config.assistant, state.get("query_results") or {}
     # An empty plan says that nothing is left to try.
     planned = state.get("planned_queries")
-    wish = wish_after(understood(state), state.get("outcomes") or [], results, section) if planned else None
+    wish = wish_after(asked_of(state), state.get("outcomes") or [], results, section) if planned else None
     asked = dict.fromkeys(query.table.value for plan in state.get("attempts") or [] for query in plan)
     return {
         "retry_wanted": wish,
@@ -90,5 +90,8 @@ async def _searched(state: AssistantState, services: Services, queries: Sequence
     return {
         "outcomes": outcomes,
         "query_results": merge(state.get("query_results") or {}, outcomes),
+        "near_misses": merge(
+            state.get("near_misses") or {}, [each.model_copy(update={"hits": each.near_misses}) for each in outcomes]
+        ),
         "attempts": [*(state.get("attempts") or []), list(queries)],
     }

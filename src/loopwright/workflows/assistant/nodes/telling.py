@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loopwright.engine.events import TextStreamed
-from loopwright.engine.listening import emit
-from loopwright.workflows.assistant.answering import without_strangers
+from loopwright.engine.events.schema import TextStreamed, emit
+from loopwright.workflows.assistant.answer import without_strangers
 from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
 
 _LONGEST_MARK = 400

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from loopwright.workflows.assistant.reflecting.models import ReflectionReply, reflection_of
-from loopwright.workflows.assistant.reflecting.prompting import shown_search
-from loopwright.workflows.assistant.reflecting.reflecting import reflect
+from loopwright.workflows.assistant.reflecting.reflection import reflect, shown_search
 from loopwright.workflows.assistant.reflecting.relaxing import relaxed
+from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
 from loopwright.workflows.assistant.reflecting.wishes import wish_after
 
 __all__ = ["ReflectionReply", "reflect", "reflection_of", "relaxed", "shown_search", "wish_after"]

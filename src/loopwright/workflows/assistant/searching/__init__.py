@@ -1,9 +1,9 @@
-"""Search over a conference: records by words and by meaning, on one scale, and the words that the conference uses."""
+"""Searching the records of a conference with the parts that `loopwright.retrieval` gives."""
 
 from __future__ import annotations
 
 from loopwright.workflows.assistant.searching.merging import merge
 from loopwright.workflows.assistant.searching.search import Search
-from loopwright.workflows.assistant.searching.vocabulary import Neighbour, Vocabulary
+from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 
-__all__ = ["Neighbour", "Search", "Vocabulary", "merge"]
+__all__ = ["Search", "Vocabulary", "merge"]

@@ -1,276 +1,245 @@
-"""Which words stand in which facet of which record: an inverted index in memory."""
+"""The words of one table's records: which stand where, and how much each says."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.retrieval.lexicon import TITLE_WEIGHT, B
-from loopwright.workflows.assistant.conference.facets import facet_of
-from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.searching.words import plain_words, terms_of
+from loopwright.retrieval.english import share
+from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
+from loopwright.workflows.assistant.schemas import Record
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
-NEAR = 4
-"""Words that are so many places apart, or fewer, stand together."""
+CARRYING = 4
+"""A question's subject stands in so many of its words, those that say most."""
+_LEAST = 2.5
+"""What the words of a subject must weigh together; fewer or commoner ones are no full evidence."""
+_TITLED = 0.6
+"""What a word of titles weighs, of its rarity."""
+_PLAIN = 0.6
+"""Where no word of a query weighs so much, the words that are left are all that there is."""
+_OTHER, _APART, _STRANGE = 0.8, 0.3, 4.0
+COMMON = 8e-4
+"""A word with a larger share of English names no subject."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_NAME = re.compile(r"(?<=\w )[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
+_TITLES = frozenset({"title", "name", "track", "speakers"})
 
-_TITLE = "title"
-_PERSONS = "speaker"
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A record as a titled text."""
+
+    title: str
+    heading: str
+    text: str
 
 
-class RecordIndex:
-    """The words of all records; never changed once made, safe in threads.
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of a query."""
 
-    A cell is one facet of one record; the cells of a record follow each other.
-    """
+    key: str
+    """Its stem, as texts are compared by."""
+    word: str
+    """The word as it was written."""
+    weight: float
+    """How much it says of what is asked."""
+    known: bool
+    """Whether a record has it."""
+    also: tuple[str, ...] = ()
+    """Other stems that are as good, if a little less."""
+    beside: tuple[str, ...] = ()
+    """The other words of a name of several, without which it is another name."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
-        """Read all records.
+
+class TableIndex:
+    """The words of a table's records; never changed once made, safe in threads."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        """Read the records.
 
         Args:
-            records: The records; their order is kept.
+            records: The records of one table; everything else names them by place.
         """
         self.records = tuple(records)
-        """The records; everything else names them by place."""
+        """The records."""
         self.place = {record.id: place for place, record in enumerate(self.records)}
         """Record id -> its place."""
-        self.of_table: Mapping[Table, Ints] = {
-            table: np.array([n for n, record in enumerate(self.records) if record.table == table], np.int32)
-            for table in Table
-        }
-        """Table -> the places of its records."""
-        self.surfaces: Counter[str] = Counter()
-        """Word as written, folded -> in how many records."""
-        self.names = frozenset(word for record in self.records for word in plain_words(" ".join(_persons(record))))
-        """The words that are names of persons."""
-        cells = _Cells()
-        held = [self._read(place, record, cells) for place, record in enumerate(self.records)]
-        self.cell_facet = tuple(cells.facets)
-        """The facet of each cell."""
-        self.cell_record: Ints = np.array(cells.records, np.int32)
-        """The record of each cell."""
-        self.cell_weight: Floats = np.array(cells.weights, np.float32)
-        """How much a likeness in each cell says, from 0 to 1; see ``data/facets.yaml``."""
-        self.cell_depth: Floats = np.where(cells.prose, 1.0, self.cell_weight).astype(np.float32)
-        """How much a likeness in meaning with each cell says of the whole record: all where it is told in prose."""
-        self.cell_emphasis: Floats = np.where(cells.names, TITLE_WEIGHT, self.cell_weight).astype(np.float32)
-        """How much a word in each cell counts: those of titles and names several times."""
-        self.first_cell: Ints = np.searchsorted(self.cell_record, np.arange(len(self.records) + 1)).astype(np.int32)
-        """The first cell of each record, and at the end how many cells there are."""
-        self._cell = {
-            (facet, place): n for n, (facet, place) in enumerate(zip(cells.facets, cells.records, strict=True))
-        }
-        facet_cells: dict[tuple[Table, str], list[int]] = {}
-        for n, (facet, place) in enumerate(zip(cells.facets, cells.records, strict=True)):
-            facet_cells.setdefault((self.records[place].table, facet), []).append(n)
-        self._facet_cells = {key: np.array(found, np.int32) for key, found in facet_cells.items()}
-        self._number = {term: number for number, term in enumerate(cells.postings)}
-        self._terms = tuple(cells.postings)
-        self._postings = _normalised(cells, [record.table for record in self.records])
-        self._positions = {term: np.array(found, np.int32) for term, found in cells.positions.items()}
-        self._cell_begin = np.array(cells.begins, np.int32)
-        self._held = [np.array([self._number[term] for term in terms], np.int32) for terms in held]
-        self._frequency = np.bincount(np.concatenate([np.empty(0, np.int32), *self._held]), minlength=len(self._terms))
+        counts = [TermCounts(_told(record)) for record in self.records]
+        self.lexicon = Lexicon(counts)
+        """How common each term is here."""
+        self.total = Counter[str]()
+        """Term -> how often it stands in all records."""
+        lengths = np.array([each.length for each in counts], np.float32)
+        self._titled = [frozenset(terms(_name(record))) for record in self.records]
+        self._in_titles = Counter(term for record in self.records for term in set(terms(record.title)))
+        self._spread = Counter(term for each in counts for term in each.counts)
+        found: dict[str, list[tuple[int, int]]] = {}
+        for place, each in enumerate(counts):
+            self.total.update(each.counts)
+            for term, count in each.counts.items():
+                found.setdefault(term, []).append((place, count))
+        self._postings: dict[str, tuple[Ints, Floats]] = {}
+        for term, held in found.items():
+            places = np.array([place for place, _ in held], np.int32)
+            often = self.lexicon.saturation(np.array([count for _, count in held], np.float32), lengths[places])
+            named = np.array([term in self._titled[place] for place, _ in held])
+            self._postings[term] = places, np.where(named, np.float32(1), often).astype(np.float32)
 
-    def __len__(self) -> int:
-        """How many records there are."""
-        return len(self.records)
+    def weight(self, term: str, *, named: bool = False) -> float:
+        """How much a term says: how rare it is here, by how much commoner it is here than in English at large.
 
-    def cell_of(self, record_id: str, facet: str) -> int | None:
-        """The cell of a record's facet, or None if there is none.
-
-        Args:
-            record_id: The record.
-            facet: The facet.
-        """
-        place = self.place.get(record_id)
-        return None if place is None else self._cell.get((facet, place))
-
-    def cells_in(self, table: Table, facet: str) -> Ints:
-        """The cells of one facet of a table.
-
-        Args:
-            table: The table.
-            facet: The facet.
-        """
-        return self._facet_cells.get((table, facet), np.empty(0, np.int32))
-
-    def frequency(self, term: str, table: Table | None = None) -> int:
-        """In how many records a term stands.
+        That needs no list of words that say nothing: "daughter" and "boss" weigh little in any programme, "attestation"
+        much. A term that stands nowhere here weighs by its rarity in English, so that what lacks it is no full answer.
 
         Args:
             term: The term.
-            table: Whose records count; None for all.
+            named: Whether it is written as a name is.
         """
-        number = self._number.get(term)
-        if number is None:
-            return 0
-        if table is None:
-            return int(self._frequency[number])
-        return sum(self.records[place].table == table for place in self.records_with(term))
+        usual = share(term)
+        if usual >= COMMON or term in STOP_WORDS or (len(term) == 1 and not term.isdigit() and not named):
+            key = 0.0
+        elif self.lexicon.knows(term):
+            own = (self.total[term] + 0.5) / max(self.total.total(), 1)
+            key = math.log(own / max(usual, 2e-8)) / 2.5
+        else:
+            key = math.log(3e-5 / max(usual, 2e-8)) / 3 + 0.3
+        # What stands in titles more often than words of plain speech do is a subject here, common or not.
+        titles = self._in_titles[term]
+        if titles > 1 and term not in STOP_WORDS:
+            key = max(key, _TITLED * min(1.0, (titles / self._spread[term] - 0.12) / 0.2))
+        # In a conference of a few records, or of none, what is unknown says as much as in any other.
+        rarity = self.lexicon.rarity(term) if self.lexicon.knows(term) else max(self.lexicon.rarity(term), _STRANGE)
+        return rarity * min(1.0, max(0.6 if named and usual < COMMON else 0.02, key))
 
-    def idf(self, term: str) -> float:
-        """How much a term says: ``ln(1 + (N - n + 0.5) / (n + 0.5))``, for one that stands nowhere too.
+    def read(self, text: str, others: Callable[[str], Sequence[str]] = lambda _: ()) -> list[Term]:
+        """The words of a query, each once, in order.
 
-        Source: S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, with the
-        1 that keeps it from falling below zero.
+        Args:
+            text: The query.
+            others: Gives the words that are as good as one.
+        """
+        found: dict[str, Term] = {}
+        full = _full_names(text)
+        for match in _WORD.finditer(text):
+            word = match[0]
+            named = word[0].isupper() and (match.start() > 0 or word[1:] != word[1:].lower())
+            for key in terms(re.split("['’]", word)[0]):
+                if key not in found and fold(word) not in STOP_WORDS:
+                    also = tuple(dict.fromkeys(term for other in others(fold(word)) for term in terms(other)))
+                    weight = max([self.weight(key, named=named), *(_OTHER * self.weight(each) for each in also)])
+                    known = any(map(self.lexicon.knows, (key, *also)))
+                    found[key] = Term(
+                        key, word, weight, known, also, tuple(each for each in full.get(key, ()) if each != key)
+                    )
+        # In a long message a word that nobody uses here is one of many; in a short one it is the point.
+        share_of = min(1.0, 5 / max(1, sum(each.weight > _PLAIN for each in found.values())))
+        read = [
+            each if each.known or each.word[0].isupper() else replace(each, weight=each.weight * share_of)
+            for each in found.values()
+        ]
+        if max((each.weight for each in read), default=1.0) >= _PLAIN:
+            return read
+        return [replace(each, weight=max(each.weight, self._plain(each.key))) for each in read]
+
+    def _plain(self, term: str) -> float:
+        return 0.5 * self.lexicon.rarity(term) if share(term) < COMMON and self.lexicon.knows(term) else 0.0
+
+    def evidence(self, query: Sequence[Term]) -> Floats:
+        """How much of what a query asks each record holds, float32 [records], from 0 to 1.
+
+        A word in the title, the track or a name counts in full, one in the text by BM25's saturation. The share is of
+        the few words that say most.
+
+        Args:
+            query: The words.
+        """
+        scores = np.zeros(len(self.records), np.float32)
+        carrying = sorted((each.weight for each in query), reverse=True)[:CARRYING]
+        for each in query:
+            places, held = self.held_any(each)
+            scores[places] += each.weight * held
+        return scores / np.float32(max(sum(carrying), _LEAST))
+
+    def coverage(self, query: Sequence[Term]) -> Floats:
+        """Which share of all that a query says each record holds, by how rare each word is here, float32 [records].
+
+        That a word stands in a record at all counts for half of it.
+
+        Args:
+            query: The words.
+        """
+        scores, whole = np.zeros(len(self.records), np.float32), 0.0
+        for each in query:
+            places, held = self.held_any(each)
+            rarity = self.lexicon.rarity(each.key)
+            scores[places] += rarity * (1 + held) / 2
+            whole += rarity
+        return scores / np.float32(max(whole, _LEAST))
+
+    def held(self, term: str) -> tuple[Ints, Floats]:
+        """The places of the records that hold a term, and how well each does, from 0 to 1.
 
         Args:
             term: The term.
         """
-        n, size = self.frequency(term), len(self.records)
-        return float(np.log1p((size - n + 0.5) / (n + 0.5)))
+        return self._postings.get(term, _NOWHERE)
 
-    def cells_with(self, term: str) -> tuple[Ints, Floats]:
-        """The cells that hold a term, and how often each does, relative to its length.
-
-        Args:
-            term: The term.
-
-        Returns:
-            Places of cells, int32 [found], and ``count / (1 - b + b * length / mean length)``, float32 [found], the
-            mean over the cells of the same facet and table.
-        """
-        number = self._number.get(term)
-        if number is None:
-            return np.empty(0, np.int32), np.empty(0, np.float32)
-        return self._postings[number]
-
-    def records_with(self, term: str) -> Ints:
-        """The places of the records that hold a term, each once, in order.
+    def held_any(self, word: Term) -> tuple[Ints, Floats]:
+        """The same for a word or what is as good.
 
         Args:
-            term: The term.
+            word: The word.
         """
-        return np.unique(self.cell_record[self.cells_with(term)[0]])
+        if not word.also and not word.beside:
+            return self.held(word.key)
+        best = np.zeros(len(self.records), np.float32)
+        for place, term in enumerate((word.key, *word.also)):
+            places, held = self.held(term)
+            best[places] = np.maximum(best[places], held * np.float32(_OTHER if place else 1))
+        for other in word.beside:
+            has = np.zeros(len(self.records), bool)
+            has[self.held(other)[0]] = True
+            best[~has] *= np.float32(_APART)
+        places = np.flatnonzero(best).astype(np.int32)
+        return places, best[places]
 
-    def records_near(self, first: Iterable[str], second: Iterable[str]) -> Ints:
-        """The places of the records in which terms stand at most `NEAR` places apart, in either order, in one facet.
+    def titled(self, place: int) -> frozenset[str]:
+        """The terms of a record's title, track and names.
 
         Args:
-            first: Terms, any of them.
-            second: Other terms, any of them.
+            place: The record.
         """
-        one, other = self._places_of(first), self._places_of(second)
-        if not len(one) or not len(other):
-            return np.empty(0, np.int32)
-        after = np.searchsorted(other, one)
-        gap = np.minimum(
-            np.abs(other[np.minimum(after, len(other) - 1)] - one), np.abs(one - other[np.maximum(after - 1, 0)])
-        )
-        cells = np.searchsorted(self._cell_begin, one[gap <= NEAR], side="right") - 1
-        return np.unique(self.cell_record[cells])
-
-    def terms_in(self, places: Iterable[int]) -> Counter[str]:
-        """Term -> in how many of some records it stands.
-
-        Args:
-            places: The records.
-        """
-        held = [self._held[place] for place in places]
-        if not held:
-            return Counter()
-        numbers, counts = np.unique(np.concatenate(held), return_counts=True)
-        return Counter({self._terms[n]: int(count) for n, count in zip(numbers, counts, strict=True)})
-
-    def _places_of(self, terms: Iterable[str]) -> Ints:
-        found = [self._positions[term] for term in terms if term in self._positions]
-        return np.sort(np.concatenate(found)) if found else np.empty(0, np.int32)
-
-    def _read(self, place: int, record: Record, cells: _Cells) -> list[str]:
-        """Add a record's cells, and give back its terms."""
-        surfaces: set[str] = set()
-        held: dict[str, None] = {}
-        for facet, text in facet_texts(record):
-            words = plain_words(text)
-            sequence = [term for word in words for term in terms_of(word)]
-            # The title is first, and a cell even without words, so that every record has one.
-            if sequence or not held:
-                cells.add(place, record, facet, text, sequence)
-                surfaces.update(words)
-                held |= dict.fromkeys(sequence)
-        self.surfaces.update(surfaces)
-        return list(held)
+        return self._titled[place]
 
 
-class _Cells:
-    """Cells while they are read, column by column."""
-
-    def __init__(self) -> None:
-        self.records: list[int] = []
-        self.facets: list[str] = []
-        self.lengths: list[int] = []
-        self.weights: list[float] = []
-        self.prose: list[bool] = []
-        self.names: list[bool] = []
-        self.postings: dict[str, tuple[list[int], list[int]]] = {}
-        self.positions: dict[str, list[int]] = {}
-        self.begins: list[int] = []
-        self._end = 0
-
-    def add(self, place: int, record: Record, facet: str, text: str, sequence: Sequence[str]) -> None:
-        declared = facet_of(record.table, facet)
-        counts = Counter(sequence)
-        self.begins.append(self._end)
-        for position, term in enumerate(sequence, self._end):
-            self.positions.setdefault(term, []).append(position)
-        # What ends one facet does not stand near what begins the next.
-        self._end += len(sequence) + NEAR
-        for term, count in counts.items():
-            cells, often = self.postings.setdefault(term, ([], []))
-            cells.append(len(self.records))
-            often.append(count)
-        self.records.append(place)
-        self.facets.append(facet)
-        # Who gives a session together with many does not give it less.
-        alone = _only_names(text, record)
-        self.lengths.append(0 if alone else counts.total())
-        self.weights.append(1.0 if declared is None else declared.weight)
-        self.prose.append(declared is not None and declared.with_title)
-        self.names.append(alone or text == record.title)
+_NOWHERE = np.empty(0, np.int32), np.empty(0, np.float32)
 
 
-def facet_texts(record: Record) -> Iterator[tuple[str, str]]:
-    """The facets of a record with their texts, its title among them even if no facet has it.
-
-    Args:
-        record: The record.
-    """
-    if record.title not in record.texts.values():
-        yield _TITLE, record.title
-    yield from record.texts.items()
+def _full_names(text: str) -> dict[str, tuple[str, ...]]:
+    """Term -> all terms of the name that it is written in, as "Home Assistant", within a sentence."""
+    found: dict[str, tuple[str, ...]] = {}
+    for match in _NAME.finditer(text):
+        own = tuple(dict.fromkeys(terms(match[0])))
+        found |= dict.fromkeys(own, own)
+    return found
 
 
-def _only_names(text: str, record: Record) -> bool:
-    """Whether a text only lists the persons of a record."""
-    persons = _persons(record)
-    return bool(persons) and set(plain_words(text)) <= set(plain_words(" ".join(persons)))
+def _name(record: Record) -> str:
+    return " ".join([record.title, *record.values("track"), *record.values("speaker")])
 
 
-def _persons(record: Record) -> Sequence[str]:
-    return (record.title,) if record.table in (Table.SPEAKERS, Table.ATTENDEES) else record.values(_PERSONS)
-
-
-def _normalised(cells: _Cells, tables: Sequence[Table]) -> list[tuple[Ints, Floats]]:
-    """Counts divided by the length of their cell, since a word says less of a long text; a length of 0 divides by 1."""
-    lengths = np.array(cells.lengths, np.float32)
-    kinds: dict[tuple[Table, str], int] = {}
-    kind = np.array(
-        [
-            kinds.setdefault((tables[place], facet), len(kinds))
-            for place, facet in zip(cells.records, cells.facets, strict=True)
-        ],
-        np.int32,
-    )
-    mean = np.bincount(kind, lengths) / np.bincount(kind) if len(kind) else lengths
-    relative = np.divide(lengths, mean[kind], out=np.ones_like(lengths), where=lengths > 0)
-    norm = (1 - B + B * relative).astype(np.float32)
-    return [
-        ((places := np.array(found, np.int32)), np.array(often, np.float32) / norm[places])
-        for found, often in cells.postings.values()
-    ]
+def _told(record: Record) -> _Told:
+    heading = " ".join([*record.values("track"), *record.values("speaker"), record.texts.get("subtitle", "")])
+    rest = (text for facet, text in record.texts.items() if facet not in _TITLES and facet != "subtitle")
+    return _Told(record.title, heading, "\n".join(rest))

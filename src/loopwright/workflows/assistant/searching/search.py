@@ -1,41 +1,55 @@
-"""Searching the records of a conference: as a whole or facet by facet, within filters, on one scale."""
+"""Searching the records of a conference: ranked by words and meaning, within filters and exclusions, on one scale."""
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
+from loopwright.retrieval.english import share
+from loopwright.retrieval.evidence import choose_evidence
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores.protocol import KnowledgeStore
-from loopwright.workflows.assistant.conference.catalogue import Catalogue, current
-from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Profile, Record, SearchOutcome
-from loopwright.workflows.assistant.searching.acronyms import Acronyms
-from loopwright.workflows.assistant.searching.asking import QuestionReader
-from loopwright.workflows.assistant.searching.dense import DenseSearch
-from loopwright.workflows.assistant.searching.index import RecordIndex
-from loopwright.workflows.assistant.searching.scoring import Fit, Scorer, with_person
-from loopwright.workflows.assistant.searching.shortening import ShortForms
-from loopwright.workflows.assistant.searching.spelling import Spelling
+from loopwright.retrieval.text import terms
+from loopwright.workflows.assistant.schemas import Found, Pick, PlannedQuery, Profile, Record, SearchOutcome, Table
+from loopwright.workflows.assistant.searching.dense import DenseSearch, standing_out
+from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
+from loopwright.workflows.assistant.searching.lexicon import synonyms
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
+from loopwright.workflows.assistant.sources.facets import facets_of
 
-NEAR_MISSES = 5
+NEAR_MISSES = 10
 """How many records below the threshold are shown."""
-LEAST_SHOWN = 0.2
-"""A facet that fits less is not among those that matched."""
+NARROW = 0.85
+"""What a faceted score keeps of the best facet where nothing else in the record fits."""
+SUITS = 0.25
+"""The share that a record's score gains where it suits the person perfectly."""
+TOLD = 3
+"""So many words of plain English describe something, so that likeness in meaning alone is evidence."""
+_WORDS = 6.0
+"""What words that cover the whole question add to the likeness in meaning; from 6 to 10 there is little difference."""
+_SEEN = 40
+"""The best so many are chosen from for what each adds."""
 _DIGITS = 4
+_SAYS, _SUBJECT = 2.0, 1.5
+_NAMES, _BESIDE = 0.9, 0.95
+_COUNTED = ("day", "room", "track", "speaker", "type", "language")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Prepared:
     """What is made from one revision of a store."""
 
     catalogue: Catalogue
-    index: RecordIndex
-    scorer: Scorer
+    tables: dict[Table, TableIndex]
     vocabulary: Vocabulary
+    dense: DenseSearch | None
+    facets: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict[str, dict[str, frozenset[str]]])
 
 
 class Search:
@@ -56,6 +70,7 @@ class Search:
         self._embedder = embedder
         self._lock = threading.Lock()
         self._made: _Prepared | None = None
+        self._related = lru_cache(maxsize=256)(self._about)
 
     @property
     def catalogue(self) -> Catalogue:
@@ -75,16 +90,27 @@ class Search:
         """
         return self._current().vocabulary
 
+    def index(self, table: Table = Table.SESSIONS) -> TableIndex:
+        """The words of a table, as the store has them now.
+
+        Args:
+            table: The table.
+
+        Raises:
+            StoreError: If the store fails.
+        """
+        return self._current().tables[table]
+
     def run(self, query: PlannedQuery, profile: Profile | None = None) -> SearchOutcome:
         """Carry out one planned search.
 
-        The score of a record says how well it fits, from 0 to 1, on one scale for all tables and both search modes: see
-        `Scorer.fit`. An empty text takes all that pass the filters, in order of time, with score 1; but in a faceted
-        search, for a person that the table can be paired with, it takes what suits them.
+        Records are ranked, and never left out because they lack a word; what filters and exclusions say holds for every
+        one of them, near misses too. The score says how much of what is asked a record holds, from 0 to 1, on one scale
+        for all tables and both search modes. An empty text takes all that pass, in order of time, with score 1.
 
         Args:
             query: What to look for.
-            profile: Who asks: in a faceted search, what suits them counts for more; see `Scorer.suited`.
+            profile: Who asks: in a faceted search, what suits them counts for more.
 
         Returns:
             What reaches the query's threshold, and the best of the rest; equal scores in order of time.
@@ -93,60 +119,203 @@ class Search:
             StoreError: If the store fails.
         """
         made = self._current()
-        passing = made.catalogue.filtered(query.table, query.filters)
+        index = made.tables[query.table]
+        passing = np.array([index.place[each.id] for each in made.catalogue.filtered(query.table, query.filters)], int)
+        for topic in query.filters.without:
+            passing = passing[~self._related(made, query.table, topic)[passing]]
         faceted = query.search_mode == "faceted"
-        suited = made.scorer.suited(query.table, profile) if faceted and profile is not None else None
-        if not query.query_text.strip():
-            return _all_of(query, passing) if suited is None else _outcome(made.index, query, suited, passing)
-        among = None if query.filters.empty else passing
-        fit = made.scorer.fit(query.query_text, query.table, query.search_mode, among)
-        return _outcome(made.index, query, fit if suited is None else with_person(fit, suited), passing)
+        words = index.read(query.query_text, synonyms)
+        scores = np.ones(len(index.records), np.float32)
+        if words:
+            scores = self._scores(made, query, words)
+        if faceted and profile is not None and (wishes := _wishes(profile)):
+            suited = np.max([self._scores(made, query, index.read(wish, synonyms), wish) for wish in wishes], axis=0)
+            scores = np.minimum(scores * (1 + SUITS * suited), 1) if words else suited
+        return _outcome(index, query, words, scores, passing)
 
     def _current(self) -> _Prepared:
         catalogue = self.catalogue
         with self._lock:
             # Another thread may have seen a later revision in between.
             if self._made is None or self._made.catalogue.revision < catalogue.revision:
-                self._made = self._prepared(catalogue)
+                dense = DenseSearch(self._store, self._embedder) if self._embedder is not None else None
+                tables = {table: TableIndex(catalogue.of_table(table)) for table in Table}
+                self._made = _Prepared(catalogue, tables, Vocabulary(catalogue.records.values()), dense)
             return self._made
 
-    def _prepared(self, catalogue: Catalogue) -> _Prepared:
-        index = RecordIndex(catalogue.records.values())
-        reader = QuestionReader(index, Spelling(index.surfaces), Acronyms.of(index.records), ShortForms(index))
-        dense = DenseSearch(self._store, self._embedder, index) if self._embedder is not None else None
-        scorer = Scorer(index, reader, dense)
-        return _Prepared(catalogue, index, scorer, Vocabulary(index, reader, dense))
+    def _scores(self, made: _Prepared, query: PlannedQuery, words: Sequence[Term], text: str = "") -> Floats:
+        """Evidence of the words, or of likeness in meaning where enough is told: either may be enough."""
+        index, text = made.tables[query.table], text or query.query_text
+        scores = np.minimum(index.evidence(words), 1)
+        if made.dense is not None and made.dense.ready and len(index.records):
+            likeness = made.dense.likeness(text, query.table, index)
+            near = standing_out(likeness) * np.float32(_told(words))
+            if query.search_mode == "faceted":
+                return near
+            # Words that no record holds well together prove less than meaning does.
+            scores = 1 - (1 - scores * scores.max(initial=0.0)) * (1 - near)
+            # How sure the search is of its best is one thing, which they are another: of a question in other words than
+            # the programme's, single words that say much tell the former, but lead astray in the latter.
+            if len(words) >= TOLD:
+                order = np.argsort(likeness + _WORDS * index.coverage(words) ** 2, kind="stable")
+                scores[order] = np.sort(scores)
+        elif query.search_mode == "faceted":
+            scores = self._faceted(made, query.table, words, scores)
+        return np.asarray(scores, np.float32)
+
+    def _faceted(self, made: _Prepared, table: Table, words: Sequence[Term], scores: Floats) -> Floats:
+        """Facet by facet: the best one times its breadth, for the records that hold anything of it."""
+        index, kinds = made.tables[table], facets_of(table)
+        whole = sum(each.weight for each in words) or 1.0
+        found = np.array(scores * NARROW, np.float32)
+        for place in np.argsort(-scores, kind="stable")[:_SEEN]:
+            record = index.records[place]
+            own = made.facets.setdefault(
+                record.id, {facet: frozenset(terms(text)) for facet, text in record.texts.items()}
+            )
+            shares = [
+                kind.weight * sum(each.weight for each in words if each.key in own.get(kind.key, ())) / whole
+                for kind in kinds
+            ]
+            breadth = sum(shares) / max(*shares, 1e-9) / sum(kind.weight for kind in kinds)
+            found[place] = scores[place] * (NARROW + (1 - NARROW) * breadth)
+        return found
+
+    def _about(self, made: _Prepared, table: Table, topic: str) -> np.ndarray:
+        """Which records mention a topic, or name it in the words of the part of the programme that is about it."""
+        index = made.tables[table]
+        wanted = terms(topic)
+        found = np.ones(len(index.records), bool)
+        for term in wanted:
+            has = np.zeros(len(index.records), bool)
+            # A common word, as "go", is a subject only where it names one.
+            has[[n for n in index.held(term)[0] if share(term) < COMMON or term in index.titled(n)]] = True
+            found &= has
+        if not wanted or table is not Table.SESSIONS:
+            return found if wanted else ~found
+        for begun in (term for term in index.total if len(wanted) == 1 and _is_of(term, wanted[0])):
+            found[index.held(begun)[0]] = True
+        for other in made.vocabulary.others(topic):
+            if other.kind == "short form":
+                found |= self._about(made, table, other.text)
+        own = [n for n, each in enumerate(index.records) if set(wanted) <= set(terms(" ".join(each.values("track"))))]
+        found[own] = True
+        for term in _names_of(index, own):
+            named = [place for place in index.held(term)[0] if term in index.titled(place)]
+            found[named] = True
+        return found
 
 
-def _all_of(query: PlannedQuery, passing: Sequence[Record]) -> SearchOutcome:
-    hits = tuple(Found(record=record, score=1.0) for record in passing[: query.limit])
-    return SearchOutcome(query=query, hits=hits, total=len(passing))
+def _is_of(term: str, wanted: str) -> bool:
+    """Whether a term is one of another with something put to it, as "cephfs" of "ceph"."""
+    return (
+        len(wanted) > 3
+        and term != wanted
+        and term.startswith(wanted)
+        and share(term) == 0
+        and share(wanted) < COMMON / 100
+    )
 
 
-def _outcome(index: RecordIndex, query: PlannedQuery, fit: Fit, passing: Sequence[Record]) -> SearchOutcome:
-    places = index.of_table[query.table]
-    if len(passing) < len(places):
-        places = np.array([index.place[record.id] for record in passing], np.int32)
-    scores = np.round(np.clip(fit.records[places].astype(np.float64), 0.0, 1.0), _DIGITS)
-    order = np.argsort(-scores, kind="stable")
-    total = int((scores >= query.score_threshold).sum())
-    best = order[: min(total, query.limit)]
-    near = [place for place in order[total : total + NEAR_MISSES] if scores[place] > 0]
+def _names_of(index: TableIndex, places: Sequence[int]) -> list[str]:
+    """The words by which a part of the programme is known: many titles there have them, and few elsewhere."""
+    if len(places) < 5:
+        return []
+    inside = Counter(term for place in places for term in index.titled(place))
+    everywhere = Counter(term for place in range(len(index.records)) for term in index.titled(place) if term in inside)
+    track = {term for place in places for each in index.records[place].values("track") for term in terms(each)}
+    return [
+        term
+        for term, count in inside.items()
+        if term not in track and count >= 3 and count > 0.6 * everywhere[term] and index.weight(term) > 2
+    ]
+
+
+def _told(words: Sequence[Term]) -> float:
+    """How far likeness in meaning counts: little for a name, more the more is told in words that the programme has."""
+    heavy = max((each.weight for each in words), default=0.0)
+    strange = any(each.weight == heavy and not each.known for each in words)
+    named = any(each.weight == heavy and not each.known and each.word[0].isupper() for each in words)
+    return 0.4 if named or (strange and len(words) < TOLD) else 1.0
+
+
+def _wishes(profile: Profile) -> list[str]:
+    return list(dict.fromkeys([*profile.interests[-5:], *profile.seeking[-5:], *profile.offering[-5:]]))
+
+
+def _outcome(
+    index: TableIndex, query: PlannedQuery, words: Sequence[Term], scores: Floats, passing: np.ndarray
+) -> SearchOutcome:
+    rounded = np.round(np.clip(scores[passing].astype(np.float64), 0.0, 1.0), _DIGITS)
+    order = np.argsort(-rounded, kind="stable")
+    ranked = [(int(passing[place]), float(rounded[place])) for place in order.tolist()]
+    fits = ranked[: int((rounded >= query.score_threshold).sum())]
+    near = ranked[len(fits) :][:NEAR_MISSES]
+    records = [index.records[place] for place, _ in fits]
+    chosen = [fits[n] for n in _picked(records, query.pick)]
+    if words and not query.pick:
+        chosen = _in_turn(index, words, chosen)
+    counted = _COUNTED if query.limit > _SEEN else ()
     return SearchOutcome(
         query=query,
-        hits=tuple(_found(index, fit, int(places[n]), float(scores[n])) for n in best),
-        near_misses=tuple(_found(index, fit, int(places[n]), float(scores[n])) for n in near),
-        total=total,
+        hits=tuple(_found(index, words, place, score) for place, score in chosen[: query.limit]),
+        near_misses=tuple(_found(index, words, place, score) for place, score in near if score > 0),
+        total=len(records),
+        strangers=tuple(each.word for each in words if not each.known and each.weight > _SAYS),
+        counts={
+            name: dict(Counter(value for record in records for value in record.values(name)).most_common())
+            for name in counted
+        },
     )
 
 
-def _found(index: RecordIndex, fit: Fit, place: int, score: float) -> Found:
-    cells = range(index.first_cell[place], index.first_cell[place + 1])
-    facets = sorted(((float(fit.cells[cell]), index.cell_facet[cell]) for cell in cells), key=lambda each: -each[0])
-    held = () if fit.held is None else fit.held[:, place]
-    return Found(
-        record=index.records[place],
-        score=score,
-        matched={facet: round(min(likeness, 1.0), _DIGITS) for likeness, facet in facets if likeness >= LEAST_SHOWN},
-        terms=tuple(word for word, how in zip(fit.words, held, strict=True) if how > 0),
-    )
+def _in_turn(index: TableIndex, words: Sequence[Term], hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """The hits, with the best for each subject of a question before what only repeats another's.
+
+    Of "one talk about email and one about DNS" no talk is about both, and the many about one would crowd out the other.
+    """
+    best = hits[:_SEEN]
+    heavy = [each for each in words if each.weight > _SUBJECT and each.known]
+    if len(heavy) < 2 or len(best) < 2:
+        return hits
+    places = [place for place, _ in best]
+    coverage = np.zeros((len(heavy), len(best)), np.float32)
+    for row, each in enumerate(heavy):
+        found, held = index.held_any(each)
+        known = dict(zip(found.tolist(), held.tolist(), strict=True))
+        coverage[row] = [known.get(place, 0.0) for place in places]
+    prior = np.array([score for _, score in best], np.float32) * len(heavy)
+    nothing = np.zeros(len(best), np.float32)
+    chosen = [n for n, _ in choose_evidence(coverage, prior, lambda _: nothing, len(best))]
+    covered = np.zeros(len(heavy), bool)
+    turned: list[tuple[int, float]] = []
+    for n in chosen:
+        own = coverage[:, n] >= _NAMES
+        place, score = best[n]
+        # What names a subject that nothing before it does answers that part of the question as well as the best does.
+        turned.append((place, max(score, best[0][1] * _BESIDE) if (own & ~covered).any() else score))
+        covered |= own
+    return [*sorted(turned, key=lambda each: -each[1]), *hits[_SEEN:]]
+
+
+def _picked(records: Sequence[Record], pick: Pick) -> list[int]:
+    """Which of some records are asked for: all, or those at one end."""
+    places = list(range(len(records)))
+    if not pick:
+        return places
+    timed = [(place, records[place]) for place in places if records[place].start is not None]
+    starts = {place: record.start.timestamp() for place, record in timed if record.start}
+    lengths = {
+        place: (record.end - record.start).total_seconds() for place, record in timed if record.start and record.end
+    }
+    known = lengths if pick in ("longest", "shortest") else starts
+    if not known:
+        return []
+    edge = (max if pick in ("last", "longest") else min)(known.values())
+    return [place for place in places if known.get(place) == edge]
+
+
+def _found(index: TableIndex, words: Sequence[Term], place: int, score: float) -> Found:
+    record = index.records[place]
+    held = [each for each in words if place in index.held_any(each)[0]]
+    return Found(record=record, score=float(score), terms=tuple(each.word for each in held))

@@ -1,187 +1,136 @@
-"""The words that a conference uses, and which of them stand near others."""
+"""Other words for a word: what the programme may call the same."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
 
-from loopwright.retrieval.text import STOP_WORDS
-from loopwright.workflows.assistant.schemas import Table
-from loopwright.workflows.assistant.searching.asking import QuestionReader
-from loopwright.workflows.assistant.searching.dense import DenseSearch
-from loopwright.workflows.assistant.searching.index import RecordIndex
-from loopwright.workflows.assistant.searching.shortening import SHORT_FORM
-from loopwright.workflows.assistant.searching.words import asked_words, plain_words, terms_of
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
-EXPLAINED = 0.95
-"""The likeness of an acronym and the name that the texts give for it."""
-ALTERNATIVES = 6
-"""At most so many alternatives to a text."""
-_TOGETHER = 3  # Words that fewer records share may be together by chance.
-_NEAREST_RECORDS = 12
-_CANDIDATES = 6
-_TRIED = 2
-_REMEMBERED = 2048
+from loopwright.retrieval.english import english_words
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
+from loopwright.workflows.assistant.schemas import Record
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
+_BEFORE = 60
+_SHORTEST, _LONG = 5, 8
+_MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A word of the conference that stands near another."""
+class Other:
+    """Another word for a word."""
 
-    word: str
-    """The word, folded, as the records write it most; a long name for an acronym."""
-    similarity: float
-    """How near it is, from 0 to 1; see `Vocabulary.neighbours`."""
-    why: Literal["spelling", "abbreviation", "co-occurrence", "meaning"]
-    """In what it is near."""
+    text: str
+    """The other word, or several."""
+    kind: str
+    """How they belong together: ``spelling``, ``form`` or ``short form``."""
 
 
 class Vocabulary:
     """The words of all records; never changed once made, safe in threads."""
 
-    def __init__(self, index: RecordIndex, reader: QuestionReader, dense: DenseSearch | None) -> None:
-        """Prepare.
+    def __init__(self, records: Iterable[Record]) -> None:
+        """Read the records.
 
         Args:
-            index: The records.
-            reader: Knows spellings and acronyms.
-            dense: Likeness in meaning; None does without.
+            records: The records.
         """
-        self._index = index
-        self._reader = reader
-        self._dense = dense
-        self._surface = {terms_of(word): word for word, _ in reversed(index.surfaces.most_common())}
-        self._neighbours = lru_cache(maxsize=_REMEMBERED)(self._near)
+        self.spread = Counter[str]()
+        """Word, folded -> in how many records it stands."""
+        self._short: dict[str, dict[str, None]] = defaultdict(dict)
+        for record in records:
+            text = " ".join([record.title, *record.texts.values()])
+            self.spread.update(set(_WORD.findall(fold(text))))
+            for match in _ACRONYM.finditer(text):
+                if long := _spelled_out(text[max(0, match.start() - _BEFORE) : match.start()], match[1]):
+                    self._short[fold(match[1])].setdefault(long)
+                    self._short[long].setdefault(match[1])
+        self._terms = {term for word in self.spread for term in terms(word)}
+        self._by_start: dict[str, list[str]] = defaultdict(list)
+        for word in self.spread:
+            if len(word) >= _SHORTEST:
+                self._by_start[word[:4]].append(word)
 
-    def frequency(self, word: str) -> int:
-        """In how many records a word stands, in any form; for several words, the rarest of them.
+    def knows(self, word: str) -> bool:
+        """Whether some form of a word stands in a record.
 
         Args:
-            word: The word, in any case.
+            word: The word.
         """
-        terms = [term for each in plain_words(word) for term in terms_of(each)]
-        return min((self._index.frequency(term) for term in terms), default=0)
+        return all(term in self._terms for term in terms(word))
 
-    def neighbours(self, word: str, n: int = 5, inside: Table | None = None) -> list[Neighbour]:
-        """The words that stand near a word.
-
-        The similarity is, for spelling, the share of letters that need no edit (only for a word that no record has);
-        for an abbreviation, 0.95, or 0.85 where no text explains it; for co-occurrence, the normalised pointwise mutual
-        information over records, ``ln(p(x, y) / (p(x) p(y))) / -ln p(x, y)``, times ``n / (n + 1)`` for both the
-        records in common and those of the rarer word; for meaning, the cosine of the two words' vectors, among the
-        words that tell the records that are nearest in meaning from others. Sources: G. Bouma, "Normalized (Pointwise)
-        Mutual Information in Collocation Extraction", 2009; P. Pantel and D. Lin, "Discovering Word Senses from Text",
-        2002.
+    def spelled(self, word: str) -> str:
+        """The word of the programme that an unknown word was meant to be; empty if there is none.
 
         Args:
-            word: The word, in any case, or a long name of several.
-            n: At most how many.
-            inside: The table whose records must have them; None for any.
-
-        Returns:
-            The nearest first, no word twice and not the word itself.
+            word: The word.
         """
-        plain = " ".join(plain_words(word))
-        ready = self._dense is not None and self._dense.ready
-        return list(self._neighbours(plain, inside, ready))[:n] if plain else []
+        word = fold(word)
+        if len(word) < _SHORTEST - 1 or not word.isalpha() or self.knows(word) or word in english_words():
+            return ""
+        limit = 1 if len(word) < _LONG else 2
+        near = process.extract(word, self._alike(word), scorer=OSA.distance, score_cutoff=limit, limit=5)
+        best = min(near, key=lambda each: (each[1], -self.spread[each[0]]), default=None)
+        return best[0] if best else ""
 
-    def expand(self, text: str) -> list[str]:
-        """The same text in other words.
-
-        A word, or a long name, gives way to a neighbour; but a word that only stands beside it in many records comes at
-        the end, since it is about the same without meaning the same.
+    def others(self, word: str) -> list[Other]:
+        """Other words for a word, the surest first.
 
         Args:
-            text: What is looked for.
-
-        Returns:
-            At most six, those with the nearest neighbours first, folded; none of them the text itself.
+            word: The word, or a few.
         """
-        whole = " ".join(plain_words(text))
-        names = self._long_names(whole)
-        inside = {word for name in names for word in name.split()}
-        changed: list[tuple[float, str]] = []
-        for part in (*names, *(word for word in asked_words(text) if word not in inside)):
-            for neighbour in self.neighbours(part, _TRIED):
-                if neighbour.why == "co-occurrence":
-                    other = f"{whole} {neighbour.word}"
-                else:
-                    other = f" {whole} ".replace(f" {part} ", f" {neighbour.word} ", 1).strip()
-                changed.append((neighbour.similarity, other))
-        best = dict.fromkeys(other for _, other in sorted(changed, key=lambda each: -each[0]) if other != whole)
-        return list(best)[:ALTERNATIVES]
+        found = [Other(spelled, "spelling")] if (spelled := self.spelled(word)) else []
+        found += [Other(each, "short form") for each in self._short.get(" ".join(fold(word).split()), ())]
+        if not found and " " not in word and not self.knows(word):
+            found += [Other(each, "form") for each in self._forms(fold(word))]
+        return found[:_MOST]
 
-    def _long_names(self, text: str) -> list[str]:
-        return [name for name in self._reader.acronyms.short if f" {name} " in f" {text} "]
+    def expand(self, text: str) -> Iterator[str]:
+        """A query in other words, one word changed at a time.
 
-    def _near(self, word: str, inside: Table | None, dense: bool) -> tuple[Neighbour, ...]:
-        own = {term for each in word.split() for term in terms_of(each)}
-        best: dict[tuple[str, ...], Neighbour] = {}
-        for found in self._all_near(word, inside, dense):
-            terms = tuple(term for each in found.word.split() for term in terms_of(each))
-            known = best.get(terms)
-            present = not own.issuperset(terms) and all(self._index.frequency(term, inside) for term in terms)
-            better = known is None or (found.similarity > known.similarity and known.why != "spelling")
-            if present and better:
-                best[terms] = found
-        return tuple(sorted(best.values(), key=lambda each: (-each.similarity, each.word)))
+        Args:
+            text: The query.
+        """
+        for match in re.finditer(r"[^\W_]+", text):
+            for other in self.others(match[0]):
+                yield f"{text[: match.start()]}{other.text}{text[match.end() :]}"
+        for other in self.others(text):
+            yield other.text
 
-    def _all_near(self, word: str, inside: Table | None, dense: bool) -> Iterator[Neighbour]:
-        acronyms = self._reader.acronyms
-        for name in (*acronyms.long.get(word, ()), *acronyms.short.get(word, ())):
-            yield Neighbour(name, EXPLAINED, "abbreviation")
-        if " " not in word:
-            for other in self._reader.short_forms.others(word):
-                yield Neighbour(other, SHORT_FORM, "abbreviation")
-            if self._reader.knows(word):
-                yield from self._together(word)
-            else:
-                for other, likeness in self._reader.spelling.similar(word):
-                    yield Neighbour(other, likeness, "spelling")
-        if dense and self._dense is not None:
-            yield from self._in_meaning(self._dense, word, inside)
+    def _alike(self, word: str) -> list[str]:
+        return [
+            each for each in self.spread if each[0] == word[0] and abs(len(each) - len(word)) <= 2 and len(each) > 3
+        ]
 
-    def _together(self, word: str) -> Iterator[Neighbour]:
-        index = self._index
-        # Speakers repeat their talks' words.
-        places = [place for place in self._holders(word) if index.records[place].table != Table.SPEAKERS]
-        size = len(index)
-        for term, both in index.terms_in(places).items():
-            if both >= _TOGETHER and self._telling(term):
-                information = math.log(both * size / (len(places) * index.frequency(term)))
-                if information > 0:
-                    similarity = information / -math.log(both / size) if both < size else 1.0
-                    # Few records in common say little, however rare the words are.
-                    sure = both / (both + 1) * (least := min(len(places), index.frequency(term))) / (least + 1)
-                    yield Neighbour(self._surface[(term,)], min(1.0, similarity) * sure, "co-occurrence")
+    def _forms(self, word: str) -> list[str]:
+        """Words that begin alike, and the two words of which it is put together."""
+        if len(word) < _SHORTEST:
+            return []
+        parts = [
+            f"{word[:place]} {word[place:]}"
+            for place in range(3, len(word) - 2)
+            if self.spread[word[:place]] > 1 and self.spread[word[place:]] > 1
+        ]
+        begins = [
+            each
+            for each in self._by_start.get(word[:4], ())
+            if each.startswith(word[: max(_SHORTEST, len(word) - 3)]) and len(each) - len(word) < 5
+        ]
+        return [*parts, *sorted(begins, key=lambda each: -self.spread[each])]
 
-    def _in_meaning(self, dense: DenseSearch, word: str, inside: Table | None) -> Iterator[Neighbour]:
-        """The nearest words among those that the records nearest in meaning share."""
-        index = self._index
-        table = inside or next((each for each in Table if len(index.of_table[each])), Table.SESSIONS)
-        nearest = dense.nearest_records(word, table, _NEAREST_RECORDS)
-        weights = {
-            term: count * math.log(count * len(index) / (len(nearest) * index.frequency(term)))
-            for term, count in index.terms_in(nearest).items()
-            if count > 1 and self._telling(term)
-        }
-        own = dense.word_vector(word)
-        for term in sorted(weights, key=lambda each: (-weights[each], each))[:_CANDIDATES]:
-            other = self._surface[(term,)]
-            cosine = float(own @ dense.word_vector(other))
-            if cosine > dense.usual:
-                yield Neighbour(other, min(1.0, cosine), "meaning")
 
-    def _holders(self, word: str) -> list[int]:
-        sets = [set(self._index.records_with(term).tolist()) for term in terms_of(word)]
-        return sorted(set[int].intersection(*sets)) if sets else []
-
-    def _telling(self, term: str) -> bool:
-        """Whether a term may be a neighbour: no number, no person's name, and nothing that every fifth record has."""
-        word = self._surface.get((term,), "")
-        common = max(len(self._index) // 5, _TOGETHER)
-        little = word in STOP_WORDS or word in self._index.names or word.isdigit()
-        return len(word) > 2 and not little and self._index.frequency(term) <= common
+def _spelled_out(before: str, short: str) -> str:
+    """The words before a short form whose first letters are its own; empty if they are not."""
+    words = _WORD.findall(fold(before))
+    letters = fold(short).rstrip("s")
+    for count in range(len(letters), min(len(words), len(letters) + 2) + 1):
+        told = words[-count:]
+        initials = "".join(word[0] for word in told if count == len(letters) or word not in STOP_WORDS)
+        if initials == letters:
+            return " ".join(told)
+    return ""

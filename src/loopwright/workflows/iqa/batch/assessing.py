@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,18 +11,28 @@ from pydantic_core import to_jsonable_python
 
 from loopwright.engine import run as engine_run
 from loopwright.errors import LoopwrightError, NodeFailed
+from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.keys import configuration_digest, row_key, stamp, versions
-from loopwright.workflows.iqa.batch.records import Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
-from loopwright.workflows.iqa.pipeline import initial_state
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.workflow import initial_state
 
 _KEPT = (
     "plan", "executor_evidence", "summarizer_result", "iteration_count", "replan_history", "stop_reason", "error",
 )  # fmt: skip
 """The keys of the final state that are no input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One sample to assess."""
+
+    sample: Sample
+    """The sample."""
+    finished: str | None = None
+    """The key of its finished row, if there is one whose files may have changed since."""
 
 
 class Assessor:
@@ -42,19 +53,16 @@ class Assessor:
         self._configuration = configuration_digest(config)
         self._graph = build_graph(config, services=Services.of(config))
 
-    def assess(self, sample: Sample, finished: str | None) -> Record | None:
+    def __call__(self, job: Job) -> Record | None:
         """Run one sample; whatever goes wrong with it is in the record.
-
-        Args:
-            sample: The sample.
-            finished: The key of a row that is finished, if there is one.
 
         Returns:
             The record, or None if it is the finished row.
         """
+        sample = job.sample
         stamped = stamp(sample, self._root)
         key = row_key(sample, self._root, self._configuration)
-        if key == finished:
+        if key == job.finished:
             return None
         began = time.perf_counter()
         state, stages, error = self._run(sample)
@@ -76,7 +84,7 @@ class Assessor:
         try:
             given = initial_state(
                 self._config, sample.query, self._root / sample.path,
-                {"reference_path": reference, "region": sample.region},
+                reference_path=reference, region=sample.region,
             )  # fmt: skip
             given["sample_id"] = sample.sample_id
             result = engine_run(self._graph, given)

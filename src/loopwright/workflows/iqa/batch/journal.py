@@ -12,11 +12,10 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self, cast
+from typing import Any, BinaryIO, NamedTuple, Self, TypedDict, cast
 
-from loopwright.engine.checkpoints.disk import sync_folder
+from loopwright.checkpoints.disk import sync_folder
 from loopwright.errors import BackendError, InputError
-from loopwright.workflows.iqa.batch.records import Record
 
 try:
     import fcntl
@@ -30,6 +29,31 @@ _GROUP = 16
 """Rows that are forced to the disk together."""
 _GROUP_S = 1.0
 """Seconds after which a smaller group is forced, too."""
+
+
+class Record(TypedDict):
+    """One finished run; a line of the journal."""
+
+    sample_id: str
+    """The sample's name."""
+    asked: str
+    """`Sample.asked`."""
+    key: str
+    """`loopwright.workflows.iqa.batch.keys.row_key`."""
+    configuration: str
+    """`loopwright.workflows.iqa.batch.keys.configuration_digest`."""
+    stamp: str
+    """`loopwright.workflows.iqa.batch.keys.stamp`, taken before the files were read."""
+    versions: str
+    """`loopwright.workflows.iqa.batch.keys.versions`."""
+    state: dict[str, Any]
+    """The final state in plain JSON, without the input."""
+    stages: list[str]
+    """The stages that ran, in order."""
+    seconds: float
+    """Wall time of the run."""
+    error: str | None
+    """Why the row failed, or None; a failed row is run again on resume."""
 
 
 class Entry(NamedTuple):

@@ -1,20 +1,27 @@
-"""Work over processes with one thread of arithmetic each, in which the death of one costs one job."""
+"""Work over processes with one thread of arithmetic each, in which the death of one costs one job at most.
+
+The standard library's pool gives up as a whole when a process dies, and does not say over which job. Here each worker
+has a pipe of its own and works through its jobs in order: whatever it was at when it died is known, is done once more,
+and is lost only if that ends its worker too.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
 import os
 import signal
 import sys
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
-from typing import Any, TypeVar
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
 
 import cv2
 
@@ -24,10 +31,72 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VE
 """Read by the arithmetic libraries when they are loaded."""
 
 _AHEAD = 2
-"""Jobs in flight for each process: one that it works on and one that it need not wait for."""
+"""Jobs that a worker holds: one that it works on and one that it need not wait for."""
+
+_FALSE_STARTS = 3
+"""Workers that may end before they are ready, once one was; it may be memory that is short for a moment."""
+
+_LOOK_S = 0.2
+"""Seconds until it is looked again whether to stop."""
 
 J = TypeVar("J")
 R = TypeVar("R")
+
+
+@dataclass
+class Progress:
+    """How far many runs have come."""
+
+    total: int
+    """Samples in all."""
+    unchanged: int = 0
+    """Of them, those that were finished before."""
+    assessed: int = 0
+    """Runs that ended, failed ones too."""
+    failed: int = 0
+    """Of these runs, those with an error."""
+    seconds: float = 0.0
+    """Wall time since the workers were started."""
+    starting: float = 0.0
+    """Of that, until the first run began."""
+    _began: float = field(default_factory=time.monotonic, repr=False)
+
+    def count(self, *, failed: bool, took: float = 0.0) -> None:
+        """Count a run that ended.
+
+        Args:
+            failed: Whether it has an error.
+            took: Seconds that it took, as far as is known.
+        """
+        self.seconds = time.monotonic() - self._began
+        if not self.assessed:
+            self.starting = max(0.0, self.seconds - took)
+        self.assessed += 1
+        self.failed += failed
+
+    @property
+    def done(self) -> int:
+        """Samples that need no more work now."""
+        return self.unchanged + self.assessed
+
+    @property
+    def rate(self) -> float:
+        """Runs per second since the first began; 0 before one ends."""
+        running = self.seconds - self.starting
+        return self.assessed / running if running > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long the rest takes; None before the first run ends."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """In place of what came of a job over which its worker died, twice."""
+
+    said: str
+    """How it died, in a sentence."""
 
 
 def processors() -> int:
@@ -35,15 +104,176 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@contextmanager
-def as_workers_inherit() -> Generator[None, None, None]:
-    """Set what processes that start meanwhile take over: one thread of arithmetic, and no Ctrl-C while they import."""
-    with _one_thread_each(), _ctrl_c_held_back():
-        yield
+def over_processes(
+    make: Callable[..., Callable[[J], R]],
+    given: tuple[Any, ...],
+    jobs: Iterable[J],
+    workers: int,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[J, R | Died]]:
+    """Do jobs over processes, and yield what came of each as it comes, in no order.
+
+    Args:
+        make: Makes, once in each process, what does a job; must be found by its name in a new interpreter. What it
+            raises over a job ends the process.
+        given: What `make` is given.
+        jobs: Taken as workers get free, so that no more than two for each worker wait.
+        workers: Processes.
+        stopped: Whether to send no further job; what is in flight is finished.
+
+    Raises:
+        BackendError: If a worker ends before it is ready and none ever was, or too many do.
+
+    Whatever is raised meanwhile, Ctrl-C too, ends the processes where they are.
+    """
+    crew = _Crew[J](make, given)
+    finished = False
+    try:
+        for _ in range(workers):
+            crew.start()
+        waiting = (_Task(job) for job in jobs)
+        while busy := crew.feed(waiting, stopped):
+            heard = wait([worker.connection for worker in busy], _LOOK_S)
+            for worker in [worker for worker in busy if worker.connection in heard]:
+                yield from crew.hear(worker)
+        finished = True
+    finally:
+        # A second Ctrl-C in here would leave processes behind.
+        with _ctrl_c_held_back():
+            for worker in crew.workers:
+                worker.end(at_once=not finished or not worker.ready)
+            for worker in crew.workers:
+                worker.join()
+
+
+@dataclass(frozen=True, slots=True)
+class _Task(Generic[J]):
+    job: J
+    again: bool = False
+
+
+class _Worker(Generic[J]):
+    """A process, the pipe to it, and what it was sent and has not answered."""
+
+    def __init__(self, make: Callable[..., Any], given: tuple[Any, ...]) -> None:
+        self.ready = False
+        self.tasks: deque[_Task[J]] = deque()
+        # A new interpreter: a fork would copy locks that threads of this one hold.
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, make, given), daemon=True)
+        with _one_thread_each(), _ctrl_c_held_back():
+            self._process.start()
+        # Only the worker holds its end now, so that each side notices when the other is gone.
+        theirs.close()
+
+    def send(self, task: _Task[J]) -> None:
+        self.tasks.append(task)
+        # The pipe of a dead worker says so when it is read.
+        with contextlib.suppress(OSError):
+            self.connection.send((task.job,))
+
+    def ending(self) -> str:
+        """How it ended."""
+        self.join()
+        code = self._process.exitcode or 0
+        if code >= 0:
+            return f"ended with exit code {code}"
+        name = signal.Signals(-code).name
+        memory = " (perhaps because memory ran out: try fewer --workers)" if name == "SIGKILL" else ""
+        return f"was ended by {name}{memory}"
+
+    def end(self, *, at_once: bool) -> None:
+        if at_once:
+            self._process.kill()
+        else:
+            with contextlib.suppress(OSError):
+                self.connection.send(None)
+
+    def join(self) -> None:
+        self._process.join(5)
+        # A worker whose tool hangs in a thread does not end by itself.
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+class _Crew(Generic[J]):
+    """The workers, and the jobs over which one died."""
+
+    def __init__(self, make: Callable[..., Any], given: tuple[Any, ...]) -> None:
+        self.workers: list[_Worker[J]] = []
+        self._given = (make, given)
+        self._again: deque[_Task[J]] = deque()
+        self._begun = False
+        self._false_starts = 0
+
+    def start(self) -> None:
+        self.workers.append(_Worker(*self._given))
+
+    def feed(self, waiting: Iterator[_Task[J]], stopped: Callable[[], bool]) -> list[_Worker[J]]:
+        """Send jobs to who has few; the workers that are to be heard of."""
+        for worker in self.workers:
+            while worker.ready and len(worker.tasks) < _AHEAD and not stopped():
+                # What may end its worker again comes last, when as little as possible goes on beside it.
+                task = next(waiting, None) or (self._again.popleft() if self._again else None)
+                if task is None:
+                    break
+                worker.send(task)
+        return [worker for worker in self.workers if worker.tasks or not (worker.ready or stopped())]
+
+    def hear(self, worker: _Worker[J]) -> Iterator[tuple[J, Any]]:
+        """What came of a job, if anything did."""
+        try:
+            result = worker.connection.recv()
+        except (EOFError, OSError):
+            yield from self._replace(worker)
+            return
+        if worker.ready:
+            yield worker.tasks.popleft().job, result
+        worker.ready = self._begun = True
+
+    def _replace(self, worker: _Worker[J]) -> Iterator[tuple[J, Died]]:
+        self.workers.remove(worker)
+        how = worker.ending()
+        if not worker.tasks:
+            self._false_starts += 1
+            if self._false_starts > _FALSE_STARTS or not self._begun:
+                raise BackendError(
+                    f"a worker process {how} before it began; run one image with `iqa assess` to see why, and in a "
+                    "script, call this below `if __name__ == '__main__':`"
+                )
+        self.start()
+        culprit, *others = worker.tasks or [None]
+        self._again.extend(task for task in others if task)
+        if culprit is None:
+            return
+        if culprit.again:
+            yield culprit.job, Died(f"the worker process {how} over this image, twice")
+        else:
+            self._again.append(_Task(culprit.job, again=True))
+
+
+def _serve(connection: Connection, make: Callable[..., Callable[[Any], Any]], given: tuple[Any, ...]) -> None:
+    """The worker: does what it is sent until None comes or the parent is gone; the first None says that it is ready."""
+    # Ctrl-C goes to the whole group; the parent alone decides what becomes of what is in flight.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(1)
+    # What there is to say of an image comes back with it; a million lines on standard error help nobody.
+    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+    warnings.filterwarnings("ignore", module="PIL")
+    do = make(*given)
+    try:
+        connection.send(None)
+        while (sent := connection.recv()) is not None:
+            connection.send(do(*sent))
+    except (EOFError, ConnectionError):
+        return
 
 
 @contextmanager
 def _one_thread_each() -> Generator[None, None, None]:
+    """Set what processes that start meanwhile take over: one thread of arithmetic."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
@@ -69,106 +299,3 @@ def _ctrl_c_held_back() -> Generator[None, None, None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def begin_quietly() -> None:
-    """Make this process a worker: one thread of OpenCV, nothing on standard error, and Ctrl-C left to the parent."""
-    # Ctrl-C goes to the whole group; the parent alone decides what becomes of what is in flight.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(1)
-    # What there is to say of an image comes back with it; a million lines on standard error help nobody.
-    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
-    warnings.filterwarnings("ignore", module="PIL")
-
-
-def over_processes(
-    work: Callable[[J], R],
-    jobs: Iterable[J],
-    workers: int,
-    begin: Callable[..., None] = begin_quietly,
-    given: tuple[Any, ...] = (),
-) -> Iterator[tuple[J, R | None]]:
-    """Do jobs over processes, and yield what came of each, in no order.
-
-    Where a process dies, the jobs in flight are done again one at a time, so that only the one at fault is lost.
-
-    Args:
-        work: Does one job; must be found by its name in a new interpreter.
-        jobs: What to do.
-        workers: Processes.
-        begin: Makes a new process a worker; calls `begin_quietly`.
-        given: What `begin` is given.
-
-    Yields:
-        Each job with its result, or with None if a process died over it.
-
-    Raises:
-        BackendError: If a process ends before it begins.
-
-    Whatever is raised meanwhile, Ctrl-C too, ends the processes where they are.
-    """
-    waiting, suspects = deque(jobs), deque[J]()
-    while waiting or suspects:
-        if suspects:
-            lost = yield from _drain(work, suspects, 1, 1, begin, given)
-            yield from ((job, None) for job in lost)
-        else:
-            suspects += yield from _drain(work, waiting, workers, _AHEAD * workers, begin, given)
-
-
-def _drain(
-    work: Callable[[J], R],
-    waiting: deque[J],
-    workers: int,
-    at_once: int,
-    begin: Callable[..., None],
-    given: tuple[Any, ...],
-) -> Generator[tuple[J, R], None, list[J]]:
-    """Work through the jobs, some in flight at once; where a process dies, end and return those that were in flight."""
-    running: dict[Future[R], J] = {}
-    with _pool(workers, begin, given) as pool:
-        while waiting or running:
-            try:
-                while waiting and len(running) < at_once:
-                    running[_submit(pool, work, waiting[0])] = waiting[0]
-                    waiting.popleft()
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    result = future.result()
-                    yield running.pop(future), result
-            except BrokenProcessPool:
-                return list(running.values())
-    return []
-
-
-@contextmanager
-def _pool(
-    workers: int, begin: Callable[..., None], given: tuple[Any, ...]
-) -> Generator[ProcessPoolExecutor, None, None]:
-    """A pool of new interpreters that have begun: a fork would copy locks that threads of this one hold."""
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=begin, initargs=given)
-    try:
-        try:
-            # Something to do, so that a process starts.
-            _submit(pool, bool, None).result()
-        except BrokenProcessPool as error:
-            raise BackendError(
-                "a worker process ended before it began; in a script, call this below "
-                "`if __name__ == '__main__':`, or with one worker"
-            ) from error
-        yield pool
-    except BaseException:
-        # Nobody waits for what is in flight: on Ctrl-C, that would take as long as the largest image. Python 3.14 has
-        # kill_workers() for this.
-        for process in (pool._processes or {}).values():  # pyright: ignore[reportPrivateUsage]
-            process.kill()
-        raise
-    finally:
-        # A second Ctrl-C in here would leave the pool's thread waiting for ever.
-        with _ctrl_c_held_back():
-            pool.shutdown(cancel_futures=True)
-
-
-def _submit(pool: ProcessPoolExecutor, work: Callable[[J], R], job: J) -> Future[R]:
-    """Hand over a job, which starts a process if there are fewer than there may be."""
-    with as_workers_inherit():
-        return pool.submit(work, job)

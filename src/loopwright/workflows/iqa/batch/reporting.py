@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from loopwright.errors import BackendError
-from loopwright.workflows.iqa.batch.journal import Journal
-from loopwright.workflows.iqa.batch.records import Record
+from loopwright.workflows.iqa.batch.journal import Journal, Record
 from loopwright.workflows.iqa.batch.rows import Row
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.distortions import Severity, in_words

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal, cast
 
-from loopwright.workflows.iqa.answering.fusion import quality_score
-from loopwright.workflows.iqa.batch.records import Record
+from loopwright.workflows.iqa.answer.fusion import quality_score
+from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import ExecutorOutput, SummarizerOutput, ToolLog
@@ -93,10 +93,6 @@ def evidence_of(state: Mapping[str, Any]) -> ExecutorOutput:
 def _score(answer: SummarizerOutput | None, evidence: ExecutorOutput) -> tuple[float | None, str | None]:
     """The answer's score, or where its form has none the measured one; and whose it is."""
     measured = quality_score(evidence)
-    used = (answer.used_evidence or {}) if answer else {}
-    if answer is not None and answer.quality_score is not None and "fusion" in used:
-        # The curves that hold the fusion were in force while it was answered, and are not here.
-        return answer.quality_score, f"{used['tool']} + opinion" if used.get("opinion") else used["tool"]
     if answer is None or answer.quality_score is None:
         return (measured.value, measured.tool) if measured else (None, None)
     if measured is None:

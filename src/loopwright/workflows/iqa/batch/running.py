@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
-from loopwright.errors import InputError
-from loopwright.workflows.iqa.batch.folders import read_folder
-from loopwright.workflows.iqa.batch.interrupting import interruptible
-from loopwright.workflows.iqa.batch.journal import Journal, journal_of
+from loopwright.workflows.iqa.batch.assessing import Assessor, Job
+from loopwright.workflows.iqa.batch.journal import Journal, Record, journal_of
 from loopwright.workflows.iqa.batch.keys import configuration_digest, row_key, stamp, versions
-from loopwright.workflows.iqa.batch.manifest import read_manifest
-from loopwright.workflows.iqa.batch.pool import Job, Pool, Reply
-from loopwright.workflows.iqa.batch.processes import processors
-from loopwright.workflows.iqa.batch.records import Record
+from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes, processors
 from loopwright.workflows.iqa.batch.reporting import WORST, Digest, write_batch_report
 from loopwright.workflows.iqa.batch.rows import Row, row_of
-from loopwright.workflows.iqa.batch.samples import Sample, Shard
+from loopwright.workflows.iqa.batch.samples import Sample, Shard, read_source
 from loopwright.workflows.iqa.batch.tables import check_format, write_table
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 
 DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
 """What is asked where nobody says."""
-
-
-@dataclass
-class Progress:
-    """How far a batch has come."""
-
-    total: int
-    """Samples of this shard."""
-    unchanged: int = 0
-    """Of them, those that were finished before."""
-    assessed: int = 0
-    """Runs that ended in this process, failed ones too."""
-    failed: int = 0
-    """Of these runs, those with an error."""
-    seconds: float = 0.0
-    """Wall time since the workers were started."""
-    starting: float = 0.0
-    """Of that, until the first run began."""
-
-    @property
-    def done(self) -> int:
-        """Samples that need no more work now."""
-        return self.unchanged + self.assessed
-
-    @property
-    def rate(self) -> float:
-        """Runs per second since the first began; 0 before one ends."""
-        running = self.seconds - self.starting
-        return self.assessed / running if running > 0 else 0.0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """About how long the rest takes; None before the first run ends."""
-        return (self.total - self.done) / self.rate if self.rate else None
 
 
 @dataclass(frozen=True)
@@ -74,23 +37,6 @@ class BatchResult:
     """Sample and error of the first failures."""
     interrupted: bool
     """Whether Ctrl-C ended it; the journal holds what was finished."""
-
-
-def read_source(source: Path, query: str) -> tuple[Path, list[Sample]]:
-    """The samples of a folder or a manifest, and what their paths are relative to.
-
-    Args:
-        source: A folder, or a manifest in JSON Lines.
-        query: What to ask where the manifest does not say.
-
-    Raises:
-        InputError: If there is neither, or it cannot be used.
-    """
-    if source.is_dir():
-        return source, read_folder(source, query)
-    if source.suffix.lower() != ".jsonl":
-        raise InputError(f"{str(source)!r} is neither a folder nor a manifest; give one of these, a manifest as .jsonl")
-    return source.parent, read_manifest(source, query)
 
 
 def run_batch(
@@ -181,18 +127,18 @@ class _Batch:
 
     def run(self, samples: Sequence[Sample], workers: int) -> bool:
         """Run what is not finished; whether it was interrupted."""
-        self.progress.total = len(samples)
         jobs = [job for job in map(self._job, samples) if job is not None]
-        self.progress.unchanged = len(samples) - len(jobs)
+        self.progress = Progress(len(samples), unchanged=len(samples) - len(jobs))
         if not jobs:
             return False
-        began = time.monotonic()
-        pool = Pool(min(workers, len(jobs)), self._root, self._config)
+        workers = min(workers, len(jobs))
         # A second Ctrl-C ends the workers where they are; what they had not sent is run on resume.
-        with suppress(KeyboardInterrupt), interruptible(pool.stop), pool:
-            for reply in pool.run(jobs):
-                self.progress.seconds = time.monotonic() - began
-                self._keep(reply)
+        with suppress(KeyboardInterrupt), _interruptible() as stopped:
+            for job, found in over_processes(Assessor, (self._root, self._config), jobs, workers, stopped):
+                if found is None:
+                    self.progress.unchanged += 1
+                else:
+                    self._keep(self._dead(job.sample, found.said) if isinstance(found, Died) else found)
                 self._on_progress(self.progress)
         return self.progress.done < len(samples)
 
@@ -204,22 +150,14 @@ class _Batch:
             return Job(sample)
         return None if entry.stamp == stamp(sample, self._root) else Job(sample, entry.key)
 
-    def _keep(self, reply: Reply) -> None:
-        if reply.record is None and reply.died is None:
-            self.progress.unchanged += 1
-            return
-        record = reply.record or self._dead(reply)
+    def _keep(self, record: Record) -> None:
         self._journal.append(record)
-        if not self.progress.assessed:
-            self.progress.starting = max(0.0, self.progress.seconds - record["seconds"])
-        self.progress.assessed += 1
-        if record["error"] is not None:
-            self.progress.failed += 1
-            if len(self.failures) < _FAILURES_KEPT:
-                self.failures.append((record["sample_id"], record["error"]))
+        error = record["error"]
+        self.progress.count(failed=error is not None, took=record["seconds"])
+        if error is not None and len(self.failures) < _FAILURES_KEPT:
+            self.failures.append((record["sample_id"], error))
 
-    def _dead(self, reply: Reply) -> Record:
-        sample = reply.job.sample
+    def _dead(self, sample: Sample, said: str) -> Record:
         return Record(
             sample_id=sample.sample_id,
             asked=sample.asked,
@@ -230,5 +168,29 @@ class _Batch:
             state={},
             stages=[],
             seconds=0.0,
-            error=reply.died,
+            error=said,
         )
+
+
+@contextmanager
+def _interruptible() -> Generator[Callable[[], bool], None, None]:
+    """Whether a first Ctrl-C has asked to stop; a second one raises KeyboardInterrupt.
+
+    Outside the main thread, where no signal can be had, nothing changes.
+    """
+    asked = False
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)

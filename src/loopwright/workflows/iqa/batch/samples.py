@@ -1,16 +1,29 @@
-"""What a batch is run on: one sample for each question about an image."""
+"""What a batch is run on: one sample for each question about an image, from a folder or a manifest in JSON Lines."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import Self
+from collections import Counter, deque
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path, PurePath
+from typing import Annotated, Self
+
+from PIL import Image
+from pydantic import Field, FiniteFloat, StringConstraints
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.api import LONGEST_TEXT
+from loopwright.workflows.iqa.batch.lines import ManifestLine, read_lines, refuse
+from loopwright.workflows.iqa.schemas import Box, NonEmpty
+from loopwright.workflows.iqa.sources.unreadable import NO_PICTURES
+
+Offset = Annotated[int, Field(ge=0, strict=True)]
+Side = Annotated[int, Field(ge=1, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +88,152 @@ class Shard:
         # File systems store the accents of one name in different ways.
         name = unicodedata.normalize("NFC", path).encode("utf-8", "surrogateescape")
         return int.from_bytes(hashlib.sha256(name).digest()[:8]) % self.count == self.number - 1
+
+
+def read_source(source: Path, query: str) -> tuple[Path, list[Sample]]:
+    """The samples of a folder or a manifest, and what their paths are relative to.
+
+    Args:
+        source: A folder, or a manifest in JSON Lines.
+        query: What to ask where the manifest does not say.
+
+    Raises:
+        InputError: If there is neither, or it cannot be used.
+    """
+    if source.is_dir():
+        return source, read_folder(source, query)
+    if source.suffix.lower() != ".jsonl":
+        raise InputError(f"{str(source)!r} is neither a folder nor a manifest; give one of these, a manifest as .jsonl")
+    return source.parent, read_manifest(source, query)
+
+
+@cache
+def extensions() -> frozenset[str]:
+    """The extensions of the files that are taken for images, in lower case, each with its dot."""
+    Image.init()
+    found = Image.registered_extensions().items()
+    # MPO, several pictures in one JPEG, has no reader of its own.
+    kinds = (Image.OPEN.keys() | {"MPO"}) - NO_PICTURES
+    return frozenset(suffix for suffix, kind in found if kind in kinds)
+
+
+def read_folder(folder: Path, query: str) -> list[Sample]:
+    """One sample for each image below a folder, in order of their paths.
+
+    Files and folders whose names begin with a dot are left out. A link to a folder is followed unless that folder is
+    read anyway, so that a loop of links ends and no image comes twice through folders.
+
+    Args:
+        folder: Where to look, in all depths.
+        query: What to ask about each image.
+
+    Raises:
+        InputError: If a folder cannot be read, or there is no image.
+    """
+    paths = sorted(_walk(folder))
+    if not paths:
+        raise InputError(
+            f"there is no image in {str(folder)!r}; files with these endings count: {' '.join(sorted(extensions()))}"
+        )
+    return [Sample(path, path, query) for path in paths]
+
+
+def _walk(folder: Path) -> list[str]:
+    found: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    # Links wait until every real folder has been read: what lies below both is named by its own path.
+    real, linked = deque([""]), deque[str]()
+    while real or linked:
+        inside = real.popleft() if real else linked.popleft()
+        here = folder / inside
+        try:
+            status = here.stat()
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(here) as entries:
+                ordered = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            raise InputError(f"cannot read the folder {str(here)!r}: {error.strerror}; make it readable") from error
+        for entry in ordered:
+            name = f"{inside}/{entry.name}" if inside else entry.name
+            if entry.name.startswith("."):
+                continue
+            # A link to itself is no folder; the entry's own is_dir raises there.
+            if os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir():
+                (linked if entry.is_symlink() else real).append(name)
+            elif os.path.splitext(entry.name)[1].lower() in extensions():
+                found.append(name)
+    return found
+
+
+class ManifestRow(ManifestLine):
+    """One line of a manifest."""
+
+    image_path: NonEmpty
+    """The image, relative to the manifest's folder."""
+    reference_path: NonEmpty | None = None
+    """The pristine image, relative to the manifest's folder."""
+    query: Annotated[NonEmpty, StringConstraints(max_length=LONGEST_TEXT)] | None = None
+    """The question; without one, that of the whole batch."""
+    region: tuple[Offset, Offset, Side, Side] | None = None
+    """Left, top, width, height in pixels."""
+    sample_id: NonEmpty | None = None
+    """Names the row; by default the image's path."""
+    mos: FiniteFloat | None = None
+    """People's score."""
+    group: str | None = None
+    """What the image belongs to."""
+
+
+def read_manifest(path: Path, query: str) -> list[Sample]:
+    """The samples of a manifest, in order of their names.
+
+    A sample without a name of its own is called by its image's path; where several are about the same image, a hash of
+    what they ask is added.
+
+    Args:
+        path: The manifest.
+        query: What to ask where a line does not say.
+
+    Raises:
+        InputError: If it cannot be read, is empty, or lines are wrong: the first ten are named by their numbers.
+    """
+    lines, problems = read_lines(path, ManifestRow)
+    samples = _named([_sample(row, query) for _, row in lines])
+    refuse(path, problems + _twice(samples, [number for number, _ in lines]))
+    if not samples:
+        raise InputError(f"the manifest {str(path)!r} has no line; give one JSON object per line with image_path")
+    return sorted(samples, key=lambda sample: sample.sample_id)
+
+
+def _sample(row: ManifestRow, query: str) -> Sample:
+    return Sample(
+        sample_id=row.sample_id or "",
+        path=PurePath(row.image_path).as_posix(),
+        query=row.query or query,
+        reference_path=PurePath(row.reference_path).as_posix() if row.reference_path else None,
+        region=row.region,
+        mos=row.mos,
+        group=row.group,
+    )
+
+
+def _named(samples: list[Sample]) -> list[Sample]:
+    count = Counter(sample.path for sample in samples if not sample.sample_id)
+
+    def name(sample: Sample) -> str:
+        suffix = f"#{hashlib.sha256(sample.asked.encode()).hexdigest()[:8]}" if count[sample.path] > 1 else ""
+        return sample.sample_id or sample.path + suffix
+
+    return [replace(sample, sample_id=name(sample)) for sample in samples]
+
+
+def _twice(samples: list[Sample], lines: list[int]) -> list[str]:
+    first: dict[str, int] = {}
+    problems: list[str] = []
+    for sample, line in zip(samples, lines, strict=True):
+        before = first.setdefault(sample.sample_id, line)
+        if before != line:
+            problems.append(f"line {line}: sample {sample.sample_id!r} is that of line {before}; give it a sample_id")
+    return problems

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from loopwright.engine.checkpoints.disk import sync_folder
+from loopwright.checkpoints.disk import sync_folder
 from loopwright.errors import BackendError, InputError, unknown_name_message
 from loopwright.workflows.iqa.batch.rows import Kind, Row, columns
 

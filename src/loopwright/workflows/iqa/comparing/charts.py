@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loopwright.workflows.iqa.comparing.folder_results import CurvePair, CurvePoint, Pairing
+from loopwright.workflows.iqa.comparing.results import CurvePair, CurvePoint, Pairing
 
 WIDTH, HEIGHT = 360, 260
 """Of a chart, in units of its view box."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.comparing.bjontegaard import MIN_POINTS
-from loopwright.workflows.iqa.comparing.folder_results import LeftOut
-from loopwright.workflows.iqa.comparing.results import Letter
+from loopwright.workflows.iqa.comparing.results import LeftOut, Letter
+
+MIN_POINTS = 4
+"""Images of one reference that make a curve."""
 
 
 @dataclass(frozen=True, slots=True)

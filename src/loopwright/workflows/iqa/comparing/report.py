@@ -6,6 +6,7 @@ neither. All text is escaped where it is put in.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,16 +14,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import cv2
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from PIL import Image
 
+from loopwright.errors import ImageError
 from loopwright.workflows.iqa.comparing import charts
 from loopwright.workflows.iqa.comparing.charts import Chart, rate_chart, scatter
-from loopwright.workflows.iqa.comparing.folder_results import CurvePair, FolderComparison, Pairing
-from loopwright.workflows.iqa.comparing.results import ImageComparison
-from loopwright.workflows.iqa.comparing.thumbnails import strip
+from loopwright.workflows.iqa.comparing.results import CurvePair, FolderComparison, ImageComparison, Pairing
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.images import MAX_PIXELS
+from loopwright.workflows.iqa.report.pictures import Picture, data_uri
+from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.iqa.sources.images import MAX_PIXELS, RGB, LoadedImage, load_image
 from loopwright.workflows.pages import policy_hash, write_page
 
 SHOWN_PAIRS = 6
@@ -30,6 +35,9 @@ SHOWN_PAIRS = 6
 
 SHOWN_CURVES = 48
 """Charts of curves, the largest BD-rates in either direction first."""
+
+SIDE = 256
+"""The longer side of a picture, in pixels."""
 
 SHOWN_LEFT_OUT = 200
 """Left-out files that are named; the JSON names them all."""
@@ -63,7 +71,7 @@ def write_comparison_report(
         style_hash=policy_hash(style),
         charts=[] if isinstance(result, ImageComparison) else _charts(result),
         size=(charts.WIDTH, charts.HEIGHT),
-        rows=((row, strip(row.a, row.b, row.reference, max_pixels)) for row in shown),
+        rows=((row, *_pictures(row, max_pixels)) for row in shown),
         left_out_shown=SHOWN_LEFT_OUT,
         made=datetime.now(UTC),
     )  # fmt: skip
@@ -154,6 +162,51 @@ def _charts(result: FolderComparison) -> list[Chart]:
         if score_a is not None and score_b is not None:
             scored.append((pair, (score_a, score_b)))
     return [scatter([pair for pair, _ in scored], [scores for _, scores in scored], primary)]
+
+
+def _pictures(row: Row, max_pixels: int) -> tuple[list[Picture], Box | None]:
+    """A, B and the reference, and the part of them that is shown.
+
+    Images of one size are cropped, not scaled, to where A and B differ most, since scaling hides what codecs do; they
+    are kept without loss for the same reason.
+    """
+    loaded: list[LoadedImage | str] = []
+    for path in (row.a, row.b, *([] if row.reference is None else [row.reference])):
+        try:
+            loaded.append(load_image(path, max_pixels=max_pixels))
+        except ImageError as error:
+            loaded.append(str(error))
+    captions = (("A", row.said[0]), ("B", row.said[1]), ("Reference", ""))
+    images = [item for item in loaded if not isinstance(item, str)]
+    if len(images) < len(loaded) or len({image.rgb.shape for image in images}) > 1:
+        return [_scaled(item, *caption) for item, caption in zip(loaded, captions, strict=False)], None
+    box = left, top, width, height = _where_they_differ(images)
+    parts = [image.rgb[top : top + height, left : left + width] for image in images]
+    return [_encoded(part, *caption) for part, caption in zip(parts, captions, strict=False)], box
+
+
+def _where_they_differ(images: Sequence[LoadedImage]) -> Box:
+    """The window with the largest mean absolute difference of the first two."""
+    first, second = images[0].rgb, images[1].rgb
+    width, height = min(SIDE, images[0].width), min(SIDE, images[0].height)
+    sums = cv2.integral(np.asarray(cv2.absdiff(first, second).max(axis=2)))
+    window = sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
+    top, left = np.unravel_index(int(window.argmax()), window.shape)
+    return int(left), int(top), width, height
+
+
+def _scaled(image: LoadedImage | str, role: str, said: str) -> Picture:
+    if isinstance(image, str):
+        return Picture(role, said, problem=image)
+    picture = Image.fromarray(image.rgb)
+    picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    return _encoded(np.asarray(picture), role, said)
+
+
+def _encoded(rgb: RGB, role: str, said: str) -> Picture:
+    buffer = io.BytesIO()
+    Image.fromarray(rgb).save(buffer, "WEBP", lossless=True)
+    return Picture(role, said, data_uri("image/webp", buffer.getvalue()), rgb.shape[1], rgb.shape[0])
 
 
 def _number(value: float | None, form: str = ".2f") -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.batch.processes import over_processes, processors
+from loopwright.workflows.iqa.batch.processes import Died, over_processes, processors
 from loopwright.workflows.iqa.comparing.results import Letter, Measured
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.tools.calibration import calibrations, load_calibrations, using_calibrations
 from loopwright.workflows.iqa.tools.execution import ResultCache, run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
@@ -129,8 +129,12 @@ def score_all(jobs: Iterable[Job], config: IQAConfig, workers: int | None = None
             # The file may be another by the next call.
             _load_reference.cache_clear()
         return
-    for job, scored in over_processes(functools.partial(score, config=config), waiting, count):
-        yield scored or Scored(job, None, "the process that measured it died, perhaps because memory ran out")
+    for job, scored in over_processes(_scorer, (config,), waiting, count):
+        yield Scored(job, None, scored.said) if isinstance(scored, Died) else scored
+
+
+def _scorer(config: IQAConfig) -> Callable[[Job], Scored]:
+    return functools.partial(score, config=config)
 
 
 def _worthwhile(images: int) -> int:

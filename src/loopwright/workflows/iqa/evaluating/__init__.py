@@ -1,1 +1,1 @@
-"""How well the tools and the pipeline agree with people: calibration, evaluation, and questions with known answers."""
+"""How well the tools and the pipeline agree with people: calibration and evaluation."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from loopwright.workflows.iqa.evaluating.manifest import Row
+from loopwright.workflows.iqa.evaluating.manifest import Row, Scale
 from loopwright.workflows.iqa.evaluating.measuring import ANSWER, Measured, signed
-from loopwright.workflows.iqa.evaluating.scale import Scale
 from loopwright.workflows.iqa.evaluating.statistics import (
     FEWEST,
     Estimate,

@@ -1,4 +1,4 @@
-"""Fitting every tool's curve and the fusions to a manifest of one's own, and writing the file that commands use."""
+"""Fitting every tool's curve to a manifest of one's own, and writing the file that commands use."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.batch.running import Progress
+from loopwright.workflows.iqa.batch.processes import Progress
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.evaluating.agreement import Agreement, agreement, unit_of
 from loopwright.workflows.iqa.evaluating.fitting import Ends, Samples, cross_validate, folds_of
-from loopwright.workflows.iqa.evaluating.fusing import TriedFusion, try_fusions
-from loopwright.workflows.iqa.evaluating.manifest import read_rows, refuse_lost
+from loopwright.workflows.iqa.evaluating.manifest import Scale, read_rows, refuse_lost, scale_of
 from loopwright.workflows.iqa.evaluating.measuring import Measured, measure_rows
-from loopwright.workflows.iqa.evaluating.scale import Scale, scale_of
 from loopwright.workflows.iqa.tools.calibration import Calibration, shipped_calibrations
 from loopwright.workflows.iqa.tools.registry import get_tool
 from loopwright.workflows.pages import write_page
@@ -55,8 +53,6 @@ class FittedCurves:
     """How many folds were left out in turn."""
     unit: str
     """What a fold is made of."""
-    fusions: list[TriedFusion] = field(default_factory=list[TriedFusion])
-    """The fusion of each recognised kind of distortion, those that did not pass too."""
     problems: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     """Line, name and problem of each row that could not be measured in full."""
 
@@ -74,7 +70,7 @@ def calibrate(
     workers: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> FittedCurves:
-    """Fit one strictly monotone curve for each tool, and try a fusion for each recognised kind of distortion.
+    """Fit one strictly monotone curve for each tool.
 
     Each curve ends where the shipped one does: what is perfect and what is hopeless does not depend on the data. A tool
     that ships none ends at its own bounds, or a little beyond the values.
@@ -120,14 +116,12 @@ def calibrate(
         for name in names
         if counts[name] >= FEWEST_ROWS
     ]
-    curves = {item.curve.tool: item.curve for item in fitted}
     return FittedCurves(
         tools=fitted,
         left_out={name: number for name, number in counts.items() if number < FEWEST_ROWS},
         scale=known,
         folds=count,
         unit=used,
-        fusions=try_fusions(measured, known, curves, folds=folds, resamples=resamples, dataset=path.name),
         problems=[(item.row.line, item.row.name, said) for item in measured for said in item.problems],
     )
 
@@ -145,9 +139,6 @@ def write_curves(found: FittedCurves, path: Path, source: str) -> None:
     """
     note = f"Fitted by `loopwright iqa calibrate` on {source}; use it with iqa.tools.calibration."
     held = {"note": note, "calibrations": [item.curve.model_dump(mode="json") for item in found.tools]}
-    fusions = [item.fusion.model_dump(mode="json") for item in found.fusions if item.fusion]
-    if fusions:
-        held["fusions"] = fusions
     try:
         write_page(path, [json.dumps(held, indent=1), "\n"])
     except OSError as error:

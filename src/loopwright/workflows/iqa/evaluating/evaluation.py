@@ -1,4 +1,4 @@
-"""An evaluation as a whole: agreement with people, distortion types, and answers to questions."""
+"""An evaluation as a whole: agreement with people, and distortion types."""
 
 from __future__ import annotations
 
@@ -7,19 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from loopwright.errors import InputError
 from loopwright.workflows.iqa.batch.keys import configuration_digest, versions
-from loopwright.workflows.iqa.batch.running import Progress
+from loopwright.workflows.iqa.batch.processes import Progress
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, kind_of
 from loopwright.workflows.iqa.evaluating.agreement import RESAMPLES, Agreement, Part, agreement, unit_of
-from loopwright.workflows.iqa.evaluating.manifest import NO_DISTORTION, read_rows, refuse_lost
+from loopwright.workflows.iqa.evaluating.manifest import NO_DISTORTION, Scale, read_rows, refuse_lost, scale_of
 from loopwright.workflows.iqa.evaluating.measuring import Measured, measure_rows
-from loopwright.workflows.iqa.evaluating.questions.asking import KINDS
-from loopwright.workflows.iqa.evaluating.scale import Scale, scale_of
-from loopwright.workflows.iqa.evaluating.statistics import Estimate, draw, interval, wilson
 from loopwright.workflows.iqa.measuring.likeness import SAME_THING, closeness
 
 
@@ -39,32 +33,6 @@ class Recognition:
     """Nothing is stated."""
     wrong: int
     """Stated is another kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """How the questions of one kind were answered."""
-
-    kind: str
-    """What they test, or ``"all"``."""
-    rows: int
-    """How many."""
-    right: int
-    """Answered with the right letter."""
-    wrong: int
-    """Answered with another."""
-    cannot_tell: int
-    """Said that it cannot be told, where that is not the right option."""
-    failed: int
-    """No answer, because of an error."""
-    accuracy: Estimate
-    """Right among all, with Wilson's interval."""
-    chance: float
-    """Accuracy of a random letter."""
-    against: float | None = None
-    """Accuracy of the configuration that is compared, if there is one."""
-    gain: Estimate | None = None
-    """Accuracy less that of the compared configuration, with an interval from resampling the questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +59,6 @@ class Evaluation:
     """The agreement with people, all rows first."""
     recognition: list[Recognition] = field(default_factory=list[Recognition])
     """The distortion types, all rows first."""
-    answers: list[Answers] = field(default_factory=list[Answers])
-    """The questions, all first."""
     configuration: str = ""
     """A hash of the configuration."""
     versions: str = ""
@@ -112,7 +78,6 @@ class Evaluation:
                 for part in self.parts
             ],
             "recognition": [{name: getattr(item, name) for name in item.__slots__} for item in self.recognition],
-            "answers": list(map(_answers, self.answers)),
             "configuration": self.configuration,
             "versions": self.versions,
         }
@@ -124,16 +89,10 @@ def _tool(item: Agreement) -> dict[str, Any]:
     return {"tool": item.tool, **figures, "fit": item.curve, "srcc of the answer less this": behind}
 
 
-def _answers(item: Answers) -> dict[str, Any]:
-    plain = {name: getattr(item, name) for name in item.__slots__}
-    return {name: value.as_json() if isinstance(value, Estimate) else value for name, value in plain.items()}
-
-
 def evaluate(
     path: Path,
     config: IQAConfig | None = None,
     *,
-    against: IQAConfig | None = None,
     scale: str | None = None,
     lower_is_better: bool = False,
     tools: tuple[str, ...] | None = None,
@@ -148,7 +107,6 @@ def evaluate(
     Args:
         path: The manifest; see `read_rows`.
         config: The configuration; by default the embedded one.
-        against: Another configuration, whose answers to the manifest's questions are compared.
         scale: The range of people's scores, like ``"0,9"``; by default the narrowest known one that fits.
         lower_is_better: Whether a low score means good quality.
         tools: Names of the tools to judge; None judges all.
@@ -162,22 +120,15 @@ def evaluate(
         The figures. They do not depend on `workers`.
 
     Raises:
-        InputError: If the manifest or the scale is wrong, none of several images is there, or
-            there is no question to compare on.
+        InputError: If the manifest or the scale is wrong, or none of several images is there.
         ConfigError: If a model's settings or the curves are wrong.
     """
     config = config or IQAConfig()
     rows = read_rows(path)
     scored = any(row.mos is not None for row in rows)
-    if against is not None and not any(row.answer for row in rows):
-        raise InputError(f"{str(path)!r} has no questions with answers; two configurations are compared on those")
     known = scale_of(rows, scale, lower_is_better=lower_is_better, path=path) if scored else None
     refuse_lost(rows, path)
     measured = measure_rows(rows, path.parent, config, tools=tools, workers=workers, on_progress=on_progress)
-    other = None
-    if against is not None:
-        asked = [row for row in rows if row.answer]
-        other = measure_rows(asked, path.parent, against, workers=workers, on_progress=on_progress)
     found_unit, units = unit_of([row for row in rows if row.mos is not None], unit)
     return Evaluation(
         manifest=path.name,
@@ -190,7 +141,6 @@ def evaluate(
         resamples=resamples,
         parts=agreement(measured, known, by=by, unit=unit, resamples=resamples) if known else [],
         recognition=recognition(measured),
-        answers=answers(measured, other, resamples),
         configuration=configuration_digest(config),
         versions=versions(),
     )
@@ -200,13 +150,13 @@ def recognition(measured: Sequence[Measured]) -> list[Recognition]:
     """How the pipeline's stated distortions compare with the true types.
 
     Args:
-        measured: What was measured; rows without a known type, or about a question, are left out.
+        measured: What was measured; rows without a known type are left out.
 
     Returns:
         All rows first, then those with and those without a reference if there are both, then each type.
     """
     known = {*SUBTYPES, *Distortion, NO_DISTORTION}
-    typed = [item for item in measured if item.row.distortion in known and not item.row.answer]
+    typed = [item for item in measured if item.row.distortion in known]
     typed = [item for item in typed if item.scores or not item.problems]
     if not typed:
         return []
@@ -238,49 +188,3 @@ def _verdict(item: Measured) -> str:
     if closeness(true, item.found) >= SAME_THING:
         return "right"
     return "sibling" if kind_of(true) is kind_of(item.found) else "wrong"
-
-
-def answers(measured: Sequence[Measured], other: Sequence[Measured] | None, resamples: int) -> list[Answers]:
-    """How the questions were answered, all of them and each kind.
-
-    Args:
-        measured: What was measured; rows without a question are left out.
-        other: The same questions, as another configuration answered them.
-        resamples: How often the questions are resampled for the difference.
-    """
-    asked = [item for item in measured if item.row.answer]
-    if not asked:
-        return []
-    named = {item.row.kind or "other" for item in asked}
-    kinds = [*(kind for kind in KINDS if kind in named), *sorted(named.difference(KINDS))]
-    theirs = {item.row.line: item for item in other or ()}
-    rows = {"all": asked} | {kind: [item for item in asked if (item.row.kind or "other") == kind] for kind in kinds}
-    return [_answered(kind, items, theirs, resamples) for kind, items in rows.items()]
-
-
-def _answered(kind: str, items: Sequence[Measured], theirs: dict[int, Measured], resamples: int) -> Answers:
-    verdicts = [_judged(item) for item in items]
-    right, count = verdicts.count("right"), len(items)
-    against, gain = None, None
-    if theirs:
-        ours = np.array([verdict == "right" for verdict in verdicts], float)
-        others = np.array([_judged(theirs[item.row.line]) == "right" for item in items], float)
-        against = float(others.mean())
-        drawn = [w @ (ours - others) / w.sum(axis=1) for w in draw([item.row.line for item in items], resamples, 0)]
-        gain = Estimate(float((ours - others).mean()), *interval(np.concatenate(drawn).astype(float)), rows=count)
-    return Answers(
-        kind=kind,
-        rows=count,
-        right=right,
-        wrong=verdicts.count("wrong"),
-        cannot_tell=verdicts.count("cannot tell"),
-        failed=verdicts.count("failed"),
-        accuracy=Estimate(right / count, *wilson(right, count), rows=count),
-        chance=float(np.mean([1 / len(item.row.options) for item in items])),
-        against=against,
-        gain=gain,
-    )
-
-
-def _judged(item: Measured) -> str:
-    return item.reply.verdict(item.row) if item.reply else "failed"

@@ -1,18 +1,17 @@
-"""Manifests with the truth beside each image: people's score, the type of distortion, or the answer to a question."""
+"""Manifests with the truth beside each image: people's score on its scale, or the type of distortion."""
 
 from __future__ import annotations
 
-import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import model_validator
 
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.workflows.iqa.batch.lines import read_lines, refuse
-from loopwright.workflows.iqa.batch.manifest import ManifestRow
+from loopwright.workflows.iqa.batch.samples import ManifestRow
 from loopwright.workflows.iqa.distortions import parse_distortion
 from loopwright.workflows.iqa.schemas import NonEmpty
 
@@ -58,22 +57,6 @@ class Row:
     """How strong the distortion is, as the manifest says."""
     split: str | None = None
     """Which part of the data set it belongs to, as the manifest says."""
-    query: str | None = None
-    """The question, without its options."""
-    options: tuple[str, ...] = ()
-    """Its options, in order: A, B, C ..."""
-    answer: str | None = None
-    """The letter of the right option."""
-    kind: str | None = None
-    """What the question tests."""
-    given: dict[str, Any] | None = None
-    """What a question about a single stage hands to that stage."""
-
-    @property
-    def asked(self) -> str:
-        """The question with its options, as it is put to the pipeline."""
-        lines = (f"{letter}. {text}" for letter, text in zip(string.ascii_uppercase, self.options, strict=False))
-        return "\n".join([self.query or "", *lines])
 
 
 class _Line(ManifestRow):
@@ -86,23 +69,11 @@ class _Line(ManifestRow):
     distortion: NonEmpty | None = None
     level: str | int | float | None = None
     split: str | None = None
-    options: list[NonEmpty] | None = None
-    answer: NonEmpty | None = None
-    kind: str | None = None
-    given: dict[str, Any] | None = None
 
     @model_validator(mode="after")
     def _some_truth(self) -> Self:
-        if self.answer is None and self.mos is None and self.distortion is None:
-            raise ValueError(
-                "no truth is given: mos (people's score), distortion (its type), or answer (to a question)"
-            )
-        if self.answer is not None:
-            letters = string.ascii_uppercase[: len(self.options or ())]
-            if not self.query or len(letters) < 2:
-                raise ValueError("a row with an answer needs a query and at least two options")
-            if self.answer.strip().upper() not in [*letters]:
-                raise ValueError(f"the answer is {self.answer!r}: give the letter of an option, {', '.join(letters)}")
+        if self.mos is None and self.distortion is None:
+            raise ValueError("no truth is given: mos (people's score) or distortion (its type)")
         return self
 
 
@@ -147,11 +118,6 @@ def _row(number: int, line: _Line) -> Row:
         group=line.group,
         level=None if line.level is None else str(line.level),
         split=line.split,
-        query=line.query,
-        options=tuple(line.options or ()),
-        answer=line.answer.strip().upper() if line.answer else None,
-        kind=line.kind,
-        given=line.given,
     )
 
 
@@ -189,3 +155,87 @@ def refuse_lost(rows: Sequence[Row], path: Path) -> None:
             f"none of the {len(rows):,} images of {str(path)!r} is there, the first is {rows[0].image!r}; "
             "paths are relative to the manifest's folder"
         )
+
+
+KNOWN_SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 9.0), (0.0, 10.0), (0.0, 100.0))
+"""Ranges of people's scores in published data sets, narrow ones first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The range of people's scores, and which end is good."""
+
+    low: float
+    """The least possible score."""
+    high: float
+    """The greatest possible score."""
+    lower_is_better: bool = False
+    """True for a DMOS, which counts the loss of quality."""
+
+    @classmethod
+    def parse(cls, text: str, *, lower_is_better: bool = False) -> Self:
+        """Read ``"0,9"``.
+
+        Args:
+            text: The least and the greatest possible score.
+            lower_is_better: Whether a low score means good quality.
+
+        Raises:
+            InputError: If these are no two numbers, the smaller one first.
+        """
+        try:
+            low, high = (float(part) for part in text.split(","))
+        except ValueError:
+            low = high = 0.0
+        if not -1e9 < low < high < 1e9:
+            raise InputError(f"the scale is {text!r}: give the least and the greatest score, for example 0,9")
+        return cls(low, high, lower_is_better)
+
+    @classmethod
+    def of(cls, scores: Sequence[float], *, lower_is_better: bool = False) -> Self:
+        """The narrowest known range that holds some scores, or else their own.
+
+        Args:
+            scores: People's scores.
+            lower_is_better: Whether a low score means good quality.
+        """
+        least, most = min(scores), max(scores)
+        for low, high in KNOWN_SCALES:
+            if low <= least and most <= high:
+                return cls(low, high, lower_is_better)
+        return cls(least, most if most > least else least + 1, lower_is_better)
+
+    def on_levels(self, score: float) -> float:
+        """A score mapped linearly to 1 (bad) to 5 (excellent).
+
+        Args:
+            score: Within the range.
+        """
+        share = (score - self.low) / (self.high - self.low)
+        return 1 + 4 * (1 - share if self.lower_is_better else share)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}, {'lower' if self.lower_is_better else 'higher'} is better"
+
+
+def scale_of(rows: Iterable[Row], text: str | None, *, lower_is_better: bool, path: Path) -> Scale:
+    """The scale of a manifest's scores.
+
+    Args:
+        rows: The rows; those without a score do not count.
+        text: The range as given by the caller, like ``"0,9"``; None takes the narrowest known one that fits.
+        lower_is_better: Whether a low score means good quality.
+        path: The manifest, for messages.
+
+    Raises:
+        InputError: If the range is none, no row has a score, or some lie outside: the first ten are named by line.
+    """
+    scored = [(row.line, row.mos) for row in rows if row.mos is not None]
+    if not scored:
+        raise InputError(f"no row of {str(path)!r} has a mos (people's score)")
+    if text is None:
+        return Scale.of([mos for _, mos in scored], lower_is_better=lower_is_better)
+    scale = Scale.parse(text, lower_is_better=lower_is_better)
+    outside = [(line, mos) for line, mos in scored if not scale.low <= mos <= scale.high]
+    refuse(path, [f"line {line}: mos {mos:g} lies outside of the scale {text}" for line, mos in outside])
+    return scale

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import logging
-import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from loopwright.engine import run as engine_run
+from loopwright.workflows.iqa.answer.fusion import recognised
 from loopwright.workflows.iqa.batch.assessing import told
-from loopwright.workflows.iqa.batch.processes import begin_quietly, over_processes
-from loopwright.workflows.iqa.batch.running import Progress
+from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes
 from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.evaluating.manifest import Row
-from loopwright.workflows.iqa.evaluating.questions.asking import Asker, Reply
-from loopwright.workflows.iqa.evaluating.recognising import detected, stated
 from loopwright.workflows.iqa.graph import build_graph
-from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
-from loopwright.workflows.iqa.pipeline import initial_state
-from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.measuring.detection import detect
+from loopwright.workflows.iqa.measuring.features import measure, measure_pair
+from loopwright.workflows.iqa.schemas import ExecutorOutput, ReferenceMode
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.tools.calibration import (
     get_calibration,
     load_calibrations,
@@ -32,6 +32,7 @@ from loopwright.workflows.iqa.tools.calibration import (
 )
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+from loopwright.workflows.iqa.workflow import initial_state
 
 QUESTION = "What is the overall quality of this image?"
 """What the pipeline is asked about an image with people's score."""
@@ -54,21 +55,19 @@ class Measured:
     """The distortion that is stated, or None if the pipeline, or the detector in its place, abstains or finds none."""
     clean: bool = False
     """Whether it states that there is no distortion."""
-    reply: Reply | None = None
-    """What was answered to the row's question, if it has one."""
     problems: tuple[str, ...] = ()
     """Why the row, or single tools on it, could not be measured."""
 
     @property
     def failed(self) -> bool:
         """Whether nothing at all came of it."""
-        return bool(self.problems) and not self.raw and not self.scores and self.reply is None
+        return bool(self.problems) and not self.raw and not self.scores
 
 
 class Measurer:
     """The tools and the pipeline, built once, for one row after the other."""
 
-    def __init__(self, root: Path, config: IQAConfig, tools: tuple[str, ...] | None, *, pipeline: bool = True) -> None:
+    def __init__(self, root: Path, config: IQAConfig, tools: tuple[str, ...] | None, pipeline: bool = True) -> None:
         """Build the graph.
 
         Args:
@@ -83,9 +82,7 @@ class Measurer:
         self._root = root
         self._config = config
         self._tools = list(all_tools()) if tools is None else [get_tool(name) for name in dict.fromkeys(tools)]
-        services = Services.of(config)
-        self._graph = build_graph(config, services=services) if pipeline else None
-        self._asker = Asker(root, config, services, self._graph) if self._graph else None
+        self._graph = build_graph(config, services=Services.of(config)) if pipeline else None
         path = config.iqa.tools.calibration
         self._curves = load_calibrations(path) if path else {}
 
@@ -95,27 +92,23 @@ class Measurer:
         scores: dict[str, float] = {}
         problems: list[str] = []
         found: tuple[str | None, bool] = (None, False)
-        reply = None
         # Nothing that one image does may end the evaluation; the row says what it was.
         try:
-            if row.mos is not None or row.distortion is not None:
-                if self._graph is not None and row.answer is None:
-                    found = self._ask(row, scores, problems)
-                if row.mos is not None:
-                    with using_calibrations(self._curves):
-                        image, reference = self._load(row)
-                        self._run_tools(image, reference, raw, scores, problems)
-                    if self._graph is None and reference is not None:
-                        found = detected(image, reference)
-            if row.answer is not None and self._asker is not None:
-                reply = self._asker.ask(row)
+            if self._graph is not None:
+                found = self._ask(row, scores, problems)
+            if row.mos is not None:
+                with using_calibrations(self._curves):
+                    image, reference = self._load(row)
+                    self._run_tools(image, reference, raw, scores, problems)
+                if self._graph is None and reference is not None:
+                    found = _detected(image, reference)
         except Exception as error:
             problems.append(told(error))
-        return Measured(row, raw, scores, *found, reply, tuple(dict.fromkeys(problems)))
+        return Measured(row, raw, scores, *found, tuple(dict.fromkeys(problems)))
 
     def _ask(self, row: Row, scores: dict[str, float], problems: list[str]) -> tuple[str | None, bool]:
         reference = str(self._root / row.reference) if row.reference else None
-        given = initial_state(self._config, QUESTION, self._root / row.image, {"reference_path": reference})
+        given = initial_state(self._config, QUESTION, self._root / row.image, reference_path=reference)
         assert self._graph is not None
         state = engine_run(self._graph, given).state
         result, evidence = state.get("summarizer_result"), state.get("executor_evidence")
@@ -123,7 +116,7 @@ class Measurer:
             problems.append(str(state["error"]))
         if result is not None and result.quality_score is not None:
             scores[ANSWER] = result.quality_score
-        return stated(evidence) if evidence else (None, False)
+        return _stated(evidence) if evidence else (None, False)
 
     def _run_tools(
         self,
@@ -161,6 +154,21 @@ def _finite(tool: str, raw: float | None, score: float) -> float:
     return knots[0][0] if abs(score - knots[0][1]) < abs(score - knots[-1][1]) else knots[-1][0]
 
 
+def _stated(evidence: ExecutorOutput) -> tuple[str | None, bool]:
+    """The strongest distortion that the evidence is sure of, and whether it is sure that there is none."""
+    findings = [item for items in evidence.distortion_analysis.values() for item in items]
+    sure = recognised(findings)
+    abstained = bool(evidence.undecided) or any("abstained" in note for note in evidence.notes)
+    clean = all(item.severity is Severity.NONE for item in findings)
+    return sure, sure is None and clean and not abstained
+
+
+def _detected(image: LoadedImage, reference: LoadedImage) -> tuple[str | None, bool]:
+    """The strongest distortion that the detector is sure of, and whether it is sure that there is none."""
+    found = detect(measure(image.rgb), measure_pair(image.rgb, reference.rgb))
+    return recognised(found.findings), not found.findings and found.abstained is None
+
+
 def signed(tool: str, raw: np.ndarray) -> np.ndarray:
     """A tool's values, turned so that more is better."""
     return raw if get_tool(tool).higher_is_better else -raw
@@ -194,39 +202,25 @@ def measure_rows(
         ConfigError: If a model's settings or the curves are wrong.
     """
     # What is wrong with the configuration is told here, and not by every process.
-    measurer = Measurer(root, config, tools, pipeline=pipeline)
+    measurer = Measurer(root, config, tools, pipeline)
     if workers == 1 or len(rows) < 2:
         found = _here(rows, measurer)
     else:
         given = (root, config, tools, pipeline)
-        found = over_processes(_measure, enumerate(rows), min(workers, len(rows)), _begin, given)
+        found = over_processes(_in_process, given, enumerate(rows), min(workers, len(rows)))
     results: dict[int, Measured] = {}
     progress = Progress(total=len(rows))
-    began = time.perf_counter()
     for (index, row), measured in found:
-        said = "the process died over this row, perhaps because memory ran out"
-        results[index] = measured or Measured(row, problems=(said,))
-        progress.assessed += 1
-        progress.failed += results[index].failed
-        progress.seconds = time.perf_counter() - began
-        if progress.assessed == 1:
-            progress.starting = progress.seconds
+        results[index] = Measured(row, problems=(measured.said,)) if isinstance(measured, Died) else measured
+        progress.count(failed=results[index].failed)
         if on_progress is not None:
             on_progress(progress)
     return [results[index] for index in range(len(rows))]
 
 
-_measurer: list[Measurer] = []
-"""The one of this process."""
-
-
-def _begin(root: Path, config: IQAConfig, tools: tuple[str, ...] | None, pipeline: bool) -> None:
-    begin_quietly()
-    _measurer.append(Measurer(root, config, tools, pipeline=pipeline))
-
-
-def _measure(numbered: tuple[int, Row]) -> Measured:
-    return _measurer[0].measure(numbered[1])
+def _in_process(*given: Any) -> Callable[[tuple[int, Row]], Measured]:
+    measurer = Measurer(*given)
+    return lambda numbered: measurer.measure(numbered[1])
 
 
 def _here(rows: list[Row], measurer: Measurer) -> Iterator[tuple[tuple[int, Row], Measured]]:

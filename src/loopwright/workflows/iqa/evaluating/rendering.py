@@ -1,25 +1,14 @@
-"""An evaluation as Markdown tables, or as one HTML file."""
+"""An evaluation as Markdown tables."""
 
 from __future__ import annotations
 
-import html
 import math
-import re
 
 from loopwright.workflows.iqa.evaluating.agreement import Part
 from loopwright.workflows.iqa.evaluating.calibrating import FittedCurves
 from loopwright.workflows.iqa.evaluating.evaluation import Evaluation
-from loopwright.workflows.iqa.evaluating.fusing import TriedFusion
 from loopwright.workflows.iqa.evaluating.measuring import ANSWER
 from loopwright.workflows.iqa.evaluating.statistics import Estimate
-from loopwright.workflows.iqa.tools.fusions import MINIMUM_GAIN, Fusion
-
-_STYLE = (
-    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;"
-    "padding:0 1rem}table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}"
-    "td,th{padding:.3rem .8rem;border-bottom:1px solid #8886;text-align:left;font-variant-numeric:tabular-nums}"
-)
-
 
 _LISTED = 50
 """Problems that are listed one by one."""
@@ -38,8 +27,6 @@ def to_markdown(found: Evaluation) -> str:
         blocks += [f"## SRCC by {key}", _by(key, [part for part in found.parts if part.by == key])]
     if found.recognition:
         blocks += ["## Distortion types", _recognition(found)]
-    if found.answers:
-        blocks += ["## Questions", _answers(found)]
     if found.problems:
         listed = [f"- line {line}, {_plain(name)}: {_plain(said)}" for line, name, said in found.problems[:_LISTED]]
         if len(found.problems) > _LISTED:
@@ -49,22 +36,8 @@ def to_markdown(found: Evaluation) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def to_html(found: Evaluation) -> str:
-    """An evaluation as one HTML file that needs nothing else.
-
-    Args:
-        found: What was found.
-    """
-    body = "\n".join(_block(block) for block in to_markdown(found).strip().split("\n\n"))
-    title = html.escape(f"Evaluation of {found.manifest}")
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )
-
-
 def curves_to_markdown(found: FittedCurves) -> str:
-    """The tables of a calibration: each tool's agreement and cross-validated error, and each fusion's gain.
+    """The tables of a calibration: each tool's agreement and cross-validated error.
 
     Args:
         found: The curves.
@@ -81,45 +54,7 @@ def curves_to_markdown(found: FittedCurves) -> str:
     ]
     if found.left_out:
         said.append("Too few rows for a curve: " + ", ".join(f"{name} ({n})" for name, n in found.left_out.items()))
-    if found.fusions:
-        said += _fusions(found.fusions)
     return "\n\n".join(said) + "\n"
-
-
-def _fusions(tried: list[TriedFusion]) -> list[str]:
-    rows = [
-        [item.kind.value, f"{item.rows:,}", str(item.types), shown(item.gain, sign=True),
-         f"yes: {_shares(item.fusion)}" if item.fusion else f"no: {item.why}"]
-        for item in tried
-    ]  # fmt: skip
-    return [
-        _table(["fusion: recognised kind", "rows", "true types", "gain, types left out", "used"], rows),
-        "Gain: SRCC less that of the best single tool, with both the type and the references left out; a fusion is "
-        f"used from a gain of {MINIMUM_GAIN:g} whose interval lies above 0. Elsewhere the primary tool answers.",
-    ]
-
-
-def _shares(fusion: Fusion) -> str:
-    return ", ".join(f"{tool} {weight:.2f}" for tool, weight in fusion.weights.items())
-
-
-def _block(block: str) -> str:
-    """One block of the Markdown that `to_markdown` writes."""
-    lines = block.splitlines()
-    if match := re.match(r"(#+) (.*)", block):
-        return f"<h{len(match[1])}>{_text(match[2])}</h{len(match[1])}>"
-    if lines[0].startswith("|"):
-        head, _, *rest = [re.split(r"(?<!\\)\|", line.strip("|")) for line in lines]
-        cells = ["<tr>" + "".join(f"<th>{_text(cell)}</th>" for cell in head) + "</tr>"]
-        cells += ["<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rest]
-        return f"<table>{''.join(cells)}</table>"
-    if lines[0].startswith("- "):
-        return "<ul>" + "".join(f"<li>{_text(line[2:])}</li>" for line in lines) + "</ul>"
-    return f"<p>{_text(block)}</p>"
-
-
-def _text(words: str) -> str:
-    return html.escape(words.strip().replace("\\|", "|"))
 
 
 def _plain(words: str) -> str:
@@ -197,16 +132,3 @@ def _recognition(found: Evaluation) -> str:
 
 def _share(count: int, rows: int) -> str:
     return f"{count} ({count / rows:.0%})"
-
-
-def _answers(found: Evaluation) -> str:
-    compared = any(item.gain for item in found.answers)
-    head = ["", "questions", "accuracy", "chance", "right", "wrong", "cannot tell", "failed"]
-    rows: list[list[str]] = []
-    for item in found.answers:
-        counts = (item.right, item.wrong, item.cannot_tell, item.failed)
-        cells = [item.kind, str(item.rows), shown(item.accuracy), f"{item.chance:.3f}", *map(str, counts)]
-        if compared:
-            cells += [f"{item.against:.3f}" if item.against is not None else "-", shown(item.gain, sign=True)]
-        rows.append(cells)
-    return _table([*head, "other configuration", "difference"] if compared else head, rows)

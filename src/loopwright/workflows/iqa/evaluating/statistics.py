@@ -196,17 +196,3 @@ def _line(x: Floats, y: Floats) -> Floats:
         return np.full_like(y, np.mean(y))
     slope, offset = np.polyfit(x, y, 1)
     return slope * x + offset
-
-
-def wilson(right: int, count: int) -> tuple[float, float]:
-    """Wilson's interval of `LEVEL` for a share.
-
-    Args:
-        right: How many of them.
-        count: How many there are, at least 1.
-    """
-    z = 1.959963984540054
-    share, spread = right / count, z * z / count
-    middle = (share + spread / 2) / (1 + spread)
-    reach = z / (1 + spread) * np.sqrt(share * (1 - share) / count + spread / (4 * count))
-    return max(0.0, float(middle - reach)), min(1.0, float(middle + reach))

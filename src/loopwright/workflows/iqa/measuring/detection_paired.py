@@ -43,6 +43,11 @@ JPEG_EVIDENCE = 0.5
 """Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
 SAME_GAIN = 0.08
 """Change of contrast up to which a constant shift is one; an exposure stretches or squeezes the range as well."""
+MIDDLE = (40.0, 215.0)
+"""Between these grey levels lies the one that a loss of contrast keeps; too little light keeps black (below `BLACK`),
+too much of it keeps none."""
+BLACK = 8.0
+"""Grey level up to which what a change keeps is black."""
 EVEN_REST = 1.3
 """Energy in flat areas over that of what the filter leaves from which there is noise besides the blur."""
 REPEATED = 1.6
@@ -108,6 +113,13 @@ def _point(pair: PairFeatures) -> list[Candidate]:
         "saturation change": pair.saturation_rms,
     }
     smooth = math.sqrt(sum(size**2 for size in sizes.values()))
+    if pair.contrast_gain < 1 - SAME_GAIN:
+        # Of a dark or bright scene, either changes both the mean and the contrast.
+        both = math.hypot(brightness, pair.contrast_rms)
+        if MIDDLE[0] < pair.kept_level < MIDDLE[1]:
+            sizes |= {"low contrast": both, _brightness(pair): 0.0}
+        elif pair.kept_level < BLACK and pair.mean_shift < 0:
+            sizes |= {"low contrast": 0.0, _brightness(pair): both}
     if pair.level_use_ratio < FEW_LEVELS and pair.point_share > 0.9:
         sizes["banding"] = math.sqrt(max(0.0, rms**2 - smooth**2))
     name = max(sizes, key=lambda key: sizes[key])

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.coding import grid_steps
 from loopwright.workflows.iqa.measuring.features.edges import COARSE, FINE, gradient
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail, specks
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import area_mean, block_means, detail_view, luma, magnitude
+from loopwright.workflows.iqa.measuring.gradients import likeness_of_edges_and_colours
+from loopwright.workflows.iqa.measuring.reference_planes import Pair
 
 CELL = 8
 """Side of a cell, pixels of the plane that is measured."""
@@ -22,8 +23,6 @@ VERY_COARSE = 3.0
 """Standard deviation of a smoothing that leaves no trace of a halo, pixels."""
 TEXTURE = 0.6
 """Gradient from which a neighbourhood tells how sharp it is, grey levels per pixel."""
-_LHM = np.array([[0.2989, 0.5870, 0.1140], [0.30, 0.04, -0.35], [0.34, -0.60, 0.17]], np.float32)
-"""Luminance and the opponent channels H and M of MDSI, one row each."""
 
 
 def blur(rgb: Rgb) -> Plane:
@@ -154,36 +153,8 @@ def added_noise(rgb: Rgb, reference: Rgb) -> Plane:
 
 
 def dissimilarity(rgb: Rgb, reference: Rgb) -> Plane:
-    """One minus the local similarity of gradients and colours of MDSI, before it is pooled; 0 for no difference.
-
-    Nafchi, Shahkolaei, Hedjam and Cheriet, IEEE Access 4, 2016, with its constants and its averaging over blocks
-    of round(shorter side / 256) pixels.
-    """
-    (light, h, m), (light_ref, h_ref, m_ref) = (
-        cv2.split(np.asarray(cv2.transform(each, _LHM), np.float32)) for each in map(_averaged, (rgb, reference))
-    )
-    edges, edges_ref, edges_both = map(_prewitt_energy, (light, light_ref, (light + light_ref) / 2))
-    structure = _alike(edges_ref, edges, 140) + _alike(edges, edges_both, 55) - _alike(edges_ref, edges_both, 55)
-    colour = (2 * (h * h_ref + m * m_ref) + 550) / (h * h + h_ref * h_ref + m * m + m_ref * m_ref + 550)
-    return _pooled(np.asarray(1 - 0.6 * structure - 0.4 * colour, np.float32))
-
-
-def _averaged(rgb: Rgb) -> Plane:
-    height, width = rgb.shape[:2]
-    block = max(1, round(min(height, width) / 256))
-    return area_mean(rgb.astype(np.float32), (width // block, height // block))
-
-
-def _prewitt_energy(plane: NDArray[np.float32] | cv2.typing.MatLike) -> Plane:
-    edge, mean = np.array([1, 0, -1], np.float32), np.full(3, 1 / 3, np.float32)
-    across = cv2.sepFilter2D(plane, cv2.CV_32F, edge, mean, borderType=cv2.BORDER_REPLICATE)
-    down = cv2.sepFilter2D(plane, cv2.CV_32F, mean, edge, borderType=cv2.BORDER_REPLICATE)
-    return np.asarray(across * across + down * down, np.float32)
-
-
-def _alike(first: Plane, second: Plane, constant: float) -> Plane:
-    """Similarity of two gradient magnitudes, given as squares."""
-    return np.asarray((2 * np.sqrt(first * second) + constant) / (first + second + constant), np.float32)
+    """One minus the local similarity of gradients and colours of MDSI, before it is pooled; 0 for no difference."""
+    return _pooled(np.asarray(1 - likeness_of_edges_and_colours(Pair(rgb, reference)), np.float32))
 
 
 def _size(values: Plane) -> Plane:

@@ -9,14 +9,18 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import numpy as np
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.answering.parts import in_scope
+from loopwright.workflows.iqa.answer.parts import in_scope
 from loopwright.workflows.iqa.nodes.executing.pass_over import Pass
-from loopwright.workflows.iqa.nodes.executing.subjects import load_subjects, scope_of
+from loopwright.workflows.iqa.nodes.executing.subjects import Subject, load_subjects, scope_of
+from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.file_facts import file_facts
+from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.state import AgenticIQAState
 
 __all__ = ["executor_node", "scope_of"]
@@ -44,9 +48,14 @@ def executor_node(state: AgenticIQAState, services: Services | None = None) -> d
     plan = state.get("plan")
     if plan is None:
         return _failed("there is no plan; the planner did not run or failed")
-    if not any(plan.plan.model_dump().values()):
+    wanted = read_query(state["query"]).attributes if state.get("query") else ()
+    measures = any(plan.plan.model_dump().values())
+    if not measures and not wanted:
         return {"executor_evidence": ExecutorOutput(), "error": None}
     try:
+        if not measures:
+            image = load_image(state["image_path"], max_pixels=services.config.iqa.tools.max_pixels)
+            return {"executor_evidence": ExecutorOutput(file=file_facts(image)), "error": None}
         subjects = load_subjects(state, plan, services)
         several = len(subjects.parts) > 1
         found: list[ExecutorOutput] = []
@@ -57,12 +66,20 @@ def executor_node(state: AgenticIQAState, services: Services | None = None) -> d
                 part.notes = [in_scope(note, subject.scope) for note in part.notes]
             found.append(part)
         evidence = _together(found, subjects.notes)
+        evidence.identical = _identical(subjects.parts)
+        evidence.file = file_facts(subjects.image) if wanted else None
     except (InputError, GraphBubbleUp):  # the latter concerns the whole run, as a spent budget does
         raise
     except Exception as error:
         logger.exception("the executor failed")
         return _failed(f"{type(error).__name__}: {error}")
     return {"executor_evidence": evidence, "error": None}
+
+
+def _identical(parts: list[Subject]) -> bool | None:
+    """Whether every pixel is that of the reference; None without one."""
+    pairs = [(part.image.rgb, part.reference.rgb) for part in parts if part.reference is not None]
+    return all(np.array_equal(image, reference) for image, reference in pairs) if pairs else None
 
 
 def _failed(message: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
 from loopwright.workflows.iqa.prompting import prompts
-from loopwright.workflows.iqa.query.reading import read_query
+from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     Box,
@@ -34,7 +34,7 @@ from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.tools.registry import all_tools, embedded_tool, get_tool
 from loopwright.workflows.iqa.vision.attaching import attachments
-from loopwright.workflows.iqa.vision.images import Blocks
+from loopwright.workflows.iqa.vision.encoded import Blocks
 
 logger = logging.getLogger("loopwright.iqa")
 

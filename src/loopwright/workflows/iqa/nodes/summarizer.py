@@ -12,14 +12,14 @@ from pydantic import AfterValidator, BaseModel, Field, create_model, model_valid
 from loopwright.errors import ImageError, UnknownNameError
 from loopwright.models import Answer, consult
 from loopwright.models.logprobs import word_probabilities
-from loopwright.workflows.iqa.answering.answers import UNABLE, answer, reasoning, used_evidence
-from loopwright.workflows.iqa.answering.choices import parse_choice
-from loopwright.workflows.iqa.answering.contradictions import contradictions
-from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, quality_score
-from loopwright.workflows.iqa.answering.sufficiency import missing_evidence, unlocated_objects, without_iteration
-from loopwright.workflows.iqa.answering.verdicts import Facts
+from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
+from loopwright.workflows.iqa.answer.choices import parse_choice
+from loopwright.workflows.iqa.answer.contradictions import contradictions
+from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
+from loopwright.workflows.iqa.answer.sufficiency import missing_evidence, without_iteration
+from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.prompting import prompts
-from loopwright.workflows.iqa.query.options import parse_options
+from loopwright.workflows.iqa.question.options import parse_options
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -32,7 +32,7 @@ from loopwright.workflows.iqa.schemas import (
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.vision.attaching import attachments
-from loopwright.workflows.iqa.vision.images import Blocks
+from loopwright.workflows.iqa.vision.encoded import Blocks
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -67,23 +67,22 @@ def summarizer_node(state: AgenticIQAState, services: Services | None = None) ->
         return {"summarizer_result": SummarizerOutput(final_answer=UNABLE, quality_reasoning=said), "error": error}
     chat = services.chat("summarizer")
     if chat is None or plan.query_type is QueryType.OTHER or evidence.error:
-        result = _by_rules(state["query"], plan, evidence, state.get("replan_history") or [])
+        locates = services.chat("executor") is not None
+        result = _by_rules(state["query"], plan, evidence, state.get("replan_history") or [], locates=locates)
     else:
         result = _by_model(chat, state, plan, evidence, services)
     return {"summarizer_result": result, "error": evidence.error}
 
 
-def _by_rules(query: str, plan: PlannerOutput, evidence: ExecutorOutput, history: list[str]) -> SummarizerOutput:
+def _by_rules(
+    query: str, plan: PlannerOutput, evidence: ExecutorOutput, history: list[str], *, locates: bool
+) -> SummarizerOutput:
     result = answer(query, plan, evidence)
-    reason = missing_evidence(plan, evidence, query, history)
+    reason = missing_evidence(plan, evidence, query, history, locates=locates)
     # The plan that looks at the whole image instead no longer names the object.
     unlocated = [entry for entry in map(without_iteration, history) if "could not be located" in entry]
     said = " ".join([result.quality_reasoning, *(f"{entry}." for entry in unlocated)])
     changes = {"quality_reasoning": said, "need_replan": reason is not None, "replan_reason": reason}
-    lost = unlocated or unlocated_objects(plan, evidence)
-    if lost and plan.answer_mode is AnswerMode.EXPLANATION:
-        names = "; ".join(entry.partition(",")[0] for entry in lost)
-        changes["final_answer"] = f"{names}, so this is about the whole image. {result.final_answer}"
     return result.model_copy(update=changes)
 
 
@@ -165,7 +164,7 @@ def _by_model(
         value = round(scored.score.value, 4)
         if final != scored.score.level:
             said = f"{said} The score of {value:.2f} makes it {scored.score.level}."
-        final = scored.score.level
+        final = score_in_words(query, value)
     return SummarizerOutput(
         final_answer=final,
         quality_reasoning=" ".join([said, *map(_sentence, answered.notes)]),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from loopwright.errors import PlannerError
 from loopwright.workflows.iqa.planning.replanning import revise
-from loopwright.workflows.iqa.query.reading import QueryReading, read_query
+from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -62,6 +62,10 @@ def first_plan(reading: QueryReading, *, reference_path: str | None) -> PlannerO
     if reading.query_type is QueryType.OTHER:
         return PlannerOutput(query_type=QueryType.OTHER, rationale="The query is not about image quality.")
     named = bool(reading.distortions)
+    work = PlanControlFlags(distortion_detection=not named, tool_selection=not reading.tools)
+    if not reading.measures:
+        # The file itself tells what is asked.
+        work = PlanControlFlags(**dict.fromkeys(PlanControlFlags.model_fields, False))
     return PlannerOutput(
         answer_mode=reading.answer_mode,
         query_scope=reading.scope,
@@ -69,7 +73,7 @@ def first_plan(reading: QueryReading, *, reference_path: str | None) -> PlannerO
         distortions=reading.distortions or None,
         reference_mode=_mode(reference_path),
         required_tools=reading.tools or None,
-        plan=PlanControlFlags(distortion_detection=not named, tool_selection=not reading.tools),
+        plan=work,
         rationale=_first_rationale(reading, reference_path),
     )
 
@@ -154,7 +158,9 @@ def _first_rationale(reading: QueryReading, reference_path: str | None) -> str:
     named = list(dict.fromkeys(name for names in reading.distortions.values() for name in names))
     sentences = [
         f"The query asks about {asked} and wants {_WANTS[reading.answer_mode]}.",
-        f"It names {', '.join(named)}, so nothing else is looked for."
+        "The file itself tells that, so nothing is measured."
+        if not reading.measures
+        else f"It names {', '.join(named)}, so nothing else is looked for."
         if named
         else "It names no distortion, so all are looked for.",
         f"It names {', '.join(reading.tools)}, so no other tool is chosen." if reading.tools else "",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from loopwright.workflows.iqa.planning.rules import EVIDENCE_RULES, WORD_RULES, Case
-from loopwright.workflows.iqa.query.reading import QueryReading
+from loopwright.workflows.iqa.question.reading import QueryReading
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput, QueryType
 from loopwright.workflows.iqa.tools.registry import all_tools
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.workflows.iqa.answering.sufficiency import contradicting, measured_scopes, useless_scopes
+from loopwright.workflows.iqa.answer.sufficiency import contradicting, measured_scopes, useless_scopes
 from loopwright.workflows.iqa.distortions import kind_of
-from loopwright.workflows.iqa.query.places import REGION_PREFIX
-from loopwright.workflows.iqa.query.reading import QueryReading
-from loopwright.workflows.iqa.query.terms import named_distortions
+from loopwright.workflows.iqa.question.places import REGION_PREFIX
+from loopwright.workflows.iqa.question.reading import QueryReading
+from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.tools.registry import all_tools
 

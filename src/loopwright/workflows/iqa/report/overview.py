@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, level_of
+from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_of
 from loopwright.workflows.iqa.distortions import Severity
 
 BINS = 16

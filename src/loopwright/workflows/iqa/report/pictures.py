@@ -17,10 +17,10 @@ from PIL import Image, ImageDraw
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.images import RGB, LoadedImage, load_image
 from loopwright.workflows.iqa.measuring.maps import distortion_map
-from loopwright.workflows.iqa.report.rows import View
+from loopwright.workflows.iqa.report.table_rows import View
 from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.iqa.sources.images import RGB, LoadedImage, load_image
 
 THUMBNAIL_SIDE = 320
 """The longer side of a thumbnail, in pixels."""

@@ -14,11 +14,11 @@ from typing import Any, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from loopwright.workflows.iqa.answering.fusion import LEVEL_NAMES, level_name, level_of
+from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_name, level_of
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.report.overview import STRENGTHS, Overview
 from loopwright.workflows.iqa.report.pictures import data_uri, pictures, ramp
-from loopwright.workflows.iqa.report.rows import ReportRow, View
+from loopwright.workflows.iqa.report.table_rows import ReportRow, View
 from loopwright.workflows.pages import policy_hash, write_page
 
 OPEN_ROWS = 30
@@ -48,7 +48,7 @@ def write_report(
         rows: The runs to show.
         path: The file to write; its folder is made, and an older file is replaced.
         title: The page's heading.
-        svg: The graph's diagram, as `loopwright.engine.diagram.svg` draws it.
+        svg: The graph's diagram, as `loopwright.diagram.svg` draws it.
         overview: Counts over more rows than those to show, for the charts; by default they count the rows.
 
     Returns:

@@ -2,8 +2,7 @@
 
 The curves are piecewise linear, fitted by `scripts/fit_calibration.py` to human scores and shipped in
 `data/calibration.json` with the data set, the date and the cross-validated error of each. A file of the same form that
-``loopwright iqa calibrate`` wrote stands in for them, for the tools that it holds (``iqa.tools.calibration``). Beside
-the curves stand the fusions that passed their test with these very curves, if any did.
+``loopwright iqa calibrate`` wrote stands in for them, for the tools that it holds (``iqa.tools.calibration``).
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import functools
 import hashlib
 import itertools
 import math
-from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import resources
@@ -23,8 +21,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from loopwright.errors import ConfigError, InputError, UnknownNameError, unknown_name_message
-from loopwright.workflows.iqa.tools.fusions import Fusion
+from loopwright.errors import ConfigError, InputError, UnknownNameError
 
 LOWEST, HIGHEST = 1.0, 5.0
 """The ends of the common scale."""
@@ -101,20 +98,6 @@ class CalibrationFile(BaseModel):
     """Where it comes from."""
     calibrations: list[Calibration] = Field(min_length=1)
     """One curve for each tool."""
-    fusions: list[Fusion] = Field(default_factory=list[Fusion])
-    """At most one for each recognised kind of distortion, of tools that have a curve here."""
-
-    @model_validator(mode="after")
-    def _fusions_of_its_curves(self) -> Self:
-        known = self.by_tool()
-        for fusion in self.fusions:
-            unknown = [tool for tool in (*fusion.weights, fusion.alone) if tool not in known]
-            if unknown:
-                raise ValueError(f"fusion for {fusion.kind.value}: {unknown_name_message('curve', unknown[0], known)}")
-        for kind, count in Counter(fusion.kind for fusion in self.fusions).items():
-            if count > 1:
-                raise ValueError(f"there are {count} fusions for {kind.value}; a kind has one")
-        return self
 
     def by_tool(self) -> dict[str, Calibration]:
         """The curves by the tool's registered name."""
@@ -123,10 +106,6 @@ class CalibrationFile(BaseModel):
 
 _given: ContextVar[Mapping[str, Calibration]] = ContextVar("calibrations", default={})  # noqa: B039  # never changed
 """Curves that stand in for shipped ones, within `using_calibrations`."""
-
-
-_given_fusions: ContextVar[tuple[Fusion, ...] | None] = ContextVar("fusions", default=None)
-"""The fusions that belong to `_given`; None where the shipped curves are in use."""
 
 
 @functools.cache
@@ -163,21 +142,6 @@ def get_calibration(tool: str) -> Calibration:
     return known[tool]
 
 
-def get_fusion(kind: str | None) -> Fusion | None:
-    """The fusion in use for a recognised kind of distortion.
-
-    Fusions belong to the curves that they were fitted with: other curves bring their own or none.
-
-    Args:
-        kind: A kind of distortion; None where none is recognised.
-
-    Returns:
-        The fusion, or None if none passed for that kind.
-    """
-    given = _given_fusions.get()
-    return next((each for each in (_shipped().fusions if given is None else given) if each.kind == kind), None)
-
-
 def load_calibrations(path: Path) -> dict[str, Calibration]:
     """The curves of a file that ``loopwright iqa calibrate`` wrote.
 
@@ -188,22 +152,10 @@ def load_calibrations(path: Path) -> dict[str, Calibration]:
         The curves by the tool's name.
 
     Raises:
-        ConfigError: If it cannot be read, or a curve or a fusion is wrong.
-    """
-    return load_calibration_file(path).by_tool()
-
-
-def load_calibration_file(path: Path) -> CalibrationFile:
-    """The curves and fusions of a file that ``loopwright iqa calibrate`` wrote.
-
-    Args:
-        path: The file.
-
-    Raises:
-        ConfigError: If it cannot be read, or a curve or a fusion is wrong.
+        ConfigError: If it cannot be read, or a curve is wrong.
     """
     try:
-        return CalibrationFile.model_validate_json(path.read_bytes())
+        return CalibrationFile.model_validate_json(path.read_bytes()).by_tool()
     except OSError as error:
         raise ConfigError(f"cannot read the calibration {str(path)!r}: {error.strerror}") from error
     except ValidationError as error:
@@ -216,20 +168,16 @@ def load_calibration_file(path: Path) -> CalibrationFile:
 
 
 @contextmanager
-def using_calibrations(
-    curves: Mapping[str, Calibration], fusions: Iterable[Fusion] = ()
-) -> Generator[None, None, None]:
+def using_calibrations(curves: Mapping[str, Calibration]) -> Generator[None, None, None]:
     """Score with other curves than the shipped ones, in this thread or task, until the block ends.
 
     Args:
         curves: Tool -> curve; tools that it does not hold keep the shipped one.
-        fusions: Those that were fitted with these curves.
     """
-    token, fused = _given.set(curves), _given_fusions.set(tuple(fusions))
+    token = _given.set(curves)
     try:
         yield
     finally:
-        _given_fusions.reset(fused)
         _given.reset(token)
 
 

@@ -3,8 +3,9 @@
 Each run has a thread of its own and a deadline of its own. A pool of processes would cost more to start (tenths of a
 second) than these tools take for one image (milliseconds), and NumPy and OpenCV release the interpreter lock; processes
 are for many images. What a thread cannot do is stop a tool that has passed its deadline: the run is given up and
-reported at once, but its thread goes on in the background until the tool returns. It does not keep the interpreter
-alive.
+reported at once, but its thread goes on in the background until the tool returns. Where Python ends meanwhile, the
+thread is waited for a while, since it would abort inside the C++ of OpenCV or PyTorch; after that, nothing keeps the
+interpreter alive.
 
 Tools that load something first (the metrics of pyiqa) do so before their time begins, and run one at a time: they share
 one thread of PyTorch, and one that waits for another must not be late for that.
@@ -12,6 +13,7 @@ one thread of PyTorch, and one that waits for another must not be late for that.
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import math
 import queue
@@ -22,14 +24,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from loopwright.errors import InputError, LoopwrightError
-from loopwright.workflows.iqa.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.tools.calibration import calibrations, get_calibration
 from loopwright.workflows.iqa.tools.full_reference import Pair
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 TIMEOUT_S = 30.0
 """Seconds that one run may take by default."""
+
+EXIT_S = 120.0
+"""The most seconds that the end of the interpreter waits for tools that were given up."""
 
 CACHE_SIZE = 1024
 """How many raw values are remembered."""
@@ -67,10 +72,6 @@ class ResultCache:
         with self._lock:
             self._values.clear()
 
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._values)
-
 
 def _key(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> _Key:
     compared_with = reference.digest if reference and tool.reference is ReferenceMode.FULL else None
@@ -88,6 +89,18 @@ class _Run:
     tool: Tool
     stands_in_for: str | None
     started: float = 0.0
+    thread: threading.Thread | None = None
+
+
+_late: list[threading.Thread] = []
+"""Threads of runs that were given up."""
+
+
+@atexit.register
+def _let_them_end() -> None:  # pyright: ignore[reportUnusedFunction]
+    limit = time.monotonic() + EXIT_S
+    for thread in _late:
+        thread.join(max(0.0, limit - time.monotonic()))
 
 
 def run_tools(
@@ -153,6 +166,7 @@ def run_tools(
             now = time.perf_counter()
             for late in [run for run in running.values() if now - run.started >= timeout_s]:
                 del running[late.tool.name]
+                _late[:] = [thread for thread in (*_late, late.thread) if thread is not None and thread.is_alive()]
                 finish(late, TimeoutError(f"no result within {timeout_s:g} s"))
             continue
         if name in running:  # else it was given up before
@@ -200,7 +214,8 @@ def _start(
         done.put((tool.name, error))
         return
     run.started = time.perf_counter()
-    threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True).start()
+    run.thread = threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True)
+    run.thread.start()
 
 
 def _pair_problem(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> InputError | None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.tools.blind.statistics import SHIFTS, Floats, Map, fit, grey, halved, normalised
+from loopwright.workflows.iqa.tools.blind.scene_statistics import SHIFTS, Floats, Map, fit, grey, halved, normalised
 
 BLOCK = 96
 """Side of a block, in pixels of the full resolution, as in the paper."""

@@ -9,7 +9,7 @@ from loopwright.workflows.iqa.distortions import Distortion, kind_of, parse_dist
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
-from loopwright.workflows.iqa.tools.blind.model import blind_score
+from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
 from loopwright.workflows.iqa.tools.blind.piqe import piqe
 from loopwright.workflows.iqa.tools.deep import finding
 from loopwright.workflows.iqa.tools.full_reference import (
@@ -48,7 +48,6 @@ _TOOLS = (
         cost_ms=11.5,
         compute=vsi,
         source="L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014",
-        primary=False,
     ),
     Tool(
         name="HaarPSI",
@@ -58,7 +57,6 @@ _TOOLS = (
         cost_ms=5.0,
         compute=haarpsi,
         source="Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018",
-        primary=False,
     ),
     Tool(
         name="FSIMc",
@@ -68,7 +66,6 @@ _TOOLS = (
         cost_ms=18.0,
         compute=fsimc,
         source="L. Zhang, L. Zhang, Mou, D. Zhang: IEEE Transactions on Image Processing 20(8), 2011",
-        primary=False,
     ),
     Tool(
         name="GMSD",
@@ -78,7 +75,6 @@ _TOOLS = (
         cost_ms=0.8,
         compute=gmsd,
         source="Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014",
-        primary=False,
     ),
     Tool(
         name="MS-SSIM",
@@ -88,7 +84,6 @@ _TOOLS = (
         cost_ms=4.0,
         compute=ms_ssim,
         source="Wang, Simoncelli, Bovik: Asilomar Conference on Signals, Systems and Computers, 2003",
-        primary=False,
     ),
     Tool(
         name="VIFp",
@@ -98,7 +93,6 @@ _TOOLS = (
         cost_ms=7.0,
         compute=vif,
         source="Sheikh, Bovik: IEEE Transactions on Image Processing 15(2), 2006",
-        primary=False,
     ),
     Tool(
         name="SSIM",
@@ -108,7 +102,6 @@ _TOOLS = (
         cost_ms=1.0,
         compute=ssim,
         source="Wang, Bovik, Sheikh, Simoncelli: IEEE Transactions on Image Processing 13(4), 2004",
-        primary=False,
     ),
     Tool(
         name="PSNR",
@@ -119,7 +112,6 @@ _TOOLS = (
         compute=psnr,
         source="10 log10(255^2 / mean squared error) over the three channels",
         unit="dB",
-        primary=False,
     ),
     Tool(
         name=BLIND_SCORE,
@@ -139,7 +131,6 @@ _TOOLS = (
         cost_ms=7.0,
         compute=brisque,
         source="Mittal, Moorthy, Bovik: IEEE Transactions on Image Processing 21(12), 2012",
-        primary=False,
     ),
     Tool(
         name="NIQE",
@@ -149,7 +140,6 @@ _TOOLS = (
         cost_ms=11.0,
         compute=niqe,
         source="Mittal, Soundararajan, Bovik: IEEE Signal Processing Letters 20(3), 2013",
-        primary=False,
     ),
     Tool(
         name="PIQE",
@@ -159,7 +149,6 @@ _TOOLS = (
         cost_ms=3.0,
         compute=piqe,
         source="Venkatanath, Praneeth, Chandrasekhar, Channappayya, Medasani: NCC, 2015",
-        primary=False,
     ),
 )
 
@@ -207,7 +196,6 @@ def select_tools(
     reference_mode: ReferenceMode,
     *,
     exclude: Iterable[str] = (),
-    wanted: Iterable[str] = (),
     budget_ms: float | None = None,
     limit: int = 3,
     pixels: int = COST_PIXELS,
@@ -221,7 +209,6 @@ def select_tools(
         distortions: Kinds or sub-types, in any known spelling; naming one twice changes nothing.
         reference_mode: Whether there is a reference.
         exclude: Names of tools that must not be chosen, for example because they failed.
-        wanted: Names of tools that come next after the primary one, because a fusion needs them.
         budget_ms: The most milliseconds that the chosen tools may take together, on one thread; a tool that no longer
             fits is passed over. None for no bound.
         limit: The most tools to choose.
@@ -231,13 +218,12 @@ def select_tools(
         Different tools, at most `limit`; empty if none is left.
 
     Raises:
-        UnknownNameError: If a distortion, an excluded or a wanted tool is unknown.
+        UnknownNameError: If a distortion, or an excluded tool is unknown.
     """
     kinds = {kind_of(parse_distortion(name)) for name in distortions}
     unwanted = {get_tool(name).name for name in exclude}
-    needed = {get_tool(name).name for name in wanted}
     candidates = [t for t in _TOOLS if t.reference is reference_mode and t.name not in unwanted]
-    candidates.sort(key=lambda tool: (not tool.primary, tool.name not in needed, -len(kinds & tool.strengths)))
+    candidates.sort(key=lambda tool: (not tool.primary, -len(kinds & tool.strengths)))
     chosen: list[Tool] = []
     spent = 0.0
     for tool in candidates:

@@ -10,8 +10,8 @@ from typing import Any
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Distortion
-from loopwright.workflows.iqa.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.full_reference import Pair
 
@@ -48,7 +48,7 @@ class Tool:
     """Loads what its first run in a process needs; that is not part of the time that a run may take."""
     shipped_curve: bool = dataclasses.field(default=True, kw_only=True)
     """Whether a curve to a score of 1 to 5 ships with it; without one, its raw value counts until one is fitted."""
-    primary: bool
+    primary: bool = dataclasses.field(default=False, kw_only=True)
     """Whether its score is the answer when nothing speaks for another tool; one per reference mode."""
 
     def measure(self, image: LoadedImage, reference: LoadedImage | None = None, pair: Pair | None = None) -> float:

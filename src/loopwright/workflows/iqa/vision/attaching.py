@@ -7,9 +7,9 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from loopwright.workflows.iqa.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.schemas import Box
-from loopwright.workflows.iqa.vision.images import Blocks, image_blocks, longest_side_for
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.vision.encoded import Blocks, image_blocks, longest_side_for
 
 MOST_OBJECTS = 2
 """So many located objects are shown apart from the whole image; each costs as much as the image itself."""

@@ -11,10 +11,10 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model, model_validator
 
 from loopwright.models import UsageRecorder
-from loopwright.workflows.iqa.images import MIN_SIDE, LoadedImage
 from loopwright.workflows.iqa.prompting import prompts
 from loopwright.workflows.iqa.schemas import Box
-from loopwright.workflows.iqa.vision.asking import ask_about
+from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage
+from loopwright.workflows.iqa.vision.encoded import ask_about
 
 _SCALE = 1000
 """Boxes come in thousandths of the width and height: they mean the same whatever size the provider looks at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -10,22 +11,22 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from pydantic import BaseModel
 
-from loopwright.engine.events import TextStreamed
-from loopwright.engine.listening import emit
+from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.models.usage import model_name
 from loopwright.retrieval.web import untrusted_line
-from loopwright.workflows.rag.answering.citations import cite
-from loopwright.workflows.rag.answering.grading import grade_answer
-from loopwright.workflows.rag.answering.reader import extract_answer, without_sentences
+from loopwright.workflows.rag.answer.citations import cite, joined
+from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
+from loopwright.workflows.rag.answer.verdict import grade_answer, relevance
 from loopwright.workflows.rag.nodes.prompting import ask_model, listed, numbered, prompts
 from loopwright.workflows.rag.reasons import asked_of, unique
-from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Evidence, Status
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Evidence, Sentence, Status
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 
 logger = logging.getLogger("loopwright.rag")
 
 NODE = "answer_generation"
+_AGAIN = 0.85
 
 
 async def answer_generation(state: GraphState, services: Services | None = None) -> dict[str, Any]:
@@ -45,16 +46,57 @@ async def answer_generation(state: GraphState, services: Services | None = None)
     evidence = evidence_for(state)
     unsupported = _unsupported(state)
     chat = services.chat(NODE)
-    if chat is None or not evidence:
-        answer = extract_answer(asked_of(state), evidence, complexity=state.get("complexity") or Complexity.ONE_HOP)
-        answer = without_sentences(answer, unsupported)
+    small = services.is_small(NODE)
+    if chat is None or small or not evidence:
+        answer = await asyncio.to_thread(_quoted, state, evidence, services)
+        if chat is not None and answer.confidence >= ANSWERED:
+            answer = await _with_short_answer(chat, state, answer, services)
+        earlier = state.get("generation")
+        if earlier is not None and earlier.confidence > answer.confidence:
+            # Another search may lead away from what was found before.
+            answer = earlier
         note = state.get("web_note")
         if answer.abstained and note:
             answer = answer.model_copy(update={"text": f"{answer.text} {note}"})
         _tell(answer.text)
     else:
         answer = cite(await _written(chat, state, evidence, unsupported, services), evidence)
+        if answer.left_out and not answer.sentences:
+            # A claim that nothing bears out is not shown; the passages that fit best are.
+            quoted = await asyncio.to_thread(_quoted, state, evidence, services)
+            answer = quoted.model_copy(
+                update={"left_out": answer.left_out, "removed_citations": answer.removed_citations, "abstained": False}
+            )
     return {"generation": answer, "answer_grade": None, "status": None}
+
+
+def _quoted(state: GraphState, evidence: Sequence[Evidence], services: Services) -> Answer:
+    """The passages that answer best; of a reranker, the best passage's logit says how sure that is."""
+    if not any(each.origin == "graph" for each in evidence):
+        return extract_answer(asked_of(state), evidence)
+    question, lexicon, reranker = asked_of(state), services.retriever.lexicon, services.reranker
+    logits = None if reranker is None else relevance(reranker, question, evidence, lexicon)
+    several = state.get("complexity") is Complexity.MULTI_HOP and services.chat("next_hop") is not None
+    leads = (state.get("queries") or [])[1:] if several else []
+    answer = extract_answer(question, evidence, lexicon=lexicon, logits=logits, leads=leads)
+    # Every further search is another chance to look right.
+    sure = answer.confidence * (_AGAIN if state.get("retry_count") else 1.0)
+    return answer.model_copy(update={"confidence": round(sure, 4)})
+
+
+async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Answer, services: Services) -> Answer:
+    """A small model's sentence before quotes that are sure to answer, where they bear it out; else the quotes alone."""
+    quoted = [
+        Evidence(id=str(citation.number), text=citation.quote, title=citation.title) for citation in answer.citations
+    ]
+    written = cite(await _written(chat, state, quoted, (), services, told=False), quoted)
+    if not written.sentences:
+        return answer
+    first = written.sentences[0]
+    numbers = tuple(int(each.evidence_id) for each in written.citations if each.number in first.citations)
+    sentences = (Sentence(text=first.text, citations=numbers), *answer.sentences)
+    text = joined(sentences, "\n\n")
+    return answer.model_copy(update={"short": first.text, "sentences": sentences, "text": text})
 
 
 def evidence_for(state: GraphState) -> list[Evidence]:
@@ -73,9 +115,15 @@ def _unsupported(state: GraphState) -> tuple[str, ...]:
 
 
 async def _written(
-    chat: BaseChatModel, state: GraphState, evidence: Sequence[Evidence], unsupported: Sequence[str], services: Services
+    chat: BaseChatModel,
+    state: GraphState,
+    evidence: Sequence[Evidence],
+    unsupported: Sequence[str],
+    services: Services,
+    *,
+    told: bool = True,
 ) -> str:
-    """A chat model's draft, told piece by piece as it comes."""
+    """A chat model's draft, told piece by piece as it comes if it is to be told."""
     text = (
         prompts()
         .get(NODE)
@@ -90,7 +138,7 @@ async def _written(
     try:
         async for piece in chat.astream(text):
             whole = piece if whole is None else _joined(whole, piece)
-            _tell(piece.text)
+            _tell(piece.text if told else "")
     except Exception:
         services.usage.record_failure(model=name, node=NODE)
         raise
@@ -147,16 +195,15 @@ async def generation_grading(state: GraphState, services: Services | None = None
 async def _grade_by_model(
     question: str, answer: Answer, evidence: Sequence[Evidence], services: Services
 ) -> AnswerGrade:
-    """A chat model judges what the sentences say; a sentence without a citation is unsupported whatever it judges."""
+    """A chat model judges what the sentences say; quotes are borne out, and what was left out is not, in any case."""
     sentences = listed((sentence.text for sentence in answer.sentences), numbers=True)
     reply = await ask_model(
         services, "generation_grading", Verdicts, question, passages=numbered(evidence), sentences=sentences
     )
     unsupported = tuple(
-        sentence.text
-        for number, sentence in enumerate(answer.sentences, 1)
-        if number in reply.unsupported or not sentence.citations
+        sentence.text for number, sentence in enumerate(answer.sentences, 1) if number in reply.unsupported
     )
+    unsupported = (*unsupported, *answer.left_out)
     supported = not unsupported and bool(answer.sentences)
     return AnswerGrade(supported=supported, useful=reply.useful, unsupported=unsupported, reason=reply.reason)
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from loopwright.engine import normalised
-from loopwright.workflows.rag.asking.complexity import complexity_of
-from loopwright.workflows.rag.asking.rewriting import rewrite
-from loopwright.workflows.rag.asking.routing import direct_answer as answer_directly
-from loopwright.workflows.rag.asking.routing import route_of, web_query
-from loopwright.workflows.rag.asking.standalone import standalone_question
 from loopwright.workflows.rag.constants import LogMessages
 from loopwright.workflows.rag.nodes.prompting import ask_model, listed
+from loopwright.workflows.rag.question.complexity import complexity_of
+from loopwright.workflows.rag.question.rewriting import Step, widened
+from loopwright.workflows.rag.question.routing import direct_answer as answer_directly
+from loopwright.workflows.rag.question.routing import route_of, web_query
+from loopwright.workflows.rag.question.standalone import standalone_question
 from loopwright.workflows.rag.reasons import asked_of, retries, unique, why_transformed
 from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
 from loopwright.workflows.rag.services import Services
@@ -97,7 +99,7 @@ async def query_transformation(state: GraphState, services: Services | None = No
     """Ask in other words, and count it.
 
     A chat model that repeats a query that was tried already gives way to the rules; where these have nothing new
-    either, the same query comes again, and the loop notices that.
+    either, the same query comes again, and the loop notices that. Without a grader each pass also searches deeper.
 
     Args:
         state: Reads ``question``, ``queries``, ``failures`` and ``retry_count``.
@@ -113,13 +115,16 @@ async def query_transformation(state: GraphState, services: Services | None = No
     question = asked_of(state)
     tried = state.get("queries") or [question]
     failures = [*(state.get("failures") or []), why_transformed(state)]
-    query = None
+    query, step = "", "a chat model's words"
     if services.chat("query_transformation"):
         shown = listed(f"{query!r}: {why}" for query, why in zip(tried[-len(failures) :], failures, strict=False))
         reply = await ask_model(services, "query_transformation", Rewriting, question, failures=shown)
         query = " ".join(reply.query.split())
     if not query or normalised(query) in map(normalised, tried):
-        query = rewrite(question, tried, failures)
+        # Where no way to ask is left the query comes again, and the loop ends as stalled.
+        found = await asyncio.to_thread(_widened, state, question, tried, services)
+        step, query = found or ("none", tried[-1])
+    logger.info("asked in other words (%s): %r", step, query)
     earlier = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
     return {
         "query": query,
@@ -132,6 +137,12 @@ async def query_transformation(state: GraphState, services: Services | None = No
         "error": None,
         "web_note": None,
     }
+
+
+def _widened(state: GraphState, question: str, tried: Sequence[str], services: Services) -> Step | None:
+    # Outside of a run there is no store to ask for its words.
+    lexicon = services.retriever.lexicon if state.get("queries") else None
+    return widened(question, tried, lexicon=lexicon, nearest=state.get("retrieved") or [])
 
 
 async def next_hop(state: GraphState, services: Services | None = None) -> dict[str, Any]:

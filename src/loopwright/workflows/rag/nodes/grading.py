@@ -11,9 +11,9 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
 from loopwright.engine import normalised
-from loopwright.workflows.rag.answering.grading import grade_passage, relevance_from_logit
-from loopwright.workflows.rag.asking.hops import next_query
+from loopwright.workflows.rag.answer.verdict import grade_passage, relevance, relevance_from_logit
 from loopwright.workflows.rag.nodes.prompting import ask_model, listed, numbered, shown
+from loopwright.workflows.rag.question.forms import lexicon_of
 from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Complexity, Evidence, Grade
 from loopwright.workflows.rag.services import Services
@@ -92,11 +92,17 @@ async def _graded(state: GraphState, services: Services, node: str) -> dict[str,
 
 
 def _grades_without_model(question: str, hop: str | None, found: Sequence[Evidence], services: Services) -> list[Grade]:
-    reranker = services.reranker
-    if reranker is None or not found:
-        return [grade_passage(question, evidence, query=hop, background=found) for evidence in found]
-    logits = reranker.score(question, [f"{evidence.title}\n{evidence.text}" for evidence in found])
-    return [relevance_from_logit(float(logit), evidence.id) for logit, evidence in zip(logits, found, strict=True)]
+    if not found:
+        return []
+    graph = any(evidence.origin == "graph" for evidence in found)
+    lexicon = services.retriever.lexicon if graph else lexicon_of(found)
+    if services.reranker is None:
+        return [grade_passage(question, evidence, query=hop, lexicon=lexicon) for evidence in found]
+    logits = relevance(services.reranker, question, found, lexicon)
+    grades = [relevance_from_logit(logit, evidence.id) for logit, evidence in zip(logits, found, strict=True)]
+    # A reranker that reads English only is no judge of another language, nor of a part of a question; shared words are.
+    shared = [grade_passage(question, evidence, query=hop, lexicon=lexicon) for evidence in found]
+    return [other if own.verdict == "irrelevant" else own for own, other in zip(grades, shared, strict=True)]
 
 
 async def _grades_by_model(question: str, found: Sequence[Evidence], services: Services, node: str) -> list[Grade]:
@@ -122,11 +128,10 @@ async def _grades_by_model(question: str, found: Sequence[Evidence], services: S
 
 
 async def _next_query(state: GraphState, documents: Sequence[Evidence], services: Services) -> str | None:
-    if state.get("complexity") is not Complexity.MULTI_HOP or not documents:
+    # What leads on takes understanding: rules for it found what the question did not need, and cost its passes.
+    if not services.chat("next_hop") or state.get("complexity") is not Complexity.MULTI_HOP or not documents:
         return None
     question, tried = asked_of(state), state.get("queries") or []
-    if not services.chat("next_hop"):
-        return next_query(question, documents, tried)
     hop = await ask_model(services, "next_hop", Hop, question, passages=numbered(documents), tried=listed(tried))
     query = " ".join(hop.query.split())
     return None if hop.complete or normalised(query) in {"", *map(normalised, tried)} else query

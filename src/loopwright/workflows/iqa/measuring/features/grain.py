@@ -1,4 +1,4 @@
-"""Noise, black and white specks, ripple beside edges, lost fine detail."""
+"""Noise, black and white specks, lost fine detail."""
 
 from __future__ import annotations
 
@@ -146,8 +146,8 @@ def surroundings(mask: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> float:
     return quantiles(beside.ravel().take(place) / away.ravel().take(place), [0.5])[0]
 
 
-def ringing_and_gaps(plane: Plane, detail: Plane, edge_magnitude: Plane) -> tuple[float, float]:
-    """Ripple near strong edges, and the share of textured area without any fine detail.
+def detail_gap(plane: Plane, detail: Plane, edge_magnitude: Plane) -> float:
+    """The share of textured area without any fine detail.
 
     Args:
         plane: Luma, grey levels.
@@ -155,16 +155,8 @@ def ringing_and_gaps(plane: Plane, detail: Plane, edge_magnitude: Plane) -> tupl
         edge_magnitude: Smoothed gradient, grey levels per pixel.
 
     Returns:
-        Grey levels; and a share 0..1.
+        0..1.
     """
-    size = np.abs(detail)
-    strong = (edge_magnitude > max(8.0, *quantiles(edge_magnitude, [0.95]))).view(np.uint8)
-    near, ring = (cv2.dilate(strong, np.ones((side, side), np.uint8)) for side in (7, 17))
-    # In one dimension, in which masks are several times as fast.
-    around, beyond = (size.ravel()[mask.ravel()] for mask in (ring > near, ring == 0))
-    # The middle of the absolute values: a few texture pixels must not count as ripple.
-    ripple, calm = (quantiles(values, [0.5])[0] if len(values) > 200 else 0.0 for values in (around, beyond))
     textured = (edge_magnitude > 1.0) & (plane > 8) & (plane < 247)
     area = np.count_nonzero(textured)
-    gaps = np.count_nonzero(textured & (size < 0.5)) / area if area > 200 else 0.0
-    return max(0.0, ripple - calm) * 1.4826, gaps
+    return np.count_nonzero(textured & (np.abs(detail) < 0.5)) / area if area > 200 else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -74,8 +73,6 @@ class ImageFeatures:
     """Quality setting of the JPEG coder that the quantised DCT coefficients point to, 1..100; 100 if none is seen."""
     jpeg_evidence: float
     """Share of the inspected DCT coefficients that lie on multiples of one step, 0..1."""
-    ringing: float
-    """Fine ripple in a ring around strong edges above that in flat areas, grey levels."""
     fine_detail_gap: float
     """Share of the textured area whose finest detail is gone (below half a grey level), 0..1."""
     level_use: float
@@ -84,8 +81,6 @@ class ImageFeatures:
     """Mean side of the squares of repeated pixels, pixels; 1 for none."""
     overexposed_fraction: float
     """Share of pixels with luma of at least 250, 0..1."""
-    underexposed_fraction: float
-    """Share of pixels with luma of at most 5, 0..1."""
     partly_clipped_fraction: float
     """Share of pixels with one or two, but not three, channels at 254 or above, 0..1."""
     mean_luma: float
@@ -123,10 +118,6 @@ class ImageFeatures:
         """Strength of the colour cast, CIELAB units."""
         return math.hypot(self.cast_a, self.cast_b)
 
-    def as_dict(self) -> dict[str, float]:
-        """Every number by field name, without those that could not be measured."""
-        return finite(dataclasses.asdict(self))
-
 
 @dataclass(frozen=True, slots=True)
 class PairFeatures:
@@ -147,6 +138,8 @@ class PairFeatures:
     """Slope of the image's luma over the reference's, both as means over 8 x 8 blocks; 1 for no change."""
     contrast_rms: float
     """What that slope changes, grey levels."""
+    kept_level: float
+    """The grey level that the shift and the slope together leave as it is; NaN if the slope is 1."""
     saturation_ratio: float
     """Slope of the image's colour differences over the reference's; 1 for no change, 0 for grey."""
     saturation_rms: float
@@ -196,10 +189,6 @@ class PairFeatures:
     """Step of the error on the 8 x 8 grid over its step elsewhere, minus 1; 0 for none."""
     pixel_size_gain: float
     """Mean side of repeated pixels of the image over that of the reference; 1 for no pixelation."""
-
-    def as_dict(self) -> dict[str, float]:
-        """Every number by field name, without those that could not be measured."""
-        return finite(dataclasses.asdict(self))
 
 
 def finite(numbers: dict[str, float]) -> dict[str, float]:

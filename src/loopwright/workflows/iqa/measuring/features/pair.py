@@ -85,10 +85,12 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     chroma_shift = differences[0] - point.saturation * differences[1]
     flatness, slope = _spread(rest, origin_plane)
     jpeg = jpeg_trace(plane)
+    shift, mean = float(image_luma.mean() - origin_plane.mean()), float(origin_plane.mean())
     return PairFeatures(
         rms_error=math.sqrt(energy),
         point_share=point.share,
-        mean_shift=float(image_luma.mean() - origin_plane.mean()),
+        mean_shift=shift,
+        kept_level=mean + shift / (1 - point.gain) if abs(point.gain - 1) > 1e-3 else math.nan,
         contrast_gain=point.gain,
         contrast_rms=point.gain_rms,
         saturation_ratio=point.saturation,

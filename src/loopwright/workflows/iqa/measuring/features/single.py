@@ -16,10 +16,10 @@ from loopwright.workflows.iqa.measuring.features.edges import (
     tile_sharpness,
 )
 from loopwright.workflows.iqa.measuring.features.grain import (
+    detail_gap,
     evenness,
     fine_detail,
     noise,
-    ringing_and_gaps,
     specks,
     surroundings,
 )
@@ -56,7 +56,6 @@ def measure(rgb: Rgb) -> ImageFeatures:
     jpeg = jpeg_trace(close_luma)
     slope = slopes(whole_luma)
     close_slope = slope if close_luma is whole_luma else slopes(close_luma)
-    ringing, gap = ringing_and_gaps(close_luma, fine, close_slope.size)
 
     edges = find_edges(whole_luma, slope, grain.sigma)
     sharpness = tile_sharpness(edges, whole_luma.shape[1])
@@ -83,12 +82,11 @@ def measure(rgb: Rgb) -> ImageFeatures:
         blockiness=jpeg.blockiness,
         jpeg_quality=jpeg.quality,
         jpeg_evidence=jpeg.evidence,
-        ringing=ringing,
-        fine_detail_gap=gap,
+        fine_detail_gap=detail_gap(close_luma, fine, close_slope.size),
         level_use=level_use(close),
         pixel_size=pixel_size(close_luma),
         halo=halo(whole_luma, edges),
-        **tone(whole, whole_luma, slope)._asdict(),
+        **tone(whole, whole_luma, slope),
     )
 
 

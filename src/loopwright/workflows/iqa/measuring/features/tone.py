@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -14,22 +13,6 @@ from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import area_mean, level_counts, magnitude, quantiles
 
 
-class Tone(NamedTuple):
-    """Exposure and colour of one image; the units are those of `ImageFeatures`."""
-
-    overexposed_fraction: float
-    underexposed_fraction: float
-    partly_clipped_fraction: float
-    mean_luma: float
-    dark_point: float
-    bright_point: float
-    tone_variation: float
-    steepest_slope: float
-    cast_a: float
-    cast_b: float
-    chroma: float
-
-
 def lab(rgb: Rgb) -> NDArray[np.float32]:
     """CIELAB (D65) of an image reduced by area averaging to at most 256 pixels a side, float32, shape (h, w, 3)."""
     scale = 256 / max(rgb.shape[:2])
@@ -38,7 +21,7 @@ def lab(rgb: Rgb) -> NDArray[np.float32]:
     return np.asarray(cv2.cvtColor(rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
 
 
-def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> Tone:
+def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
     """Measure exposure and colour.
 
     Args:
@@ -47,7 +30,7 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> Tone:
         slope: `slopes` of that.
 
     Returns:
-        The measured values.
+        The fields of `ImageFeatures` about exposure and colour.
     """
     counts = level_counts(np.clip(plane + 0.5, 0, 255).astype(np.uint8)).astype(np.float64)
     share = np.cumsum(counts) / counts.sum()
@@ -56,9 +39,8 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> Tone:
     clipped = red + green + blue
     image = lab(rgb)
     cast_a, cast_b = _cast(image)
-    return Tone(
+    return dict(
         overexposed_fraction=float(1 - share[249]),
-        underexposed_fraction=float(share[5]),
         partly_clipped_fraction=np.count_nonzero((clipped == 1) | (clipped == 2)) / clipped.size,
         mean_luma=float(plane.mean()),
         dark_point=float(dark),

@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatu
 from loopwright.workflows.iqa.measuring.likeness import closeness
 from loopwright.workflows.iqa.measuring.severity import assess
 from loopwright.workflows.iqa.schemas import DistortionFinding
-from loopwright.workflows.iqa.vision.opinions import Suspicion
+from loopwright.workflows.iqa.vision.votes import Suspicion
 
 
 def settle(

@@ -11,9 +11,8 @@ from typing import TypeVar
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import LoopwrightError
-from loopwright.workflows.iqa.answering.fusion import recognised_kind
-from loopwright.workflows.iqa.answering.softness import soft_note
-from loopwright.workflows.iqa.answering.verdicts import ABSTAINED
+from loopwright.workflows.iqa.answer.soft_parts import soft_note
+from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.analysis import analyse
 from loopwright.workflows.iqa.measuring.detection import Detection
@@ -25,11 +24,10 @@ from loopwright.workflows.iqa.nodes.executing.opinions import settle
 from loopwright.workflows.iqa.nodes.executing.subjects import Subject
 from loopwright.workflows.iqa.schemas import GLOBAL, DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.tools.calibration import get_fusion
 from loopwright.workflows.iqa.tools.deep.finding import unscored
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
-from loopwright.workflows.iqa.vision.opinions import Suspicion, suspect
+from loopwright.workflows.iqa.vision.votes import Suspicion, suspect
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -86,8 +84,7 @@ class Pass:
             if findings is not None:
                 evidence.distortion_analysis = {scope: findings}
                 evidence.distortion_set = {scope: self._strongest_first(names, findings)}
-        found_there = evidence.distortion_analysis.get(scope, [])
-        tools = self._attempt("tool selection", lambda: self._select(names, found_there)) or []
+        tools = self._attempt("tool selection", lambda: self._select(names)) or []
         evidence.selected_tools = [tool.name for tool in tools]
         if flags.tool_execution:
             evidence.tool_logs = self._attempt("tool execution", lambda: self._execute(tools)) or []
@@ -158,20 +155,15 @@ class Pass:
 
         return sorted(names, key=rank, reverse=True)
 
-    def _select(self, names: list[str], findings: list[DistortionFinding]) -> list[Tool]:
-        """The required tools; beside them, where selection is on, those that suit, the primary one first.
-
-        What a fusion for the recognised kind needs comes next, within the same limits.
-        """
+    def _select(self, names: list[str]) -> list[Tool]:
+        """The required tools; beside them, where selection is on, those that suit, the primary one first."""
         required = [get_tool(name) for name in self.plan.required_tools or []]
         if not self.plan.plan.tool_selection:
             return list({tool.name: tool for tool in required}.values())
         settings, image = self.services.config.iqa.tools, self.subject.image
-        fusion = get_fusion(recognised_kind(findings))
         chosen = select_tools(
             names,
             self.plan.reference_mode,
-            wanted=fusion.weights if fusion else (),
             budget_ms=settings.budget_ms,
             limit=settings.limit,
             pixels=image.width * image.height,

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import ImageError, InputError
-from loopwright.workflows.iqa.images import MIN_SIDE, LoadedImage, check_pair, load_image
-from loopwright.workflows.iqa.query.places import REGION_PREFIX, box_of
-from loopwright.workflows.iqa.query.scope import MAX_OBJECTS
+from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
+from loopwright.workflows.iqa.question.reading import MAX_SCOPES
 from loopwright.workflows.iqa.schemas import GLOBAL, Box, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.vision.locating import locate
 
 logger = logging.getLogger("loopwright.iqa")
 
-MAX_SUBJECTS = MAX_OBJECTS + 1
+MAX_SUBJECTS = MAX_SCOPES + 1
 """The most parts of an image that are measured in one pass: the objects of a query, and the whole image."""
 
 
@@ -41,6 +41,8 @@ class Subject:
 class Subjects:
     """Everything to be measured in one pass."""
 
+    image: LoadedImage
+    """The whole image."""
     parts: list[Subject]
     """At least one, the first that was asked about first; its scores are the answer's."""
     notes: list[str] = field(default_factory=list[str])
@@ -87,7 +89,7 @@ def load_subjects(state: AgenticIQAState, plan: PlannerOutput, services: Service
         reference = load_image(path, max_pixels=max_pixels)
         notes += [f"The reference: {note}" for note in reference.notes]
         check_pair(image, reference)
-    names = [] if isinstance(plan.query_scope, str) else list(dict.fromkeys(plan.query_scope))[:MAX_OBJECTS]
+    names = [] if isinstance(plan.query_scope, str) else list(dict.fromkeys(plan.query_scope))[:MAX_SCOPES]
     region = state.get("region")
     if region:
         left, top, width, height = region
@@ -98,7 +100,7 @@ def load_subjects(state: AgenticIQAState, plan: PlannerOutput, services: Service
         boxes = _places(names, image, services, notes)
     else:
         boxes = {GLOBAL: None}
-    return Subjects([_cut(scope, box, image, reference) for scope, box in boxes.items()], notes)
+    return Subjects(image, [_cut(scope, box, image, reference) for scope, box in boxes.items()], notes)
 
 
 def _cut(scope: str, box: Box | None, image: LoadedImage, reference: LoadedImage | None) -> Subject:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.tools.blind.statistics import (
+from loopwright.workflows.iqa.tools.blind.scene_statistics import (
     SHIFTS,
     Fit,
     Floats,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail
 from loopwright.workflows.iqa.measuring.features.planes import block_means, level_counts, quantiles, whole_view
 from loopwright.workflows.iqa.tools.blind.brisque import scale_features
-from loopwright.workflows.iqa.tools.blind.statistics import Floats, Map, check_image, grey, halved, normalised
+from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats, Map, check_image, grey, halved, normalised
 
 LONG_SIDE = 1024
 """Longer side, in pixels, beyond which a reduced copy is measured: the image as a screen shows it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.tools.blind.statistics import Map, check_image, grey, normalised
+from loopwright.workflows.iqa.tools.blind.scene_statistics import Map, check_image, grey, normalised
 
 BLOCK = 16
 """Side of a block, pixels."""

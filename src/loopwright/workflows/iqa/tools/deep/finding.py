@@ -124,7 +124,6 @@ def _tool(metric: DeepMetric) -> Tool:
         bounds=metric.bounds,
         prepare=function.prepare,
         shipped_curve=False,
-        primary=False,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import importlib
 import math
@@ -24,9 +23,6 @@ SEED = 123
 
 RETRY_S = 300.0
 """Seconds after which a metric that could not be made is tried again: without network each try can take a minute."""
-
-EXIT_S = 120.0
-"""Seconds that the end of the process waits for a metric that is late."""
 
 _lock = threading.RLock()
 """Held while a metric is made or runs: PyTorch's and NumPy's generators belong to the whole process."""
@@ -136,12 +132,6 @@ def _make(name: str) -> Any:
             ) from error
         except Exception as error:
             raise WeightsError(f"pyiqa cannot make its metric {name} ({_told(error)}); name another tool") from error
-
-
-@atexit.register
-def _let_it_end() -> None:
-    """Python aborts where it ends while a thread of its own is inside PyTorch; so a late metric is waited for."""
-    _lock.acquire(timeout=EXIT_S)
 
 
 class _OthersOutput:

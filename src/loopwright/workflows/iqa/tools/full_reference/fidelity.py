@@ -7,7 +7,7 @@ import math
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, f32
+from loopwright.workflows.iqa.measuring.reference_planes import Map, Pair, f32
 
 _NOISE = np.float32(2.0)
 """Variance of the visual noise, in squared grey levels."""

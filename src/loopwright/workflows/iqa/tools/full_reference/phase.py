@@ -9,7 +9,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, Two, aligned, f32, similarity
+from loopwright.workflows.iqa.measuring.reference_planes import Map, Pair, Two, aligned, f32, similarity
 
 _SCALES, _ORIENTATIONS = 4, 4
 _SHORTEST_WAVE, _MULTIPLE = 6, 2

@@ -9,8 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.tools.full_reference.phase import edges, grid
-from loopwright.workflows.iqa.tools.full_reference.planes import (
+from loopwright.workflows.iqa.measuring.reference_planes import (
     MIRRORED,
     RGB,
     Map,
@@ -20,6 +19,7 @@ from loopwright.workflows.iqa.tools.full_reference.planes import (
     mixed,
     similarity,
 )
+from loopwright.workflows.iqa.tools.full_reference.phase import edges, grid
 
 _SIDE = 256
 """Pixels a side at which saliency is looked for."""

@@ -1,4 +1,4 @@
-"""SSIM and MS-SSIM: whether local means, contrasts and structures are alike, at one scale and at five."""
+"""PSNR, SSIM and MS-SSIM: how large the errors are, and whether local means, contrasts and structures are alike."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.tools.full_reference.planes import MIRRORED, Map, Pair, Two, block_mean, f32
+from loopwright.workflows.iqa.measuring.reference_planes import MIRRORED, Map, Pair, Two, block_mean, f32
 
+PSNR_CAP = 100.0
+"""What `psnr` gives for identical images, in dB; the formula gives infinity, which JSON cannot hold."""
 WINDOW, SIGMA = 11, 1.5
 """The Gaussian window: pixels a side, and its standard deviation in pixels."""
 _BORDER = WINDOW // 2
@@ -18,6 +20,21 @@ _MIDDLE = np.float32(256)
 """The middle of the sum of two grey levels."""
 _WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 """The weights of the five scales, finest first, from table 1 of the paper on MS-SSIM."""
+
+
+def psnr(pair: Pair) -> float:
+    """Peak signal-to-noise ratio over the three channels together.
+
+    ``10 log10(255^2 / MSE)``.
+
+    Args:
+        pair: The image in question and its reference.
+
+    Returns:
+        Decibels, at most `PSNR_CAP`; higher is better.
+    """
+    error = cv2.norm(pair.image, pair.reference, cv2.NORM_L2SQR) / pair.image.size
+    return min(10 * math.log10(255**2 / error), PSNR_CAP) if error > 0 else PSNR_CAP
 
 
 def ssim(pair: Pair) -> float:

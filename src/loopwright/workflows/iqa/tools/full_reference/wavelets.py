@@ -7,7 +7,7 @@ import math
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.tools.full_reference.planes import Map, Pair, Two, f32, similarity
+from loopwright.workflows.iqa.measuring.reference_planes import Map, Pair, Two, f32, similarity
 
 _C, _ALPHA = 30.0, 4.2
 _SCALES = 3

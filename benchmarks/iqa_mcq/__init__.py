@@ -1,0 +1,1 @@
+"""Making questions about image quality with known answers."""

@@ -1,0 +1,254 @@
+"""Graphs that come ready made: agents, and what `bounded` makes of a graph."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from loopwright.check.builders import NO_WORDS, TOOLS, Arguments, read_tools
+from loopwright.check.expressions import iterated
+from loopwright.check.found import END, START, FoundGraph, FoundLoop, FoundNode, FoundRoute
+from loopwright.check.values import ClassValue, FunctionValue, GraphValue, InstanceValue, Made, text_of
+from loopwright.engine.proof.graph import Edge
+from loopwright.engine.proof.source import UNKNOWN, Symbol
+
+AGENTS = ("create_agent", "create_react_agent", "create_deep_agent", "create_supervisor", "create_swarm")
+"""The makers of graphs that are known."""
+
+AGENT_STEPS = 9_999
+"""The steps that LangChain's agents and deep agents allow themselves, whatever LangGraph's default is."""
+
+_HOOKS = frozenset({
+    "before_agent", "before_model", "after_model", "after_agent", "wrap_model_call", "wrap_tool_call", "dynamic_prompt",
+})  # fmt: skip
+"""LangChain's decorators that make a middleware of a function."""
+
+# Read in langchain 1.4.7, deepagents 0.7.32 and langchain-anthropic 1.7.7; none of these jumps but to the end.
+_QUIET = frozenset({
+    "AnthropicPromptCachingMiddleware", "ContextEditingMiddleware", "LLMToolSelectorMiddleware", "MemoryMiddleware",
+    "ModelCallLimitMiddleware", "ModelFallbackMiddleware", "ModelRetryMiddleware", "PIIMiddleware",
+    "PatchToolCallsMiddleware", "SummarizationMiddleware", "ToolCallLimitMiddleware",
+})  # fmt: skip
+"""Middleware that brings no tools and wraps none, so that an agent with nothing else has no loop."""
+_WITH_TOOLS = frozenset({
+    "ClaudeBashToolMiddleware", "FilesystemClaudeMemoryMiddleware", "FilesystemClaudeTextEditorMiddleware",
+    "FilesystemFileSearchMiddleware", "FilesystemMiddleware", "HumanInTheLoopMiddleware", "LLMToolEmulator",
+    "ShellToolMiddleware", "StateClaudeMemoryMiddleware", "StateClaudeTextEditorMiddleware",
+    "StateFileSearchMiddleware", "SubAgentMiddleware", "SummarizationToolMiddleware", "TodoListMiddleware",
+    "ToolErrorMiddleware", "ToolRetryMiddleware",
+})  # fmt: skip
+"""Middleware that brings tools or wraps them, which makes the loop."""
+
+_OTHERS = re.compile(r"(async_)?create_(\w+_)?(agent|graph|supervisor|swarm|codeact|executor)$")
+"""What the makers of graphs in agent packages are called."""
+
+
+def maker_of(name: Symbol) -> str | None:
+    """What calling a name of an agent package makes: a known kind of graph, ``other``, or None for no graph."""
+    top, _, last = str.__str__(name).rpartition(".")
+    package = top.partition(".")[0]
+    known = {
+        "create_react_agent": package == "langgraph", "create_agent": f"{top}.".startswith("langchain.agents."),
+        "create_deep_agent": package == "deepagents", "create_supervisor": package == "langgraph_supervisor",
+        "create_swarm": package == "langgraph_swarm",
+    }  # fmt: skip
+    if known.get(last):
+        return last
+    ours = package == "deepagents" or (package.startswith("langgraph") and package not in ("langgraph_sdk",))
+    return "other" if ours and _OTHERS.match(last) else None
+
+
+def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
+    """Put the nodes and edges of a graph that comes ready made into it.
+
+    Args:
+        kind: What `maker_of` said.
+        given: What the maker is given.
+        graph: The graph, still empty.
+    """
+    if kind in ("create_supervisor", "create_swarm"):
+        _team(kind, given, graph)
+        return
+    graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"
+    deep, react = kind == "create_deep_agent", kind == "create_react_agent"
+    graph.steps = None if react else AGENT_STEPS
+    model = "agent" if react else "model"
+    tools, middleware = given.take(1, "tools"), given.take(None, "middleware", ())
+    graph.nodes[model] = FoundNode(given.place)
+    graph.edges.append((Edge(START, model, "static"), given.place))
+    known = _known_middleware(middleware) if given.complete else None
+    answers = not react and (given.take(None, "response_format") is not None or not given.complete)
+    brings = known is None or any(name not in _QUIET for name, _ in known)
+    if not deep and not brings and not answers and given.complete and _no_tools(tools):
+        graph.edges.append((Edge(model, END, "static"), given.place))
+        return
+    again = model if not deep and not brings and given.complete and _no_tools(tools) else TOOLS
+    if again == TOOLS:
+        graph.nodes[TOOLS] = FoundNode(given.place)
+        read_tools(graph.nodes[TOOLS], tools if given.complete else UNKNOWN, given.call)
+        graph.edges.append((Edge(TOOLS, model, "static"), given.place))
+    graph.routes.append(FoundRoute(given.place, model, {again: again, END: END}, declared=True))
+    _limits(graph, known, answers, deep)
+
+
+def _limits(graph: FoundGraph, known: Sequence[tuple[str, Any]] | None, answers: bool, deep: bool) -> None:
+    """Note LangChain's own limits: what bounds the agent, and what looks like a bound and is none."""
+    tools = graph.nodes.get(TOOLS)
+    for name, options in known or ():
+        if name not in ("ModelCallLimitMiddleware", "ToolCallLimitMiddleware"):
+            continue
+        numbers = {key: options[key] for key in ("run_limit", "thread_limit") if options.get(key) is not None}
+        fits = [f"{key}={value}" for key, value in numbers.items() if isinstance(value, int)]
+        behaviour = options.get("exit_behavior", "continue" if name.startswith("Tool") else "end")
+        said = f"{name}({', '.join(fits)})"
+        reasons = (
+            (deep, "it counts for the main agent only, and not for its subagents"),
+            ("**" in options or not fits, "its number was not read"),
+            (name.startswith("Tool") and options.get("tool_name") is not None, "it counts one tool only"),
+            (behaviour not in ("end", "error"),
+             f"with exit_behavior={text_of(behaviour) or '...'!r} the model is asked again"),
+            (name.startswith("Tool") and answers,
+             "an answer that does not fit response_format is asked for again, without a tool call"),
+            (any(other == UNREAD for other, _ in known or ()), "other middleware was not read, and may jump past it"),
+            (tools is not None and tools.unread, "its tools were not read, and may return Commands that jump past it"),
+            (tools is not None and tools.words != NO_WORDS, "a tool may return a Command that jumps past it"),
+        )  # fmt: skip
+        why = next((why for holds, why in reasons if holds), None)
+        if why is None:
+            graph.bounds = (*graph.bounds, said)
+        elif "not read" in why:
+            graph.hopes = (*graph.hopes, f"{said} may bound it, but {why}")
+        else:
+            graph.notes = (*graph.notes, f"{said} is no bound: {why}")
+    if graph.bounds:
+        graph.assumptions["no tool and no middleware resets the counts that LangChain keeps in the state"] = None
+
+
+UNREAD = "?"
+"""A middleware that nobody read."""
+
+
+def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
+    """The middleware by name, with its arguments; `UNREAD` for one that may jump; None if the list is not known."""
+    items = iterated(given)
+    if items is None:
+        return None
+    found: list[tuple[str, Any]] = []
+    for item in items:
+        match item:
+            case Made(of=of, options=options) if (
+                of.startswith(("langchain.", "langchain_anthropic.", "deepagents."))
+                and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS
+            ):
+                found.append((last, {**options, **({"**": UNKNOWN} if item.given else {})}))
+            case InstanceValue(of=ClassValue(node=ast.ClassDef() as node, bases=bases)):
+                base = all(isinstance(base, Symbol) and base.endswith(".AgentMiddleware") for base in bases)
+                found.append((_own_middleware(node) if base else UNREAD, {}))
+            case FunctionValue(node=node, decorators=decorators) if any(_is_hook(value) for value in decorators):
+                found.append((_own_middleware(node), {}))
+            case _:
+                found.append((UNREAD, {}))
+    return found
+
+
+def _is_hook(decorator: Any) -> bool:
+    name = decorator.of if isinstance(decorator, Made) else decorator
+    return str(name).startswith("langchain.agents.") and str(name).rpartition(".")[2] in _HOOKS
+
+
+def _own_middleware(node: ast.AST) -> str:
+    """What a middleware of the project's own is like: `UNREAD` if it may jump, else one that brings tools, or none."""
+    said = {getattr(inner, "id", getattr(inner, "attr", getattr(inner, "arg", ""))) for inner in ast.walk(node)}
+    if said & {"can_jump_to", "Command", "hook_config", "ExtendedModelResponse"}:
+        return UNREAD
+    own = {getattr(inner, "name", "") for inner in ast.walk(node)}
+    return "TodoListMiddleware" if (said | own) & {"tools", "wrap_tool_call", "awrap_tool_call"} else "PIIMiddleware"
+
+
+def _no_tools(tools: Any) -> bool:
+    """Whether an agent is given no tools of ours; plain dictionaries are run by the model's provider."""
+    items = [] if tools is None else iterated(tools)
+    return items is not None and all(isinstance(item, dict) for item in items)
+
+
+def _team(kind: str, given: Arguments, graph: FoundGraph) -> None:
+    """A supervisor or swarm: agents that hand over to each other as long as they like."""
+    agents = iterated(given.take(0, "agents", UNKNOWN)) if given.complete else None
+    members: dict[str, FoundGraph | None] = {}
+    for number, value in enumerate(agents if agents is not None else [UNKNOWN]):
+        inner = value.graph if isinstance(value, GraphValue) else None
+        named = inner.compiled_as if inner and inner.compiled_as != "LangGraph" else None
+        members[named or (f"agent {number + 1}" if agents is not None else "agents")] = inner
+    graph.nodes |= {name: FoundNode(given.place, graph=inner) for name, inner in members.items()}
+    if kind == "create_swarm":
+        graph.routes.append(FoundRoute(given.place, START, {name: name for name in members}, declared=True))
+        for name, inner in members.items():
+            words = inner.parent_words() if inner else None
+            graph.nodes[name].declared = tuple(other for other in members if words is None or other in words)
+        return
+    name = text_of(given.take(None, "supervisor_name", "supervisor")) or "supervisor"
+    own = FoundGraph(given.place, graph.column, compiled_as=name, owner=graph.owner, frame=graph.frame)
+    own.nodes = {"agent": FoundNode(given.place), TOOLS: FoundNode(given.place)}
+    own.edges = [(Edge(START, "agent", "static"), given.place), (Edge(TOOLS, "agent", "static"), given.place)]
+    own.routes = [FoundRoute(given.place, "agent", {TOOLS: TOOLS, END: END}, declared=True)]
+    graph.nodes[name] = FoundNode(given.place, graph=own, declared=(*members, END))
+    graph.edges.append((Edge(START, name, "static"), given.place))
+    graph.edges += [(Edge(member, name, "static"), given.place) for member in members]
+
+
+def bounded(given: Arguments, graph: FoundGraph) -> None:
+    """``bounded(graph, loops, limit=...)``."""
+    inner = given.take(0, "graph", UNKNOWN)
+    graph.compiled_as = "LangGraph"
+    if not isinstance(inner, GraphValue):
+        return graph.refuse(given.place, "the graph that bounded() is given is made elsewhere")
+    graph.origin = inner.graph
+    if given.starred or (not given.complete and given.take(1, "loops") is None):
+        return graph.refuse(given.place, "bounded() is given * or ** arguments")
+    route = _route(given.take(None, "budget"))
+    added = given.take(None, "fallback") is not None
+    graph.fallbacks = (*(("fallback",) if added else ()), *((route,) if text_of(route) is not None else ()))
+    if (limit := given.take(None, "limit")) is not None:
+        graph.bounds = (f"bounded(limit={limit if isinstance(limit, int) else '...'})",)
+        return None
+    loops = iterated(given.take(1, "loops", ()))
+    if loops is None:
+        return graph.refuse(given.place, "the loops that bounded() is given are not known")
+    known = [found_loop(loop) for loop in loops]
+    if None in known:
+        return graph.refuse(given.place, "the values of a Loop that bounded() is given are no constants")
+    graph.loops = tuple(loop for loop in known if loop)
+    graph.bounds = tuple(f"Loop {loop.name!r}" for loop in graph.loops)
+    return None
+
+
+def found_loop(value: Any) -> FoundLoop | None:
+    """A ``Loop(...)``, if its values are constants."""
+    if not isinstance(value, Made) or value.of != "loopwright.Loop":
+        return None
+    options = value.options
+    name, target = text_of(options.get("name")), text_of(options.get("target"))
+    given = options.get("sources")
+    sources: Any = [given] if text_of(given) is not None else iterated(given)
+    exhausted = options.get("exhausted", END)
+    rules = iterated(options.get("stall")) or [options.get("stall")]
+    routes = [_route(rule) for rule in (*rules, options.get("budget")) if rule is not None]
+    if name is None or target is None or not sources or UNKNOWN in routes or "**" in options:
+        return None
+    by_source: dict[str, Any] = exhausted if isinstance(exhausted, dict) else dict.fromkeys(sources, exhausted)
+    if not all(text_of(word) is not None for word in (*sources, *by_source, *by_source.values())):
+        return None
+    if set(by_source) != set(sources):
+        return None
+    ways = {str(source): str(way) for source, way in by_source.items()}
+    return FoundLoop(name, target, tuple(sources), ways, tuple(route for route in routes if route is not None))
+
+
+def _route(value: Any) -> Any:
+    """Where a ``Stall`` or ``Budget`` leads; None if it takes the loop's own way out."""
+    if not isinstance(value, Made):
+        return UNKNOWN
+    route = value.options.get("route", value.options.get("exhausted"))
+    return route if route is None or text_of(route) is not None else UNKNOWN

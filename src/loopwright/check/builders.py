@@ -1,0 +1,358 @@
+"""What the methods of LangGraph's builders do to a graph that is being read."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from loopwright.check.expressions import Call, evaluate, iterated, return_annotation
+from loopwright.check.found import END, START, FoundGraph, FoundNode, FoundRoute, Place
+from loopwright.check.values import (
+    Chain,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    GraphValue,
+    InstanceValue,
+    Made,
+    Words,
+    member,
+    text_of,
+)
+from loopwright.engine.proof.graph import Edge
+from loopwright.engine.proof.source import (
+    UNKNOWN,
+    Function,
+    Symbol,
+    Values,
+    command_words,
+    commands_in,
+    goes_on_here,
+    goes_to_parent,
+    returned_words,
+    sent_words,
+    words_of,
+)
+
+NO_WORDS: frozenset[str] = frozenset()
+TOOLS = "tools"
+"""LangGraph's own name for a node that runs tools."""
+
+
+class Arguments:
+    """The arguments of one call, each evaluated once."""
+
+    def __init__(self, node: ast.Call, frame: Frame, call: Call) -> None:
+        self.place = place_of(node, frame)
+        self.call = call
+        self.given: list[Any] = []
+        self.named: dict[str, Any] = {}
+        self.starred = False
+        self.complete = True
+        for value in node.args:
+            known = evaluate(value.value if isinstance(value, ast.Starred) else value, frame, call)
+            items = iterated(known) if isinstance(value, ast.Starred) else [known]
+            self.starred = self.starred or items is None
+            self.given += items or ()
+        for keyword in node.keywords:
+            value = evaluate(keyword.value, frame, call)
+            if keyword.arg:
+                self.named[keyword.arg] = value
+            elif isinstance(value, dict) and all(text_of(key) is not None for key in value):
+                self.named |= cast("dict[str, Any]", value)
+            else:
+                self.complete = False
+        self.complete = self.complete and not self.starred
+
+    def take(self, place: int | None, name: str, default: Any = None) -> Any:
+        """The argument at a place or of a name."""
+        if place is not None and place < len(self.given):
+            return self.given[place]
+        return self.named.get(name, default)
+
+    def without_first(self) -> Arguments:
+        """The same arguments behind the first."""
+        self.given = self.given[1:]
+        return self
+
+
+def place_of(node: ast.Call, frame: Frame) -> Place:
+    """The lines of a call; in a chain of methods, from its own method's name on."""
+    line = (node.func.end_lineno if isinstance(node.func, ast.Attribute) else None) or node.lineno
+    return Place(frame.file, line, node.end_lineno or line)
+
+
+def add_node(graph: FoundGraph, given: Arguments) -> None:
+    """``add_node(name, action)`` or ``add_node(action)``."""
+    first = given.take(0, "node", UNKNOWN)
+    name = text_of(first)
+    action = given.take(1, "action") if name is not None else first
+    if name is None and given.take(1, "action") is None:
+        name = name_of(action)
+    if name is None:
+        return graph.refuse(given.place, "the name of a node is no constant")
+    node = graph.nodes[name] = _node(action, given, graph, name)
+    if (destinations := given.take(None, "destinations")) is not None:
+        names = iterated(destinations)
+        if names is None or not all(text_of(name) is not None for name in names):
+            return graph.refuse(given.place, f"the destinations of node {name!r} are no constants")
+        node.declared, node.unread = tuple(str(name) for name in names), None
+    handler = given.take(None, "error_handler")
+    if handler is not None:
+        handled = _node(handler, given, graph, name)
+        node.handler_words = handled.words
+        node.unread = node.unread or handled.unread
+    return None
+
+
+def name_of(action: Any) -> str | None:
+    """The name that LangGraph gives to a node without one."""
+    match action:
+        case FunctionValue(name=name) | ClassValue(name=name):
+            return name
+        case GraphValue(graph=graph):
+            return graph.compiled_as
+        case InstanceValue():
+            return action.of.name
+        case Made(of=of, options=options):
+            if of.rpartition(".")[2] == "ToolNode":
+                return text_of(options.get("name", TOOLS))
+            return None
+        case Symbol():
+            return action.rpartition(".")[2]
+        case _:
+            return None
+
+
+AGENT_PACKAGES = ("langgraph", "deepagents", "langchain.agents", "trustcall", "langmem")
+"""What these packages make may be a graph, or return Commands."""
+
+
+def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundNode:
+    """What is known of where an action goes."""
+    node = FoundNode(given.place)
+    match action:
+        case GraphValue():
+            node.graph = action.graph
+        case FunctionValue():
+            _read_function(node, action, given.call)
+        case InstanceValue():
+            found = (member(action, method) for method in ("__call__", "invoke", "ainvoke"))
+            methods = [method for method in found if isinstance(method, FunctionValue)]
+            for method in methods:
+                _read_function(node, method, given.call)
+            node.unread = node.unread or (
+                None if methods else f"{action.of.name} is run, and no __call__ of it was found"
+            )
+        case Chain(parts=parts):
+            within = [_node(part, given, graph, name) for part in parts]
+            known = [part.words for part in within]
+            node.words = None if None in known else NO_WORDS.union(*(words for words in known if words))
+            node.unread = next((part.unread for part in within[-1:]), None)
+            node.functions = tuple(function for part in within for function in part.functions)
+        case Made(of=of) if of.rpartition(".")[2] == "ToolNode":
+            read_tools(node, action.options.get("tools", action.given[0] if action.given else UNKNOWN), given.call)
+        case Made() | Symbol():
+            of = action.of if isinstance(action, Made) else str.__str__(action)
+            if of.startswith((".", *AGENT_PACKAGES)) or given.call.project.has(of):
+                node.unread = f"{of} was not read"
+            elif not of.startswith("loopwright."):
+                graph.assumptions[f"{of} is no graph and returns no Command with a goto"] = None
+        case _:
+            node.unread = "what it runs was not found"
+    return node
+
+
+def _read_function(node: FoundNode, action: FunctionValue, call: Call) -> None:
+    """Note where a function's Commands go, in its own graph and in the one around it."""
+    doubts: list[ast.expr] = []
+    words = command_words(action.node, action.values, action.fixed, doubts)
+    for inner in action.graphs() if call.project.makers is not None else ():  # what it calls may jump out, too
+        jumps = inner.graph.parent_words()
+        words = None if words is None or jumps is None else words | jumps
+    parent = parent_words(action.node, action.values, action.fixed)
+    node.functions += (action,)
+    if words is None and node.parent == NO_WORDS and parent == NO_WORDS and call.project.makers is None:
+        words = NO_WORDS
+    node.words = None if words is None or node.words is None else node.words | words
+    node.parent = None if parent is None or node.parent is None else node.parent | parent
+    annotated = return_annotation(action, call)
+    if isinstance(annotated, Words) and annotated.command:
+        node.declared = (*node.declared, *(str(text_of(word)) for word in annotated.words))
+        return
+    doubt = "a decorator of its function was not read" if action.unread else _doubt(doubts, action, call)
+    node.unread = node.unread or doubt
+
+
+def _doubt(doubts: Sequence[ast.expr], action: FunctionValue, call: Call) -> str | None:
+    """Why a value that was not read may be a Command: it names what makes one, or may run or hold anything.
+
+    Where no file has a function that makes a Command with a goto, nothing can.
+    """
+    makers = call.project.makers
+    if makers is None:
+        return None
+    for node in (node for doubt in doubts for node in ast.walk(doubt)):
+        name: str = getattr(node, "id", getattr(node, "attr", ""))
+        if name in makers and not isinstance(action.values(cast("ast.expr", node)), Symbol):
+            return f"{action.name}() returns what {name}() makes, which may be a Command"
+        if isinstance(node, ast.Call) and _runs_anything(node, action):
+            return f"{action.name}() returns what {ast.unparse(node.func)}() makes, and that was not found"
+    if any(isinstance(doubt, ast.Subscript) for doubt in doubts):
+        return f"{action.name}() returns an item of something, which may be a Command"
+    return None
+
+
+def _runs_anything(node: ast.Call, action: FunctionValue) -> bool:
+    """Whether a call may run any function: what a variable or a table holds, say."""
+    if any(keyword.arg == "goto" for keyword in node.keywords):
+        return True
+    if isinstance(node.func, ast.Attribute):
+        return False  # of its name, nothing makes a Command
+    if not isinstance(node.func, ast.Name) or node.func.id in ("getattr", "globals", "vars", "eval"):
+        return True
+    value = action.values(node.func)
+    return isinstance(value, FunctionValue) or (value is UNKNOWN and not hasattr(builtins, node.func.id))
+
+
+def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
+    """Where a function's Commands for the graph around its own go; None: any node there."""
+    found: set[str] = set()
+    for call in commands_in(function, values):
+        if goes_to_parent(call) and not goes_on_here(call):
+            goto = next((word.value for word in call.keywords if word.arg == "goto"), None)
+            words = NO_WORDS if goto is None else words_of(goto, function, values, fixed)
+            if words is None:
+                return None
+            found |= words
+    return frozenset(found)
+
+
+def read_tools(node: FoundNode, tools: Any, call: Call) -> None:
+    """Note where the Commands of tools go; tools that nobody read make none where no file has a function that does."""
+    for tool in iterated(tools) or [UNKNOWN]:
+        if isinstance(tool, FunctionValue):
+            _read_function(node, tool, call)
+        elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":
+            name = text_of(tool.options.get("agent_name"))
+            node.parent = None if name is None or node.parent is None else node.parent | {name}
+        elif tool is UNKNOWN and call.project.makers is not None and tools not in ([], ()):
+            node.unread = node.unread or "its tools were not read, and may return Commands"
+
+
+def add_edge(graph: FoundGraph, given: Arguments) -> None:
+    """``add_edge(a, b)``, or ``add_edge([a, b], c)``, which waits for all."""
+    first, end = given.take(0, "start_key", UNKNOWN), text_of(given.take(1, "end_key", UNKNOWN))
+    starts = [first] if text_of(first) is not None else iterated(first)
+    if starts is None or end is None or not all(text_of(start) is not None for start in starts):
+        return graph.refuse(given.place, "the ends of an edge are no constants")
+    kind = "static" if text_of(first) is not None else "join"
+    graph.edges += [(Edge(str(start), end, kind), given.place) for start in starts]
+    return None
+
+
+def add_conditional_edges(graph: FoundGraph, given: Arguments) -> None:
+    """``add_conditional_edges(source, path, path_map)``."""
+    _route(graph, given, given.take(0, "source", UNKNOWN), given.take(1, "path", UNKNOWN), given.take(2, "path_map"))
+
+
+def set_conditional_entry_point(graph: FoundGraph, given: Arguments) -> None:
+    """``set_conditional_entry_point(path, path_map)``."""
+    _route(graph, given, START, given.take(0, "path", UNKNOWN), given.take(1, "path_map"))
+
+
+def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map: Any) -> None:
+    source = text_of(start)
+    if source is None:
+        return graph.refuse(given.place, "the source of a conditional edge is no constant")
+    sent, functions = _sent(path)
+    if isinstance(path_map, list | dict):
+        table = cast("dict[Any, Any]", path_map if isinstance(path_map, dict) else {name: name for name in path_map})
+        if not all(text_of(target) is not None for target in table.values()):
+            return graph.refuse(given.place, f"the path map behind {source!r} is not made of constants")
+        mapped = {str(label): str(target) for label, target in table.items()}
+        graph.routes.append(FoundRoute(given.place, source, mapped, declared=True, sent=sent, functions=functions))
+        return None
+    if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
+        return graph.refuse(given.place, f"the path map behind {source!r} is not made of constants")
+    words, declared = router_words(path, given.call)
+    targets = None if words is None else {word: word for word in sorted(words)}
+    graph.routes.append(FoundRoute(given.place, source, targets, declared, sent, functions))
+    return None
+
+
+def _sent(path: Any) -> tuple[frozenset[str], tuple[FunctionValue, ...]]:
+    if not isinstance(path, FunctionValue):
+        return NO_WORDS, ()
+    return sent_words(path.node, path.values, path.fixed), (path,)
+
+
+def router_words(path: Any, call: Call) -> tuple[frozenset[str] | None, bool]:
+    """What a router can return, None for anything, and whether an annotation declares it."""
+    if isinstance(path, Symbol) and path.rpartition(".")[2] == "tools_condition":
+        return frozenset({TOOLS, END}), True
+    if isinstance(path, InstanceValue):
+        path = member(path, "__call__")
+    if not isinstance(path, FunctionValue):
+        return None, False
+    annotated = return_annotation(path, call)
+    if isinstance(annotated, Words) and not annotated.command:
+        return frozenset(str(text_of(word)) for word in annotated.words), True
+    return None if path.unread else returned_words(path.node, path.values, path.fixed), False
+
+
+def add_sequence(graph: FoundGraph, given: Arguments) -> None:
+    """``add_sequence([a, b, c])``, each a node or a pair of name and node."""
+    items = iterated(given.take(0, "nodes", UNKNOWN))
+    if items is None:
+        return graph.refuse(given.place, "the nodes of a sequence are not known")
+    before: str | None = None
+    for item in items:
+        first, action = item if isinstance(item, tuple) and len(item) == 2 else (name_of(item), item)
+        name = text_of(first)
+        if name is None:
+            return graph.refuse(given.place, "the name of a node is no constant")
+        graph.nodes[name] = _node(action, given, graph, name)
+        if before is not None:
+            graph.edges.append((Edge(before, name, "static"), given.place))
+        before = name
+    return None
+
+
+def set_entry_point(graph: FoundGraph, given: Arguments) -> None:
+    """``set_entry_point(a)``."""
+    given.given = [START, given.take(0, "key", UNKNOWN)]
+    add_edge(graph, given)
+
+
+def set_finish_point(graph: FoundGraph, given: Arguments) -> None:
+    """``set_finish_point(a)``."""
+    given.given = [given.take(0, "key", UNKNOWN), END]
+    add_edge(graph, given)
+
+
+def set_node_defaults(graph: FoundGraph, given: Arguments) -> None:
+    """``set_node_defaults(...)``: only a default error handler could change where control goes."""
+    handler = given.take(None, "error_handler")
+    if handler is not None:
+        node = _node(handler, given, graph, "")
+        if node.words != NO_WORDS or node.unread:
+            graph.refuse(given.place, "a default error handler may make Commands")
+
+
+METHODS: dict[str, Callable[[FoundGraph, Arguments], None]] = {
+    "add_conditional_edges": add_conditional_edges,
+    "add_edge": add_edge,
+    "add_node": add_node,
+    "add_sequence": add_sequence,
+    "set_conditional_entry_point": set_conditional_entry_point,
+    "set_entry_point": set_entry_point,
+    "set_finish_point": set_finish_point,
+    "set_node_defaults": set_node_defaults,
+}
+"""The methods that change a builder."""
+
+HARMLESS = frozenset({"validate", "get_graph"})
+"""Methods of a builder that change nothing."""

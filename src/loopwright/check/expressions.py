@@ -1,0 +1,346 @@
+"""Values of expressions, as far as constants and names tell them."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from loopwright.check.project import Project
+from loopwright.check.values import (
+    Chain,
+    Frame,
+    FunctionValue,
+    InstanceValue,
+    Made,
+    MemberValue,
+    Words,
+    member,
+    text_of,
+)
+from loopwright.engine.proof.source import UNKNOWN, Symbol
+
+
+class Call(Protocol):
+    """What evaluates calls, and bounds the work."""
+
+    project: Project
+    """Where imports are looked for."""
+
+    def __call__(self, node: ast.Call, frame: Frame) -> Any:
+        """The value of a call."""
+
+    def step(self, count: int = 1) -> None:
+        """Count what is evaluated; it may raise where a file takes too much."""
+
+
+class _More:
+    """Stands in a list or table for items that nobody knows."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+MORE = _More()
+"""In a list, or as a key of a table: something unknown was added to it."""
+
+MOST_ITEMS = 10_000
+"""More items than this are not counted out; what depends on them is unknown."""
+
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.eq, ast.IsNot: operator.ne, ast.Lt: operator.lt,
+    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+
+_BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
+
+
+def evaluate(node: ast.expr | None, frame: Frame, call: Call) -> Any:
+    """The value of an expression; `UNKNOWN` where constants do not tell it."""
+    call.step()
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return _BUILTINS.get(name, UNKNOWN) if (value := frame.look_up(name)) is UNKNOWN else value
+        case ast.Attribute():
+            return attribute(evaluate(node.value, frame, call), node, frame)
+        case ast.Call():
+            return call(node, frame)
+        case ast.Lambda():
+            return FunctionValue(node, frame)
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            values = _items(items, frame, call)
+            return values if isinstance(node, ast.List) or values is UNKNOWN else tuple(values)
+        case ast.Dict():
+            return _dictionary(node, frame, call)
+        case ast.Subscript():
+            return _subscript(node, frame, call)
+        case ast.Await(value=inner) | ast.NamedExpr(value=inner):
+            return evaluate(inner, frame, call)
+        case _:
+            return _combined(node, frame, call)
+
+
+def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
+    """An attribute of what its owner turned out to be; or what was kept there, where the owner is not known."""
+    kept = frame.look_up(f"{node.value.id}.{node.attr}") if isinstance(node.value, ast.Name) else UNKNOWN
+    return member(owner, node.attr) if kept is UNKNOWN else kept
+
+
+def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
+    match node:
+        case ast.JoinedStr(values=parts):
+            texts = [_text_part(part, frame, call) for part in parts]
+            return UNKNOWN if None in texts else "".join(cast("list[str]", texts))
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _sum(evaluate(left, frame, call), evaluate(right, frame, call))
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            first, second = evaluate(left, frame, call), evaluate(right, frame, call)
+            return first - second if isinstance(first, int) and isinstance(second, int) else UNKNOWN
+        case ast.IfExp(test=test, body=body, orelse=other):
+            if (known := truth(test, frame, call)) is not None:
+                return evaluate(body if known else other, frame, call)
+            first, second = evaluate(body, frame, call), evaluate(other, frame, call)
+            return first if first == second else UNKNOWN
+        case ast.ListComp(elt=item, generators=[ast.comprehension(target=target, iter=source, ifs=[])]):
+            values = iterated(evaluate(source, frame, call))
+            return UNKNOWN if values is None else [_each(item, target, value, frame, call) for value in values]
+        case None:
+            return None
+        case _:
+            for child in ast.iter_child_nodes(node):  # a graph may be made or handed on in any part
+                if isinstance(child, ast.expr):
+                    evaluate(child, frame, call)
+            return UNKNOWN
+
+
+def _each(item: ast.expr, target: ast.expr, value: Any, frame: Frame, call: Call) -> Any:
+    inner = Frame(ast.Module([], []), frame.file, frame.name, frame)
+    bind(target, value, inner)
+    return evaluate(item, inner, call)
+
+
+def truth(test: ast.expr, frame: Frame, call: Call) -> bool | None:
+    """Whether a condition holds; None if constants do not tell."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            known = truth(inner, frame, call)
+            return None if known is None else not known
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
+            first, second = evaluate(left, frame, call), evaluate(right, frame, call)
+            if _is_constant(first) and _is_constant(second):
+                try:
+                    return bool(_COMPARISONS[type(op)](first, second))
+                except TypeError:
+                    return None
+            return None
+        case _:
+            value = evaluate(test, frame, call)
+            return bool(value) if _is_constant(value) else None
+
+
+def _is_constant(value: Any) -> bool:
+    return value is None or (isinstance(value, str | int) and not isinstance(value, Symbol))
+
+
+def bind(target: ast.expr, value: Any, frame: Frame) -> None:
+    """Give the names of an assignment's target their values."""
+    match target:
+        case ast.Name(id=name):
+            frame.names[name] = value
+        case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
+            kept = frame.look_up(owner)
+            if isinstance(kept, InstanceValue):
+                kept.set(attribute, value)
+            else:
+                frame.names[f"{owner}.{attribute}"] = value
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            fits = isinstance(value, list | tuple) and len(value) == len(targets)
+            values = value if fits else [UNKNOWN] * len(targets)
+            for inner, item in zip(targets, values, strict=True):
+                bind(inner, item, frame)
+        case ast.Subscript(value=ast.Name(id=name), slice=place):
+            kept = frame.look_up(name)
+            if isinstance(kept, dict) and isinstance(place, ast.Constant):
+                kept[place.value] = value
+            elif isinstance(kept, dict):
+                kept[MORE] = UNKNOWN
+            elif kept is not UNKNOWN:
+                frame.names[name] = UNKNOWN
+        case ast.Starred(value=inner):
+            bind(inner, UNKNOWN, frame)
+        case _:
+            pass
+
+
+def iterated(value: Any) -> Sequence[Any] | None:
+    """The items that a loop over a value goes through; None if they are not known."""
+    if isinstance(value, dict):
+        value = [*value]
+    if isinstance(value, list | tuple) and len(value) <= MOST_ITEMS and not any(item is MORE for item in value):
+        return [*value]
+    return None
+
+
+def _items(nodes: Sequence[ast.expr], frame: Frame, call: Call) -> Any:
+    values: list[Any] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            inner = iterated(evaluate(node.value, frame, call))
+            if inner is None:
+                return UNKNOWN
+            values += inner
+        else:
+            values.append(evaluate(node, frame, call))
+    return values
+
+
+def _dictionary(node: ast.Dict, frame: Frame, call: Call) -> Any:
+    found: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        known = evaluate(value, frame, call)
+        if key is None:
+            if not isinstance(known, dict):
+                return UNKNOWN
+            found |= cast("dict[Any, Any]", known)
+            continue
+        word = evaluate(key, frame, call)
+        try:
+            found[MORE if word is UNKNOWN else word] = known
+        except TypeError:  # a key that cannot be one: the program fails there, or it is a value of ours
+            found[MORE] = known
+    return found
+
+
+def _subscript(node: ast.Subscript, frame: Frame, call: Call) -> Any:
+    owner = evaluate(node.value, frame, call)
+    if isinstance(owner, Symbol):
+        return _annotation(owner, node.slice, frame, call)
+    if isinstance(owner, list | tuple | dict) and MORE not in owner:
+        try:
+            return owner[_index(node.slice, frame, call)]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return UNKNOWN
+    return UNKNOWN
+
+
+def _index(node: ast.expr, frame: Frame, call: Call) -> Any:
+    match node:
+        case ast.Slice(lower=lower, upper=upper, step=None):
+            return slice(evaluate(lower, frame, call), evaluate(upper, frame, call))
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
+            return -number
+        case _:
+            return evaluate(node, frame, call)
+
+
+def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Call) -> Any:
+    """``Literal[...]``, ``Command[Literal[...]]``, and these within ``Union``, ``Optional`` or ``Annotated``."""
+    parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+    name = owner.rpartition(".")[2]
+    if owner.startswith("typing.") and name == "Literal":
+        words = [evaluate(part, frame, call) for part in parts]
+        flat = [word for item in words for word in (item.words if isinstance(item, Words) else (item,))]
+        return UNKNOWN if UNKNOWN in flat else Words(tuple(flat))
+    values = [evaluate(_unquoted(part), frame, call) for part in parts]
+    if name == "Command":
+        first = values[0]
+        return Words(first.words, command=True) if isinstance(first, Words) and not first.command else owner
+    if owner.startswith("typing.") and name in ("Union", "Optional"):
+        return _union(values)
+    return UNKNOWN
+
+
+def _union(values: Sequence[Any]) -> Any:
+    """LangGraph sees a Command within ``Union[...]``, and not within ``a | b``."""
+    found = [value for value in values if isinstance(value, Words) and value.command]
+    return found[0] if found else UNKNOWN
+
+
+def _piped(values: Sequence[Any]) -> Any:
+    """A chain of runnables, if one of the values can be none but a part of one."""
+    if any(isinstance(value, Chain | FunctionValue | Made) for value in values):
+        return Chain(
+            tuple(part for value in values for part in (value.parts if isinstance(value, Chain) else (value,)))
+        )
+    return UNKNOWN
+
+
+def _unquoted(node: ast.expr) -> ast.expr:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            return ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return node
+    return node
+
+
+def return_annotation(function: FunctionValue, call: Call) -> Any:
+    """What a function is annotated to return: `Words`, or `UNKNOWN`."""
+    annotation = getattr(function.node, "returns", None)
+    return UNKNOWN if annotation is None else evaluate(_unquoted(annotation), function.frame, call)
+
+
+def _text_part(node: ast.expr, frame: Frame, call: Call) -> str | None:
+    if isinstance(node, ast.FormattedValue):
+        value = evaluate(node.value, frame, call)
+        if node.format_spec is not None or node.conversion not in (-1, 115) or isinstance(value, MemberValue):
+            return None
+        return str(value) if isinstance(value, int) else text_of(value)
+    return text_of(evaluate(node, frame, call))
+
+
+def _sum(left: Any, right: Any) -> Any:
+    if isinstance(left, list) and isinstance(right, list):
+        return [*cast("list[Any]", left), *cast("list[Any]", right)]
+    if (first := text_of(left)) is not None and (second := text_of(right)) is not None:
+        return first + second
+    return UNKNOWN
+
+
+def builtin(name: str, values: Sequence[Any]) -> Any:
+    """The result of a builtin that loops over constants use."""
+    try:
+        if name == "range" and all(isinstance(value, int) for value in values):
+            return [*range(*values)] if len(range(*values)) <= MOST_ITEMS else UNKNOWN
+        known = [iterated(value) for value in values]
+        if name not in _OVER_LISTS or not known or None in known:
+            return UNKNOWN
+        return _OVER_LISTS[name](cast("list[Sequence[Any]]", known))
+    except (TypeError, ValueError, OverflowError):  # the program fails there
+        return UNKNOWN
+
+
+_OVER_LISTS: Mapping[str, Callable[[list[Sequence[Any]]], Any]] = {
+    "list": lambda lists: [*lists[0]], "tuple": lambda lists: tuple(lists[0]),
+    "reversed": lambda lists: [*lists[0]][::-1],
+    "enumerate": lambda lists: [*enumerate(lists[0])], "zip": lambda lists: [*zip(*lists, strict=False)],
+    "sorted": lambda lists: sorted(lists[0]) if all(text_of(item) for item in lists[0]) else UNKNOWN,
+}  # fmt: skip
+
+
+def container_method(owner: Any, name: str, values: Sequence[Any]) -> Any:
+    """What a method of a list or table returns; what it does to it is done."""
+    match owner, name:
+        case list(), "append" if len(values) == 1:
+            owner.append(values[0])
+            return None
+        case list(), "extend" if len(values) == 1 and (more := iterated(values[0])) is not None:
+            owner.extend(more)
+            return None
+        case dict(), "items" | "keys" | "values":
+            return [*getattr(owner, name)()]
+        case dict(), "get":
+            known = values and text_of(values[0]) is not None and MORE not in owner
+            return owner.get(values[0], values[1] if len(values) > 1 else None) if known else UNKNOWN
+        case list(), "copy":
+            return [*owner]
+        case _, "index" | "count" | "copy":
+            return UNKNOWN
+        case _:
+            owner.append(MORE) if isinstance(owner, list) else owner.update({MORE: UNKNOWN})
+            return UNKNOWN

@@ -1,0 +1,299 @@
+"""The graphs of a file, each with its name, its verdict and what is wrong with it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from loopwright.check.agents import AGENTS
+from loopwright.check.builders import place_of
+from loopwright.check.found import FoundGraph, Place
+from loopwright.check.project import Project, SourceFile
+from loopwright.check.proving import Proof, prove
+from loopwright.check.reader import WORK, Reader, TooMuch, asks_for_main
+from loopwright.check.values import MAKERS, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
+from loopwright.engine.proof.source import reassigned_inside
+
+Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
+"""What is known of a graph.
+
+``not proven``: each of its cycles may be bounded by something that nobody counts on, a counter that was written by
+hand; ``unreachable``: no path from the start reaches one of its nodes.
+"""
+
+_BUILDING = re.compile(
+    rf"\b({'|'.join(MAKERS)}|bounded|create_\w*(agent|graph|supervisor|swarm|codeact|executor)"
+    r"|add_(node|edge|conditional_edges|sequence)|set_(entry|finish)_point)\b"
+)
+"""What a line says that may make a graph; functions without such a line are not followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a graph."""
+
+    rule: Literal["unbounded-cycle", "unproven-cycle", "unreachable-node", "graph-not-read"]
+    """Which rule it breaks."""
+    file: Path
+    """The file."""
+    line: int
+    """The line, counted from 1."""
+    message: str
+    """What is wrong, in one line."""
+    cycle: tuple[str, ...] = ()
+    """The nodes of the cycle, in order."""
+    suggestion: str | None = None
+    """A ``Loop`` ready to paste, said once for all cycles that it bounds."""
+    cell: int | None = None
+    """The cell of a notebook that the line is in, counted from 1; the line is then counted from the cell's first."""
+
+    @property
+    def place(self) -> str:
+        """The place as people write it."""
+        return f"{self.file}:{self.line}" if self.cell is None else f"{self.file}: cell {self.cell}, line {self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedGraph:
+    """A graph and what was found."""
+
+    name: str
+    """``FILE:variable``, or ``FILE:function.variable``."""
+    file: Path
+    """The file."""
+    line: int
+    """Where the graph is made."""
+    verdict: Verdict
+    """What is known of it."""
+    findings: tuple[Finding, ...] = ()
+    """What is wrong with it."""
+    cell: int | None = None
+    """The cell of a notebook that the line is in."""
+    bounds: tuple[str, ...] = ()
+    """What bounds it, as its source says."""
+    notes: tuple[str, ...] = ()
+    """What else is worth saying: a limit that is no bound, cycles with several entrances."""
+    assumptions: tuple[str, ...] = ()
+    """What the verdict ``bounded`` rests on."""
+    steps: int | None = None
+    """The steps that the graph itself allows a run; None: LangGraph's default."""
+    certificate: Any = field(default=None, compare=False)
+    """The `Certificate`, where the graph was imported and its proof holds."""
+
+
+class Checker:
+    """Checks files one by one; what they import from each other is read once.
+
+    Args:
+        roots: Folders that imports start from.
+    """
+
+    def __init__(self, roots: list[Path]) -> None:
+        self.project = Project(roots)
+        self.reader = Reader(self.project)
+        self._reported: dict[tuple[Path, int, int], list[Any]] = {}
+        self._kept: list[tuple[FoundGraph, str]] = []
+        self._checked_files: dict[Path, list[CheckedGraph]] = {}
+
+    def check(self, path: Path) -> list[CheckedGraph]:
+        """Find and prove the graphs of a file.
+
+        Returns:
+            Every graph; findings on a line with the comment ``# loopwright: ignore`` are left out.
+
+        Raises:
+            GraphError: If the file cannot be read as Python.
+        """
+        if path not in self._checked_files:
+            self._checked_files[path] = self._check(path)
+        return self._checked_files[path]
+
+    def _check(self, path: Path) -> list[CheckedGraph]:
+        source = self.project.open(path)
+        building = [number for number, line in enumerate(source.text.splitlines(), 1) if _BUILDING.search(line)]
+        if not building:
+            return []
+        frame = self.reader.module(path)
+        self.reader.left = WORK
+        problem = self.reader.incomplete.get(path.absolute()) or source.problem
+        named = [*self._named(frame, "", None)]
+        instances: dict[ast.AST, InstanceValue] = {}
+        try:
+            for node, around in functions_in(source.tree, frame):
+                builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
+                if builds and node not in self.reader.called:
+                    named += self._read(node, around, frame, instances)
+            for node in source.tree.body:
+                if isinstance(node, ast.If) and asks_for_main(node.test):
+                    named += self._root(node, frame, None)
+        except TooMuch:
+            problem = f"the file takes more than {WORK:,} steps to read"
+        for graph, name in self._kept:
+            if graph.compiled_as is None:
+                graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
+        if problem:
+            named += self._left_over(source, frame, problem, named)
+        return [*dict.fromkeys(checked for name, graph in named if (checked := self._checked(name, graph, path)))]
+
+    def _read(
+        self, node: Any, around: Frame, frame: Frame, instances: dict[ast.AST, InstanceValue]
+    ) -> Iterator[tuple[str, FoundGraph]]:
+        """Read a function that nothing else called; the methods of a class share one object."""
+        scope, bound = self._living(around, frame), None
+        if of := self.reader.classes.get(around.node):
+            if around.node not in instances:
+                bound = instances[around.node] = self.reader.instance(of)
+                begin = of.find("__init__")
+                if isinstance(begin, FunctionValue) and begin.node is not node:
+                    yield from self._root(begin.node, begin.frame, bound)
+                    self.reader.called.add(begin.node)
+            bound = instances[around.node]
+            self.reader.forget(bound, self.project.open(around.file))
+            scope = Frame(around.node, around.file, around.name, frame)
+        if node not in self.reader.called:
+            yield from self._root(node, scope, bound)
+
+    def _root(self, node: ast.AST, around: Frame, bound: Any) -> Iterator[tuple[str, FoundGraph]]:
+        inner, returned = self.reader.function(node, around, bound)
+        return self._named(inner, f"{inner.name}.", returned)
+
+    def _left_over(
+        self, source: SourceFile, frame: Frame, problem: str, named: list[tuple[str, FoundGraph]]
+    ) -> Iterator[tuple[str, FoundGraph]]:
+        """The graphs of a file that was not read to its end: those that were begun, and those that were not reached."""
+        for graph in self.reader.graphs:
+            if graph.place.file == source.path:
+                graph.refuse(graph.place, problem)
+        known = {graph.site for _, graph in named} | self._reported.keys()
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in (
+                *MAKERS,
+                *AGENTS,
+            ):
+                place = place_of(node, frame)
+                graph = FoundGraph(place, node.col_offset, owner=frame, problem=(place, problem))
+                if graph.site not in known:
+                    yield str(place.line), graph
+
+    def _living(self, around: Frame, frame: Frame) -> Frame:
+        """The scope around a function: the module's own names where it has none of its own."""
+        return frame if around.name == "" else Frame(around.node, around.file, around.name, frame)
+
+    def _named(self, frame: Frame, prefix: str, returned: Any) -> Iterator[tuple[str, FoundGraph]]:
+        """The graphs that were made while a scope was read, once each, with the best name there is."""
+        made = [graph for graph in self.reader.graphs if graph.owner is frame]
+        made += {  # begun in another file, and gone on with here
+            value.graph: None for name, value in frame.names.items()
+            if isinstance(value, GraphValue) and name not in frame.imported and value.graph not in made
+            and isinstance(value.graph.owner, Frame) and value.graph.owner.name == "" and value.graph.owner is not frame
+        }  # fmt: skip
+        names: dict[FoundGraph, tuple[bool, str]] = {}
+        for name, value in _names_of(frame):
+            if isinstance(value, GraphValue) and name not in frame.imported:
+                kept = names.get(value.graph)
+                if kept is None or (value.compiled and not kept[0]):
+                    names[value.graph] = (value.compiled, f"{prefix}{name}")
+                if "." in name or name in reassigned_inside(frame.node):
+                    self._kept.append((value.graph, name))
+        if isinstance(returned, GraphValue):
+            names.setdefault(returned.graph, (returned.compiled, prefix.rstrip(".") or str(returned.graph.place.line)))
+        own = set(names)
+        for graph in made:
+            if graph not in names and graph.frame is not frame:
+                names[graph] = (False, _name_where_made(graph))
+        inside = {node.graph for graph in made for node in graph.nodes.values()}
+        bounded = {
+            graph.origin for graph in made
+            if (graph.frame is frame or graph in own)
+            and graph.origin and graph.origin.branch[: len(graph.branch)] == graph.branch
+        }  # fmt: skip
+        for graph in made:
+            if graph in bounded or (graph in inside and graph not in own):
+                continue
+            yield names[graph][1] if graph in names else f"{prefix}{graph.place.line}", graph
+
+    def _checked(self, name: str, graph: FoundGraph, path: Path) -> CheckedGraph | None:
+        proof = prove(graph)
+        known = self._reported.setdefault(graph.site, [])
+        seen = (proof.problem, proof.lost, proof.unread, *(cycle.nodes for cycle in proof.cycles))
+        if any(other == seen and (at, owner) != (path, graph.owner) for at, owner, other in known):
+            return None  # the same graph again, as another function or file makes it
+        known.append((path, graph.owner, seen))
+        verdict, findings = _verdict(proof, partial=graph.compiled_as is None and graph.owner.name != "")
+        kept = [self._placed(finding) for finding, places in findings if not self._silenced([graph.place, *places])]
+        line, cell = self._cell(graph.place.file, graph.place.line)
+        return CheckedGraph(
+            f"{path}:{name}", graph.place.file, line, verdict, tuple(kept), cell,
+            bounds=graph.bounds if verdict == "bounded" else (), notes=proof.notes,
+            assumptions=proof.assumptions if verdict == "bounded" else (), steps=graph.steps,
+        )  # fmt: skip
+
+    def _placed(self, finding: Finding) -> Finding:
+        line, cell = self._cell(finding.file, finding.line)
+        return replace(finding, line=line, cell=cell)
+
+    def _cell(self, file: Path, line: int) -> tuple[int, int | None]:
+        """A line as people find it in a notebook: the line of its cell, and which cell."""
+        cells = self.project.open(file).cells
+        cell = bisect_right(cells, line)
+        return (line - cells[cell - 1] + 1, cell) if cells else (line, None)
+
+    def _silenced(self, places: Sequence[Place]) -> bool:
+        return any(
+            line in self.project.open(place.file).ignored
+            for place in places
+            for line in range(place.line, place.last + 1)
+        )
+
+
+def _names_of(frame: Frame) -> Iterator[tuple[str, Any]]:
+    """The names of a scope, and the attributes of the object whose method it is."""
+    for name, value in frame.names.items():
+        yield name, value
+        if isinstance(value, InstanceValue):
+            yield from ((f"{name}.{attribute}", held) for attribute, held in value.attributes.items())
+
+
+def _verdict(proof: Proof, partial: bool) -> tuple[Verdict, list[tuple[Finding, list[Place]]]]:
+    if proof.problem:
+        return "not read", [_not_read(*proof.problem)]
+    if proof.lost and not partial and not proof.unread:
+        found = [
+            (Finding("unreachable-node", place.file, place.line, f"no path from the start reaches {node!r}"), [place])
+            for node, place in proof.lost
+        ]
+        return "unreachable", found
+    if not proof.cycles and proof.unread:
+        return "not read", [_not_read(*proof.unread[0])]
+    cycles = [
+        (cycle_finding(cycle.nodes, cycle.place.file, cycle.place.line, cycle.suggestion, cycle.hope), [cycle.place])
+        for cycle in proof.cycles
+    ]
+    if not cycles:
+        return "bounded", []
+    return ("not proven" if all(cycle.hope for cycle in proof.cycles) else "unbounded"), cycles
+
+
+def _not_read(place: Place, why: str) -> tuple[Finding, list[Place]]:
+    message = f"not read: {why}. --import reads it exactly"
+    return Finding("graph-not-read", place.file, place.line, message), [place]
+
+
+def cycle_finding(cycle: tuple[str, ...], file: Path, line: int, suggestion: str | None, hope: str | None) -> Finding:
+    """The finding for a cycle that crosses no bound."""
+    way = " -> ".join((*cycle, cycle[0]))
+    if hope:
+        return Finding("unproven-cycle", file, line, f"not proven: {hope}: {way}", cycle, suggestion)
+    return Finding("unbounded-cycle", file, line, f"cycle without a bound: {way}", cycle, suggestion)
+
+
+def _name_where_made(graph: FoundGraph) -> str:
+    """The name of a graph in the function that made it."""
+    frame: Frame = graph.frame
+    names = [name for name, value in frame.names.items() if isinstance(value, GraphValue) and value.graph is graph]
+    return f"{frame.name}.{names[-1] if names else graph.place.line}"

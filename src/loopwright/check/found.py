@@ -1,0 +1,178 @@
+"""Graphs as they stand in a source file, with the line of every edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loopwright.engine.proof.graph import END as END
+from loopwright.engine.proof.graph import START as START
+from loopwright.engine.proof.graph import Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Some lines of a file."""
+
+    file: Path
+    """The file."""
+    line: int
+    """The first line, counted from 1."""
+    last: int
+    """The last line."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLoop:
+    """A ``Loop(...)`` whose values are constants."""
+
+    name: str
+    """The loop's name."""
+    target: str
+    """The node that a granted pass enters."""
+    sources: tuple[str, ...]
+    """The nodes whose edges into the target go round."""
+    exhausted: Mapping[str, str]
+    """Source -> where control goes when the bound is reached."""
+    routes: tuple[str, ...] = ()
+    """Where else a refused pass can go, whatever its source."""
+
+
+@dataclass(slots=True)
+class FoundNode:
+    """A node of a graph."""
+
+    place: Place
+    """Where it is added."""
+    declared: tuple[str, ...] = ()
+    """The destinations that it declares for its Commands."""
+    words: frozenset[str] | None = frozenset()
+    """Without declared ones, those that its source shows; None: any node."""
+    handler_words: frozenset[str] | None = frozenset()
+    """Where its error handler goes."""
+    graph: FoundGraph | None = None
+    """The graph that it is, if it is one."""
+    unread: str | None = None
+    """Why it may go where nobody declared, if what it runs was not read."""
+    parent: frozenset[str] | None = frozenset()
+    """Where its Commands for the graph around this one go; None: any node there."""
+    functions: tuple[Any, ...] = ()
+    """The functions that it runs, as far as they were found."""
+
+
+@dataclass(slots=True)
+class FoundRoute:
+    """A router behind a node."""
+
+    place: Place
+    """Where it is added."""
+    source: str
+    """The node."""
+    targets: Mapping[str, str] | None
+    """Its words -> the nodes that they stand for; None: any node."""
+    declared: bool
+    """Whether the graph says so, or only the router's source."""
+    sent: frozenset[str] = frozenset()
+    """The nodes that it names in a ``Send``, which a path map does not hold back."""
+    functions: tuple[Any, ...] = ()
+    """The functions that it runs, as far as they were found."""
+
+
+@dataclass(slots=True, eq=False)
+class FoundGraph:
+    """A graph that a file builds."""
+
+    place: Place
+    """Where it is made."""
+    column: int = 0
+    """The column there, because a line may make two."""
+    nodes: dict[str, FoundNode] = field(default_factory=dict[str, FoundNode])
+    """Every node by name."""
+    edges: list[tuple[Edge, Place]] = field(default_factory=list[tuple[Edge, Place]])
+    """The edges that are written down as such."""
+    routes: list[FoundRoute] = field(default_factory=list[FoundRoute])
+    """Its routers."""
+    origin: FoundGraph | None = None
+    """The graph that `bounded` was given, if this is what it returned."""
+    loops: tuple[FoundLoop, ...] | None = None
+    """The loops that `bounded` was given; None if it chooses them itself."""
+    fallbacks: tuple[str, ...] = ()
+    """Where `bounded` lets a spent budget lead, and the node ``fallback`` if it adds one."""
+    compiled_as: str | None = None
+    """The name that it was compiled under; None if it was not compiled."""
+    problem: tuple[Place, str] | None = None
+    """The first thing that could not be read, and where."""
+    bounds: tuple[str, ...] = ()
+    """What bounds it, in the words of its source."""
+    hopes: tuple[str, ...] = ()
+    """What may bound its cycles, and why that is not counted on."""
+    notes: tuple[str, ...] = ()
+    """What looks like a bound and is none."""
+    assumptions: dict[str, None] = field(default_factory=dict[str, None])
+    """What a verdict rests on."""
+    steps: int | None = None
+    """The steps that LangGraph allows a run; None: its default."""
+    branch: tuple[int, ...] = ()
+    """The ways of the ``if``s that it is made in."""
+    owner: Any = None
+    """What was being read when it was made: a module or a function."""
+    frame: Any = None
+    """The scope that its line is in: the owner, or a function that was called."""
+
+    @property
+    def site(self) -> tuple[Path, int, int]:
+        """What tells it from other graphs, however often its line is read."""
+        return self.place.file, self.place.line, self.column
+
+    def refuse(self, place: Place, why: str) -> None:
+        """Note that a part of the graph cannot be read; the first one counts."""
+        self.problem = self.problem or (place, why)
+
+    def parent_words(self) -> frozenset[str] | None:
+        """Where Commands in it go in the graph around it; None: any node there."""
+        found = [node.parent for node in self.nodes.values()]
+        return None if None in found else NOWHERE.union(*(words for words in found if words))
+
+    def all_edges(self) -> list[tuple[Edge, Place]]:
+        """Every way that control can pass, as `loopwright.engine.proof.read` would find it in the living graph."""
+        anywhere = (*self.nodes, END)
+        found = [*self.edges]
+        for route in self.routes:
+            kind = "assumed" if route.targets is None else "conditional"
+            for label, target in (dict.fromkeys(anywhere) if route.targets is None else route.targets).items():
+                target = target or label
+                if route.declared or target in anywhere:
+                    found.append((Edge(route.source, target, kind), route.place))
+            if route.targets is not None:
+                others = route.sent - {*route.targets.values()}
+                found += [
+                    (Edge(route.source, target, kind), route.place) for target in sorted(others) if target in anywhere
+                ]
+        for name, node in self.nodes.items():
+            found += [(Edge(name, target, "command"), node.place) for target in node.declared]
+            if not node.declared or node.words is not None:  # an annotation does not hold a Command back
+                found += _jumps(
+                    name,
+                    (node.words or NOWHERE) - {*node.declared} if node.declared else node.words,
+                    "command",
+                    anywhere,
+                    node.place,
+                )
+            if not node.declared and node.graph is not None:
+                found += _jumps(name, node.graph.parent_words(), "command", anywhere, node.place)
+            found += _jumps(name, node.handler_words, "handler", anywhere, node.place)
+        return found
+
+
+NOWHERE: frozenset[str] = frozenset()
+
+
+def _jumps(
+    name: str, words: frozenset[str] | None, kind: Any, anywhere: tuple[str, ...], place: Place
+) -> list[tuple[Edge, Place]]:
+    if words is not None and not words:
+        return []
+    kind = "assumed" if words is None else kind
+    return [(Edge(name, target, kind), place) for target in anywhere if words is None or target in words]

@@ -1,0 +1,146 @@
+"""Finds the graph that a command line names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from inspect import isfunction
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.proof.reach import unwrapped
+from loopwright.engine.proof.read import builder_of
+from loopwright.errors import GraphError, unknown_name_message
+
+T = TypeVar("T")
+
+
+def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
+    """Import the graphs that a target names.
+
+    Args:
+        target: ``MODULE:GRAPH`` (the module importable from here, the graph a variable or a function without required
+            arguments that makes one), or a Python file, which may have ``:GRAPH`` behind it too.
+        allow_empty: Whether a file without graphs is no error.
+
+    Returns:
+        Name -> graph; all graphs of the file if none was named. Of a builder and what was compiled or bounded from it,
+        only the last.
+
+    Raises:
+        GraphError: If the module cannot be imported or holds no such graph.
+    """
+    place, _, name = target.partition(":")
+    module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+    if name:
+        if not hasattr(module, name):
+            names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
+            raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
+        return {target: _made(getattr(module, name), target)}
+    found = {f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)}
+    found = _last_of_each(found)
+    if not found and not allow_empty:
+        raise GraphError(f"{place} holds no LangGraph graph; name a function that makes one: {place}:build_graph")
+    return found
+
+
+def _last_of_each(graphs: dict[str, Any]) -> dict[str, Any]:
+    """The graphs without builders that were compiled, and without those that were bounded."""
+    compiled = {id(graph.builder) for graph in graphs.values() if isinstance(graph, CompiledStateGraph)}
+    bound = [builder for graph in graphs.values() if isinstance(builder := builder_of(graph), BoundBuilder)]
+    kept: dict[str, Any] = {}
+    seen: set[int] = set()
+    for name, graph in graphs.items():
+        builder = builder_of(graph)
+        is_step = id(graph) in compiled or (builder not in bound and any(_made_from(copy, builder) for copy in bound))
+        if not is_step and id(builder) not in seen:
+            seen.add(id(builder))
+            kept[name] = graph
+    return kept
+
+
+def _made_from(bound: BoundBuilder, builder: Any) -> bool:
+    """Whether a bound graph is a copy of another: it has the same nodes, wrapped or not."""
+    return bool(builder.nodes) and all(
+        name in bound.nodes and unwrapped(bound.nodes[name].runnable) is unwrapped(spec.runnable)
+        for name, spec in builder.nodes.items()
+    )
+
+
+def _is_graph(value: Any) -> bool:
+    return isinstance(value, StateGraph | CompiledStateGraph)
+
+
+def _makes_one(value: Any) -> bool:
+    return isfunction(value) and "Graph" in str(value.__annotations__.get("return"))
+
+
+def _made(value: Any, target: str) -> Any:
+    value = getattr(value, "__loopwright_graph__", value)  # a workflow's class makes its graph
+    if callable(value) and not _is_graph(value):
+        try:
+            value = value()
+        except TypeError as error:
+            raise GraphError(f"{target} cannot be called without arguments: {error}") from error
+    if not _is_graph(value):
+        raise GraphError(f"{target} is a {type(value).__name__}, not a LangGraph graph")
+    return value
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise GraphError(f"there is no file {path}")
+    root, name = _root_and_name(path)
+    sys.path.insert(0, str(root))
+    if "." in name:  # in a package, whose relative imports must work
+        return _import(partial(importlib.import_module, name), str(path))
+    name = _free(name)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise GraphError(f"{path} is not a Python file")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        # Read anew, never from a cache: a cached file of the same second and length would be an older graph's.
+        _import(lambda: exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__), str(path))
+    except GraphError:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _root_and_name(path: Path) -> tuple[Path, str]:
+    """The folder that a file's outermost package lies in, and its dotted name from there."""
+    folder, parts = path.resolve().parent, [path.stem]
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts.pop()
+    named = all(part.isidentifier() for part in parts)
+    return (folder, ".".join(parts)) if named else (path.resolve().parent, path.stem)
+
+
+def _free(name: str) -> str:
+    """The name, or one like it if another module has it: two folders may each have a ``graph.py``."""
+    names: Iterable[str] = (f"{name}_{number}" for number in range(2, 10**6))
+    return name if name not in sys.modules else next(other for other in names if other not in sys.modules)
+
+
+def _from_name(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    return _import(partial(importlib.import_module, name), name)
+
+
+def _import(load: Callable[[], T], name: str) -> T:
+    try:
+        return load()
+    except (Exception, SystemExit) as error:
+        raise GraphError(f"cannot import {name}: {type(error).__name__}: {error}") from error

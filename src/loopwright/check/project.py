@@ -1,0 +1,218 @@
+"""Source files by the names that their imports give them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tokenize
+import warnings
+from bisect import bisect_right
+from functools import cached_property
+from pathlib import Path
+
+from loopwright.errors import GraphError
+
+IGNORE = "# loopwright: ignore"
+"""The comment that silences a finding on its line."""
+
+NOTEBOOK = ".ipynb"
+"""How the name of a notebook ends."""
+
+
+MOST_BYTES = 1_000_000
+"""A larger file is generated, not written; parsing it would take longer than a check may."""
+
+
+class SourceFile:
+    """A parsed file: Python, or the code cells of a notebook one after the other.
+
+    Raises:
+        GraphError: If it cannot be read as Python.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cells: list[int] = []
+        self.problem: str | None = None
+        try:
+            if path.stat().st_size > MOST_BYTES * (10 if path.suffix == NOTEBOOK else 1):
+                raise GraphError(f"{path} is too large to be read ({path.stat().st_size:,} bytes)")
+            self.text = self._notebook() if path.suffix == NOTEBOOK else self._python()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the parsed file's own faults, which are nobody's business here
+                self.tree = ast.parse(self.text)
+        except SyntaxError as error:
+            raise GraphError(f"{self.at(error.lineno or 1)}: {error.msg}") from error
+        except (OSError, ValueError, RecursionError, MemoryError, TypeError, LookupError, AttributeError) as error:
+            raise GraphError(f"{path} cannot be read: {error or 'it is nested too deeply'}") from error
+
+    def _python(self) -> str:
+        with tokenize.open(self.path) as file:  # in the encoding that the file declares
+            return file.read()
+
+    def _notebook(self) -> str:
+        lines: list[str] = []
+        for number, cell in enumerate(json.loads(self.path.read_text(encoding="utf-8"))["cells"], 1):
+            self.cells.append(len(lines) + 1)
+            if cell["cell_type"] == "code":
+                plain = _without_magic("".join(cell["source"]).splitlines())
+                try:
+                    ast.parse("\n".join(plain))
+                except SyntaxError as error:
+                    if _MATTERS.search("\n".join(plain)):
+                        self.problem = self.problem or f"cell {number}, line {error.lineno}, is no Python: {error.msg}"
+                    plain = [""] * len(plain)
+                lines += plain
+        return "\n".join([*lines, ""])
+
+    def at(self, line: int) -> str:
+        """A line as people find it: in a notebook, its cell, counted from 1, and the line there."""
+        if not self.cells:
+            return f"{self.path}: line {line}"
+        cell = bisect_right(self.cells, line)
+        return f"{self.path}: cell {cell}, line {line - self.cells[cell - 1] + 1}"
+
+    @cached_property
+    def ignored(self) -> frozenset[int]:
+        """The lines whose findings are silenced."""
+        lines = self.text.splitlines()
+        return frozenset(number for number, line in enumerate(lines, 1) if IGNORE in line)
+
+
+_MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
+"""What a cell says that may matter to a graph."""
+_MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) [^=()]*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")
+_ASSIGNED_MAGIC = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
+_PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
+
+
+def _without_magic(lines: list[str]) -> list[str]:
+    """A cell's lines without IPython's own, so that the others keep their numbers."""
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith("%%") and not first.startswith(_PYTHON_CELLS):
+        return [""] * len(lines)
+    plain = [_ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)) for line in lines]
+    try:
+        ast.parse("\n".join(lines))
+    except SyntaxError:
+        return plain
+    return lines
+
+
+class Project:
+    """The files of a folder tree; each is parsed once.
+
+    Args:
+        roots: Folders that imports start from.
+    """
+
+    def __init__(self, roots: list[Path]) -> None:
+        self.roots = roots
+        self._files: dict[Path, SourceFile | GraphError] = {}
+        self._found: dict[tuple[str, int, Path], Path | None] = {}
+        self._makers: frozenset[str] | None = None
+        self._counted = 0
+
+    def open(self, path: Path) -> SourceFile:
+        """A file, parsed.
+
+        Raises:
+            GraphError: If it cannot be read as Python.
+        """
+        key = path.absolute()
+        if key not in self._files:
+            try:
+                self._files[key] = SourceFile(path)
+            except GraphError as error:
+                self._files[key] = error
+        if isinstance(found := self._files[key], GraphError):
+            raise found
+        return found
+
+    @property
+    def makers(self) -> frozenset[str] | None:
+        """The names of all functions that may return a Command with a goto, or what makes one; None if no file has one.
+
+        Of the files that are open by now: a call of something unknown can only run one of these by its name.
+        """
+        files = [file for file in self._files.values() if isinstance(file, SourceFile)]
+        if len(files) != self._counted:
+            self._counted, self._makers = len(files), _makers([file for file in files if "Command" in file.text], files)
+        return self._makers
+
+    def find(self, module: str, level: int, importer: Path) -> Path | None:
+        """The file of a module, if it is in the folder tree.
+
+        Args:
+            module: Its dotted name, empty in ``from . import name``.
+            level: The number of dots before it.
+            importer: The file that imports it.
+        """
+        key = (module, level, importer.parent)
+        if key not in self._found:
+            self._found[key] = self._find(module, level, importer)
+        return self._found[key]
+
+    def _find(self, module: str, level: int, importer: Path) -> Path | None:
+        if level:
+            starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
+        else:
+            starts = [importer.parent, *self.roots, *_package_roots(importer)]
+        parts = module.split(".") if module else []
+        for start in dict.fromkeys(starts):
+            place = start.joinpath(*parts)
+            for path in (place.with_name(f"{place.name}.py"), place / "__init__.py") if parts else (
+                place / "__init__.py",
+            ):  # fmt: skip
+                if path.is_file():
+                    return path
+        return None
+
+    def has(self, module: str) -> bool:
+        """Whether a package or module of that name lies in the folder tree."""
+        top = module.partition(".")[0]
+        return any((root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots)
+
+
+def _makers(files: list[SourceFile], everywhere: list[SourceFile]) -> frozenset[str] | None:
+    if not any("goto" in file.text for file in files):
+        return None
+    found: set[str] = set()
+    for file in files:
+        for function in _functions(file):
+            if any(getattr(node, "id", getattr(node, "attr", "")) == "Command" for node in ast.walk(function)):
+                found.add(function.name)
+        aliases = (alias for node in ast.walk(file.tree) if isinstance(node, ast.ImportFrom) for alias in node.names)
+        if any(alias.name == "Command" and alias.asname for alias in aliases):
+            found |= {function.name for function in _functions(file)}
+    fresh = set(found)
+    while fresh:
+        naming = re.compile(rf"\b({'|'.join(map(re.escape, fresh))})\b")
+        more: set[str] = set()
+        for file in everywhere:
+            if naming.search(file.text):
+                more |= {function.name for function in _functions(file) if _returns_call(function, fresh)}
+        fresh = more - found
+        found |= fresh
+    return frozenset(found)
+
+
+def _functions(file: SourceFile) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in ast.walk(file.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _returns_call(function: ast.AST, names: set[str]) -> bool:
+    """Whether a function calls one of these and hands on what that returns, or might."""
+    if not any(isinstance(node, ast.Return) for node in ast.walk(function)):
+        return False
+    called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(getattr(func, "id", getattr(func, "attr", "")) in names for func in called)
+
+
+def _package_roots(path: Path) -> list[Path]:
+    """The folder that the outermost package around a file lies in."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        folder = folder.parent
+    return [folder]

@@ -1,0 +1,235 @@
+"""The proof of `loopwright.engine.proof.verify`, for graphs that were read from source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from loopwright.check.counters import counter_of
+from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
+from loopwright.engine.proof.choice import choose, loop_name
+from loopwright.engine.proof.cycles import cyclic_components, reached, shortest_path, unbounded_cycles
+from loopwright.engine.proof.graph import Edge
+from loopwright.engine.proof.refusals import refusal_of
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """A cycle that crosses no bound."""
+
+    nodes: tuple[str, ...]
+    """Its nodes, in order; those of a graph within a node as ``node/inner``."""
+    place: Place
+    """Where the edge is written that closes it."""
+    suggestion: str | None = None
+    """The source code of what would bound it, said once for all cycles that it bounds."""
+    hope: str | None = None
+    """What may bound it, and nobody counts on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is known of a graph."""
+
+    cycles: tuple[Cycle, ...] = ()
+    """Cycles that cross no bound."""
+    lost: tuple[tuple[str, Place], ...] = ()
+    """Nodes that no path from the start reaches, and where they are added."""
+    problem: tuple[Place, str] | None = None
+    """What could not be read; then nothing is proven."""
+    unread: tuple[tuple[Place, str], ...] = ()
+    """What may lead anywhere; without a cycle that is known, nothing is proven then."""
+    assumptions: tuple[str, ...] = ()
+    """What the proof rests on."""
+    notes: tuple[str, ...] = ()
+    """What else is worth saying."""
+
+
+def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
+    """Look for cycles that cross no bound, in a graph and in those that are nodes of it.
+
+    Args:
+        graph: The graph.
+        around: The graphs that it is a node of.
+    """
+    base = graph
+    while base.problem is None and base.origin is not None:
+        base = base.origin
+    if base.problem:
+        return Proof(problem=base.problem)
+    if graph in around:
+        return Proof(problem=(graph.place, "it is a node of itself"))
+    edges = base.all_edges()
+    for message in _unknown_nodes(base, edges):
+        return Proof(problem=message)
+    loops, fallbacks = _bound_by(graph)
+    entered = {way for loop in loops for way in (*loop.exhausted.values(), *loop.routes)} | fallbacks
+    lost = tuple((node, base.nodes[node].place) for node in _lost(base, edges, entered))
+    limited = graph.origin is not None and graph.loops is None  # bounded(limit=...) bounds the graphs inside, too
+    cycles, notes = list[Cycle](), base.notes
+    if not limited and not base.bounds:
+        for loop in loops:
+            if problem := _misfit(loop, base, edges, fallbacks):
+                return Proof(problem=(graph.place, problem))
+        cycles, entered_at = _cycles(base, _gated(edges, loops))
+        notes += entered_at
+    inner = {name: prove(node.graph, (*around, graph)) for name, node in base.nodes.items() if node.graph}
+    if problems := [proof.problem for proof in inner.values() if proof.problem]:
+        return Proof(problem=problems[0])
+    inside = [] if limited else [_inside(name, cycle) for name, proof in inner.items() for cycle in proof.cycles]
+    cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
+    unread = [(node.place, f"node {name!r}: {node.unread}") for name, node in base.nodes.items() if node.unread]
+    unread += (why for proof in inner.values() for why in proof.unread)
+    rests_on = (*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions))
+    # What bounded() compiles refuses a jump that nobody declared.
+    known = () if graph.origin else tuple(unread)
+    return Proof(tuple(cycles), lost, unread=known, assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
+
+
+def _inside(name: str, cycle: Cycle) -> Cycle:
+    """The cycle of a graph that is a node."""
+    return replace(cycle, nodes=tuple(f"{name}/{node}" for node in cycle.nodes), suggestion=None)
+
+
+def _bound_by(graph: FoundGraph) -> tuple[list[FoundLoop], set[str]]:
+    """The loops that a graph was bounded with, one time after the other, and where its spent budgets lead."""
+    loops, fallbacks = list[FoundLoop](), set[str]()
+    while graph.origin is not None:
+        loops += graph.loops or ()
+        fallbacks |= {*graph.fallbacks}
+        graph = graph.origin
+    return loops, fallbacks
+
+
+def _unknown_nodes(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> list[tuple[Place, str]]:
+    known = {START, END, *graph.nodes}
+    return [
+        (place, f"there is no node {name!r}")
+        for edge, place in edges
+        for name in (edge.source, edge.target)
+        if name not in known
+    ]
+
+
+def _lost(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], entered: Collection[str]) -> list[str]:
+    known = reached(((edge.source, edge.target) for edge, _ in edges), (START, *entered))
+    return [node for node in graph.nodes if node not in known]
+
+
+def _misfit(
+    loop: FoundLoop, graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], fallbacks: Collection[str]
+) -> str | None:
+    known = {END, *graph.nodes, *fallbacks}
+    for node in (loop.target, *loop.sources, *loop.exhausted.values(), *loop.routes):
+        if node not in known:
+            return f"loop {loop.name!r} names a node {node!r} that is not there"
+    pairs = {(edge.source, edge.target) for edge, _ in edges}
+    for source in loop.sources:
+        if (source, loop.target) not in pairs:
+            return f"loop {loop.name!r}: there is no edge {source} -> {loop.target}"
+    return None
+
+
+def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> list[tuple[Edge, Place]]:
+    """The edges with gates in the loops' ways, without those that a gate grants: a gate grants a counted number."""
+    for loop in loops:
+        gate, by_source = f"loop.{loop.name}", len(set(loop.exhausted.values())) > 1
+        moved: list[tuple[Edge, Place]] = []
+        for edge, place in edges:
+            if edge.source not in loop.sources or edge.target != loop.target or edge.kind == "handler":
+                moved.append((edge, place))
+                continue
+            refusal = refusal_of(loop.name, edge.source) if by_source else gate
+            moved.append((Edge(edge.source, refusal, "request"), place))
+            ways = (loop.exhausted[edge.source], *loop.routes)
+            moved += [(Edge(refusal, way, "exhausted"), place) for way in ways]
+        edges = moved
+    return [*edges]
+
+
+WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
+"""What bounds the cycles of graphs that are nodes."""
+
+
+def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Cycle], tuple[str, ...]]:
+    follow: dict[str, dict[str, None]] = {node: {} for node in (START, *graph.nodes, END)}
+    places: dict[tuple[str, str], Place] = {}
+    for edge, place in edges:
+        follow.setdefault(edge.source, {})[edge.target] = None
+        follow.setdefault(edge.target, {})
+        places.setdefault((edge.source, edge.target), place)
+    crowded = sum(len(component & {*follow[node]}) for component in cyclic_components(follow) for node in component)
+    found = unbounded_cycles(follow) if crowded <= MOST_EDGES else _one_each(follow)
+    counters = {cycle: counter_of(cycle, graph) for cycle in found}
+    hopes = "; ".join(graph.hopes) or None
+    suggestions = suggested(follow, found, graph.compiled_as, {cycle: c.bound for cycle, c in counters.items() if c})
+    cycles = [
+        Cycle(
+            nodes,
+            places[nodes[-1], nodes[0]],
+            suggestions.get(nodes),
+            counter.message if (counter := counters[nodes]) else hopes,
+        )
+        for nodes in found
+    ]
+    more = ("only one cycle is shown for each loop; there are many more",) if crowded > MOST_EDGES else ()
+    return cycles, (*entrances(follow), *more) if found else ()
+
+
+MOST_EDGES = 500
+"""With more edges than this in cycles, one cycle is told for each loop: nobody reads them all."""
+
+
+def _one_each(follow: Mapping[str, Mapping[str, None]]) -> list[tuple[str, ...]]:
+    """A shortest cycle for each loop that `choose` finds."""
+    return [
+        min((shortest_path(follow, choice.target, source) for source in choice.sources), key=len)
+        for choice in choose(follow)
+    ]
+
+
+def entrances(follow: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """What to say of cycles that can be entered at several nodes."""
+    return tuple(
+        f"a cycle through {choice.target!r} has several entrances; bounded(limit=5) lets its first visit pass uncounted"
+        for choice in choose(follow)
+        if choice.first_free
+    )
+
+
+def suggested(
+    follow: Mapping[str, Iterable[str]],
+    cycles: Sequence[tuple[str, ...]],
+    name: str | None,
+    limits: Mapping[tuple[str, ...], str],
+) -> dict[tuple[str, ...], str]:
+    """One `Loop` for each node at which it goes round, with the first cycle that it bounds.
+
+    Args:
+        follow: Node -> the nodes that it leads to.
+        cycles: The cycles that cross no bound.
+        name: The graph's name.
+        limits: Cycle -> the limit that its hand-written counter has.
+    """
+    if not cycles:
+        return {}
+    found: dict[tuple[str, ...], str] = {}
+    names: dict[str, int] = {}
+    for choice in choose(follow):
+        crossed = [
+            cycle
+            for cycle in cycles
+            if any(source in choice.sources and target == choice.target
+                   for source, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        ]  # fmt: skip
+        if not crossed:
+            continue
+        label = loop_name(choice.target, name)
+        names[label] = names.get(label, 0) + 1
+        label = label if names[label] == 1 else f"{label} {names[label]}"
+        limit = next((limits[cycle] for cycle in crossed if cycle in limits), "5")
+        target, sources = str.__str__(choice.target), tuple(str.__str__(source) for source in choice.sources)
+        text = f"Loop(name={str.__str__(label)!r}, target={target!r}, sources={sources!r}, limit={limit})"
+        cycle = next((cycle for cycle in crossed if cycle not in found), crossed[0])
+        found[cycle] = f"{found[cycle]}\n{text}" if cycle in found else text
+    return found

@@ -1,0 +1,625 @@
+"""Reads a file from top to bottom and notes what it does to graphs; nothing of it is run.
+
+Names are followed as far as constants, imports within the folder tree and calls of the file's own functions tell their
+values. Both ways of an ``if`` are read, and what differs behind it is unknown. A graph that something unknown is done
+to is marked with the line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from loopwright.check.agents import bounded, make, maker_of
+from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
+from loopwright.check.expressions import MORE, attribute, bind, builtin, container_method, evaluate, iterated, truth
+from loopwright.check.found import FoundGraph, Place
+from loopwright.check.project import Project, SourceFile
+from loopwright.check.values import (
+    CHANGING,
+    MAKERS,
+    MISSING,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    GraphValue,
+    InstanceValue,
+    Made,
+    ModuleValue,
+    member,
+    stored_attributes,
+    symbol,
+    text_of,
+)
+from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes
+from loopwright.errors import GraphError
+
+KNOWN_PACKAGES = (
+    "langgraph.", "langgraph_supervisor.", "langgraph_swarm.", "langchain.", "langchain_core.", "deepagents.",
+    "loopwright.engine.", "typing.", "typing_extensions.",
+)  # fmt: skip
+"""Packages whose names stand for themselves, wherever their source is."""
+
+DEEPEST = 12
+"""Calls of the file's own functions are followed this deep."""
+
+WORK = 150_000
+"""The expressions that are evaluated for one file, calls of its functions included; about half a second."""
+
+
+class TooMuch(Exception):
+    """A file takes more work than one file may."""
+
+
+_LOOKING = frozenset({
+    "len", "print", "str", "repr", "bool", "isinstance", "any", "all", "set", "dict", "type", "id", "iter", "sum",
+    "max", "min", "map", "filter", "enumerate", "zip", "list", "tuple", "sorted", "reversed",
+})  # fmt: skip
+"""Builtins that leave a list or table as it is."""
+
+HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify", "builtins.str"})
+"""Functions that may be given a builder and do not change it."""
+
+_STARRED = {
+    "langgraph.graph": ("END", "START", "MessageGraph", "MessagesState", "StateGraph"),
+    "langgraph.prebuilt": ("ToolNode", "create_react_agent", "tools_condition"),
+    "langgraph.types": ("Command", "Send"),
+    "langchain.agents": ("create_agent",),
+    "deepagents": ("create_deep_agent",),
+    "loopwright": ("Loop", "add_node", "bounded"),
+}
+"""What ``from package import *`` brings, as far as it matters to graphs."""
+
+_PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
+"""What a builder keeps its graph in."""
+
+_OWN_DECORATORS = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
+"""Python's own decorators, as `loopwright.check.values.FunctionValue.decorators` keeps them."""
+
+PASSED_THROUGH = frozenset({"RunnableLambda", "partial", "coerce_to_runnable"})
+"""What wraps a function and runs it as it is."""
+
+
+class Reader:
+    """Reads the files of a project.
+
+    Args:
+        project: Where imports are looked for.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.graphs: list[FoundGraph] = []
+        self.modules: dict[Path, Frame] = {}
+        self.called: set[ast.AST] = set()
+        self.classes: dict[ast.AST, ClassValue] = {}
+        self.left = WORK
+        self.incomplete: dict[Path, str] = {}
+        self.journal: list[tuple[dict[str, Any], str, Any]] = []
+        self._owner: Any = None
+        self._following: list[ast.AST] = []
+        self._branch: tuple[int, ...] = ()
+        self._branches = 0
+        self._changes = 0
+        self._results: dict[Any, Any] = {}
+
+    def step(self, count: int = 1) -> None:
+        """Count what is evaluated.
+
+        Raises:
+            TooMuch: If the file has had all that one file may have.
+        """
+        self.left -= count
+        if self.left < 0:
+            raise TooMuch
+
+    # Scopes
+
+    def module(self, path: Path) -> Frame:
+        """Read a file, once.
+
+        Raises:
+            GraphError: If it cannot be read as Python.
+        """
+        key = path.absolute()
+        if key not in self.modules:
+            tree = self.project.open(path).tree
+            frame = self.modules[key] = Frame(tree, path)
+            outer = self._owner, self._following, self._branch, self.left
+            self._owner, self._following, self._branch, self.left = frame, [], (), WORK
+            try:
+                self.run(tree.body, frame)
+            except TooMuch:
+                self.incomplete[key] = f"the module takes more than {WORK:,} steps to read"
+            except Exception as error:
+                self.incomplete[key] = f"{type(error).__name__}: {error}"
+            for name, value in frame.names.items():
+                if value in ([], {}):  # there to be filled, by a function that nobody calls here
+                    frame.names[name] = UNKNOWN
+            self._owner, self._following, self._branch, self.left = outer
+        return self.modules[key]
+
+    def function(self, node: ast.AST, around: Frame, bound: Any = None) -> tuple[Frame, Any]:
+        """Read a function whose arguments are unknown, or the part of a module that only its direct run reaches.
+
+        Args:
+            node: Its syntax.
+            around: The scope that it is in.
+            bound: The object whose method it is.
+
+        Returns:
+            Its names, and what it returns.
+        """
+        frame = Frame(node, around.file, f"{around.name}.{getattr(node, 'name', '__main__')}".lstrip("."), around)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = _parameters(node)
+            frame.names |= dict.fromkeys(names, UNKNOWN)
+            if (
+                bound is not None
+                and names
+                and not any(getattr(d, "id", "") == "staticmethod" for d in node.decorator_list)
+            ):
+                frame.names[names[0]] = bound
+        self._owner, self._branch, self._following = frame, (), [node]
+        try:
+            returned = self.run(getattr(node, "body", []), frame)
+        finally:
+            self._owner = None
+        return frame, returned
+
+    def instance(self, of: ClassValue) -> InstanceValue:
+        """An object of a class, before its ``__init__`` has run."""
+        return InstanceValue(of, self.journal)
+
+    def forget(self, instance: InstanceValue, source: SourceFile) -> None:
+        """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
+        for name, value in instance.attributes.items():
+            stored = stored_attributes(source.tree)[name] > 1 and not isinstance(value, GraphValue | InstanceValue)
+            filled = isinstance(value, list | dict) and re.search(
+                rf"\.{name}(\[|\.(?!get|items|keys|values|copy))", source.text
+            )
+            if stored or filled:
+                instance.attributes[name] = UNKNOWN
+
+    # Statements
+
+    def run(self, statements: Iterable[ast.stmt], frame: Frame) -> Any:
+        """Read statements in order; the value that they return if it is always the same, None without a return."""
+        returned: list[Any] = []
+        for statement in statements:
+            self._statement(statement, frame, returned)
+        return _same(returned) if returned else None
+
+    def _statement(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> None:
+        self.step()
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                self._assign(targets, evaluate(value, frame, self), frame)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._assign([target], evaluate(value, frame, self), frame)
+            case ast.AugAssign(target=target, op=op, value=value):
+                changed = ast.copy_location(ast.BinOp(_loaded(target), op, value), node)
+                self._assign([target], evaluate(changed, frame, self), frame)
+            case ast.Expr(value=value):
+                evaluate(value, frame, self)
+            case ast.Return(value=value):
+                returned.append(evaluate(value, frame, self))
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                frame.names[name] = self._decorated(node, frame)
+            case ast.ClassDef():
+                self._class(node, frame)
+            case ast.Import() | ast.ImportFrom():
+                self._import(node, frame)
+            case _:
+                self._block(node, frame, returned)
+
+    def _block(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> None:
+        match node:
+            case ast.If(test=test, body=body, orelse=other):
+                known = False if asks_for_main(test) else truth(test, frame, self)
+                branches = [body, other] if known is None else [body if known else other]
+                self._either(branches, frame, returned)
+            case ast.For(target=target, iter=source, body=body, orelse=other):
+                self._loop(target, iterated(evaluate(source, frame, self)), body, frame, returned)
+                self._sequence(other, frame, returned)
+            case ast.AsyncFor(target=target, body=body, orelse=other):
+                self._loop(target, None, body, frame, returned)
+                self._sequence(other, frame, returned)
+            case ast.While(test=test, body=body, orelse=other):
+                evaluate(test, frame, self)
+                self._loop(None, None, body, frame, returned)
+                self._sequence(other, frame, returned)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    evaluate(item.context_expr, frame, self)
+                    if item.optional_vars:
+                        bind(item.optional_vars, UNKNOWN, frame)
+                self._sequence(body, frame, returned)
+            case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final):
+                self._either([[*body, *other], *(handler.body for handler in handlers)], frame, returned)
+                self._sequence(final, frame, returned)
+            case ast.Match(subject=subject, cases=cases):
+                evaluate(subject, frame, self)
+                self._either([[], *(case.body for case in cases)], frame, returned)
+            case _:
+                pass
+
+    def _sequence(self, statements: Sequence[ast.stmt], frame: Frame, returned: list[Any]) -> None:
+        for statement in statements:
+            self._statement(statement, frame, returned)
+
+    def _either(self, branches: Sequence[Sequence[ast.stmt]], frame: Frame, returned: list[Any]) -> None:
+        """Read every branch from the same start; what they leave with different values is unknown."""
+        before, mark, around = dict(frame.names), len(self.journal), self._branch
+        after: list[dict[str, Any]] = []
+        changed: list[dict[tuple[int, str], tuple[dict[str, Any], Any]]] = []
+        for branch in branches:
+            frame.names = dict(before)
+            self._branches += 1
+            self._branch = (*around, self._branches) if len(branches) > 1 else around
+            self._sequence(branch, frame, returned)
+            after.append(frame.names)
+            if len(branches) > 1:
+                changed.append(self._undone(mark))
+        self._branch = around
+        names = dict.fromkeys(name for values in after for name in values)
+        frame.names = {name: _same([values[name] for values in after if name in values]) for name in names}
+        for key, (attributes, _) in {key: value for changes in changed for key, value in changes.items()}.items():
+            ends = [changes[key][1] if key in changes else attributes.get(key[1], MISSING) for changes in changed]
+            self.journal.append((attributes, key[1], attributes.get(key[1], MISSING)))
+            attributes[key[1]] = _same([value for value in ends if value is not MISSING])
+
+    def _undone(self, mark: int) -> dict[tuple[int, str], tuple[dict[str, Any], Any]]:
+        """Take back what was changed in objects since a mark; returns the values that it had in the end."""
+        ends: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+        while len(self.journal) > mark:
+            attributes, name, before = self.journal.pop()
+            ends.setdefault((id(attributes), name), (attributes, attributes.get(name, UNKNOWN)))
+            if before is MISSING:
+                attributes.pop(name, None)
+            else:
+                attributes[name] = before
+        return ends
+
+    def _loop(
+        self, target: ast.expr | None, values: Sequence[Any] | None, body: Sequence[ast.stmt], frame: Frame,
+        returned: list[Any],
+    ) -> None:  # fmt: skip
+        if values is None:
+            stored = {name for statement in body for node in ast.walk(statement) if (name := _stored_name(node))}
+            kept = {name for name in stored if isinstance(frame.names.get(name), GraphValue)}
+            frame.names |= dict.fromkeys(stored - kept, UNKNOWN)
+            values = [UNKNOWN]
+        for value in values:
+            self.step(len(body))
+            if target is not None:
+                bind(target, value, frame)
+            self._sequence(body, frame, returned)
+
+    def _assign(self, targets: Iterable[ast.expr], value: Any, frame: Frame) -> None:
+        for target in targets:
+            if isinstance(target, ast.Attribute | ast.Subscript):
+                self._reached_into(target, frame)
+            bind(target, value, frame)
+
+    def _reached_into(self, changed: ast.expr, frame: Frame) -> None:
+        """Note what changes a builder's own nodes and edges past its methods.
+
+        Args:
+            changed: What is assigned to, or whose method is called.
+            frame: The scope that it is in.
+        """
+        base, inside = changed, False
+        while isinstance(base, ast.Attribute | ast.Subscript):
+            inside = inside or (isinstance(base, ast.Attribute) and base.attr in _PARTS)
+            base = base.value
+            if inside and isinstance(value := evaluate(base, frame, self), GraphValue):
+                place = Place(frame.file, changed.lineno, changed.lineno)
+                value.graph.refuse(place, "its nodes or edges are changed past its methods")
+
+    def _class(self, node: ast.ClassDef, frame: Frame) -> None:
+        inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
+        self.run(node.body, inner)
+        bases = tuple(evaluate(base, frame, self) for base in node.bases)
+        made = ClassValue(node.name, bases, inner.names, node)
+        frame.names[node.name] = self.classes[node] = made
+
+    def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
+        """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""
+        value: Any = FunctionValue(node, frame)
+        for decorator in reversed(node.decorator_list):
+            known = evaluate(decorator, frame, self)
+            if known is UNKNOWN and getattr(decorator, "id", getattr(decorator, "attr", "")) in _OWN_DECORATORS:
+                known = getattr(decorator, "id", getattr(decorator, "attr", ""))
+            if isinstance(known, FunctionValue) and not known.unread:
+                self._changes += 1
+                known = self._inline(known, None, [value])
+                if isinstance(known, FunctionValue) and isinstance(value, FunctionValue):
+                    wraps = any(str(getattr(made, "of", "")) == "functools.wraps" for made in known.decorators)
+                    value = replace(known, label=value.name) if wraps else known
+                    continue
+            if not isinstance(value, FunctionValue):
+                return UNKNOWN
+            if isinstance(known, Symbol | Made | str):
+                value = replace(value, decorators=(*value.decorators, known))
+            else:
+                value = replace(value, unread=True)
+        return value
+
+    def _import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            frame.imported.add(name)
+            if name == "*" and isinstance(node, ast.ImportFrom):
+                inner = self._project_module(node.module or "", node.level, frame)
+                held = {key: value for key, value in inner.names.items() if key[0] != "_"} if inner else {}
+                held |= {key: symbol(f"{node.module}.{key}") for key in _STARRED.get(node.module or "", ())}
+                frame.names |= held
+                frame.imported |= held.keys()
+                continue
+            if isinstance(node, ast.Import):
+                whole = alias.name if alias.asname else name
+                inner = self._project_module(whole, 0, frame)
+                frame.names[name] = ModuleValue(inner) if inner else symbol(whole)
+            else:
+                frame.names[name] = self._imported(node, alias.name, frame)
+
+    def _imported(self, node: ast.ImportFrom, name: str, frame: Frame) -> Any:
+        module = node.module or ""
+        inner = self._project_module(module, node.level, frame)
+        if inner is not None and name in inner.names:
+            return inner.names[name]
+        nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
+        if nested is not None:
+            return ModuleValue(nested)
+        return UNKNOWN if inner is not None else symbol(f"{'.' * node.level}{module}.{name}")
+
+    def _project_module(self, module: str, level: int, frame: Frame) -> Frame | None:
+        if not level and (module == "loopwright" or f"{module}.".startswith(KNOWN_PACKAGES)):
+            return None
+        path = self.project.find(module, level, frame.file)
+        if path is None:
+            return None
+        try:
+            return self.module(path)
+        except GraphError:
+            return None  # it is reported where it is checked itself
+
+    # Calls
+
+    def __call__(self, node: ast.Call, frame: Frame) -> Any:
+        """The value of a call, and what it does to graphs."""
+        if isinstance(node.func, ast.Attribute):
+            owner = evaluate(node.func.value, frame, self)
+            if isinstance(owner, GraphValue | FunctionValue | list | dict):
+                return self._method(owner, node.func.attr, node, frame)
+            self._past_methods(owner, node, node.func, frame)
+            function = attribute(owner, node.func, frame)  # the owner is evaluated once, or long chains take for ever
+        else:
+            function = evaluate(node.func, frame, self)
+        given = Arguments(node, frame, self)
+        match function:
+            case Symbol():
+                return self._known(function, node, given, frame)
+            case FunctionValue() if not function.unread:
+                return self._inline(function, given)
+            case ClassValue():
+                return self._object(function, node, given, frame)
+            case Made(of="functools.partial", given=(Symbol() as name, *_)):
+                given.complete = False
+                return self._known(name, node, given, frame)
+            case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
+                return self._inline(method, given)
+            case _:
+                if isinstance(node.func, ast.Name) and (value := builtin(node.func.id, given.given)) is not UNKNOWN:
+                    self.step(len(value))
+                    return value
+                return self._unknown(node, given)
+
+    def _past_methods(self, owner: Any, node: ast.Call, called: ast.Attribute, frame: Frame) -> None:
+        """Note builders that are changed past their methods, or that come from elsewhere."""
+        if called.attr in CHANGING and owner is UNKNOWN and isinstance(called.value, ast.Attribute | ast.Subscript):
+            self._reached_into(called.value, frame)
+        if isinstance(owner, Symbol) and called.attr in METHODS:
+            self._elsewhere(node, called.value, owner, frame)
+
+    def _object(self, of: ClassValue, node: ast.Call, given: Arguments, frame: Frame) -> Any:
+        """What calling a class makes."""
+        if any(base == Symbol(f"langgraph.graph.{name}") for base in of.bases for name in MAKERS):
+            graph = self._graph(node, frame)
+            if any(isinstance(value, FunctionValue) for value in of.members.values()):
+                graph.refuse(given.place, f"{of.name} changes how a StateGraph is built")
+            return GraphValue(graph)
+        if of.is_enum:
+            return UNKNOWN
+        made = self.instance(of)
+        begin = member(made, "__init__")
+        if isinstance(begin, FunctionValue):
+            self._inline(begin, given)
+        else:
+            made.attributes |= given.named  # a dataclass, say
+            self._unknown(node, given)
+        return made
+
+    def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
+        last = name.rpartition(".")[2]
+        if name.startswith("langgraph.graph.") and last in MAKERS:
+            return GraphValue(self._graph(node, frame))
+        if name == "loopwright.bounded":
+            if given.take(0, "graph", UNKNOWN) is UNKNOWN:
+                return UNKNOWN  # a parameter, say: the graph is checked where it is made
+            graph = self._graph(node, frame)
+            bounded(given, graph)
+            return GraphValue(graph, compiled=True)
+        if name == "loopwright.add_node" and given.given and isinstance(given.given[0], GraphValue):
+            METHODS["add_node"](given.given[0].graph, given.without_first())
+            return None
+        if kind := maker_of(name):
+            graph = self._graph(node, frame)
+            if kind == "other":
+                graph.refuse(given.place, f"{last}() builds it")
+            else:
+                make(kind, given, graph)
+            return GraphValue(graph, compiled=kind not in ("create_supervisor", "create_swarm", "other"))
+        if (
+            last in PASSED_THROUGH
+            and given.given
+            and isinstance(given.given[0], FunctionValue | InstanceValue | GraphValue)
+        ):
+            return given.given[0]
+        if name not in (COMMAND, SEND):
+            self._unknown(node, given, known=True)
+        options = given.named | ({} if given.complete else {"**": UNKNOWN})
+        return Made(str.__str__(name), options, tuple(given.given))
+
+    def _unknown(self, node: ast.Call, given: Arguments, known: bool = False) -> Any:
+        name = getattr(node.func, "id", getattr(node.func, "attr", "a function"))
+        for value in [*given.given, *given.named.values()]:
+            if isinstance(value, list | dict) and not known and name not in _LOOKING:
+                if not value or isinstance(node.func, ast.Name):  # it may be there to be filled
+                    value.append(MORE) if isinstance(value, list) else value.update({MORE: UNKNOWN})
+            if isinstance(value, GraphValue) and not value.compiled and name not in HARMLESS_CALLS:
+                value.graph.refuse(given.place, f"it is handed to {name}(), which may change it")
+        return UNKNOWN
+
+    def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
+        graph = FoundGraph(place_of(node, frame), node.col_offset, owner=self._owner, frame=frame, branch=self._branch)
+        self.graphs.append(graph)
+        self._changes += 1
+        return graph
+
+    def _elsewhere(self, node: ast.Call, name: ast.expr, imported: Symbol, frame: Frame) -> None:
+        """Note a builder that comes from outside the folder tree."""
+        graph = self._graph(node, frame)
+        graph.refuse(graph.place, f"it is made elsewhere, in {imported}")
+        if isinstance(name, ast.Name):
+            frame.names[name.id] = GraphValue(graph)
+
+    def _method(self, value: Any, name: str, node: ast.Call, frame: Frame) -> Any:
+        given = Arguments(node, frame, self)
+        if isinstance(value, FunctionValue):
+            return value  # with_config, with_retry
+        self._changes += 1
+        if isinstance(value, list | dict):
+            return container_method(value, name, given.given)
+        if value.compiled:
+            if name == "with_config" and value.graph.steps is None:
+                value.graph.steps = _step_limit(given)
+            return value if name in ("with_config", "with_retry") else UNKNOWN
+        if name == "compile":
+            value.graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"
+            return GraphValue(value.graph, compiled=True)
+        if method := METHODS.get(name):
+            if given.complete:
+                method(value.graph, given)
+            else:
+                value.graph.refuse(given.place, f"{name}() is given * or ** arguments")
+        elif name not in HARMLESS:
+            value.graph.refuse(given.place, f"{name}() may change it")
+        return value
+
+    def _inline(self, function: FunctionValue, given: Arguments | None, values: Sequence[Any] = ()) -> Any:
+        """What a function of the project returns; what it does to graphs is done.
+
+        Args:
+            function: The function.
+            given: Its arguments, None if only `values` are handed over.
+            values: What a decorator is given.
+        """
+        node = function.node
+        if (
+            len(self._following) >= DEEPEST
+            or node in self._following
+            or any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
+        ):
+            return UNKNOWN if given is None else self._handed_on(node, given)
+        self.called.add(node)
+        frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
+        frame.names |= _bound_arguments(function, given, values, self)
+        key = _key(node, function, frame)
+        if key is not None and key in self._results:
+            return self._results[key]
+        changes, journal = self._changes, len(self.journal)
+        self._following.append(node)
+        try:
+            result = evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
+        finally:
+            self._following.pop()
+        plain = result is UNKNOWN or result is None or isinstance(result, str | int | Made)
+        if key is not None and plain and changes == self._changes and journal == len(self.journal):
+            self._results[key] = result
+        return result
+
+    def _handed_on(self, node: ast.AST, given: Arguments) -> Any:
+        """A call that is not followed: what it may do to a builder is not known."""
+        for value in [*given.given, *given.named.values()]:
+            if isinstance(value, GraphValue) and not value.compiled:
+                value.graph.refuse(given.place, f"{getattr(node, 'name', 'a function')}() is not followed that far")
+        return UNKNOWN
+
+
+def _key(node: ast.AST, function: FunctionValue, frame: Frame) -> Any:
+    """What tells a call from others of the same function; None if an argument can be changed, or changes."""
+    plain = all(
+        value is UNKNOWN or value is None or isinstance(value, str | int | bool) for value in frame.names.values()
+    )
+    return (node, function.frame, *frame.names.items()) if plain and function.bound is None else None
+
+
+def _step_limit(given: Arguments) -> int | None:
+    config = given.take(0, "config")
+    limit = config.get("recursion_limit") if isinstance(config, dict) else given.take(None, "recursion_limit")
+    return limit if isinstance(limit, int) else None
+
+
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+    given = node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return [argument.arg for argument in every if argument]
+
+
+def _bound_arguments(
+    function: FunctionValue, given: Arguments | None, values: Sequence[Any], reader: Reader
+) -> dict[str, Any]:
+    names = dict.fromkeys(_parameters(function.node), UNKNOWN)
+    its = function.node.args
+    places = [argument.arg for argument in (*its.posonlyargs, *its.args)]
+    if function.bound is not None and places:
+        names[places.pop(0)] = function.bound
+    if given is None:
+        return names | dict(zip(places, values, strict=False))
+    if not given.complete:
+        return names
+    defaults = dict(zip(reversed(places), reversed(its.defaults), strict=False))
+    defaults |= {arg.arg: value for arg, value in zip(its.kwonlyargs, its.kw_defaults, strict=True) if value}
+    names |= {name: evaluate(value, function.frame, reader) for name, value in defaults.items()}
+    names |= dict(zip(places, given.given, strict=False))
+    return names | {name: value for name, value in given.named.items() if name in names}
+
+
+def _same(values: Sequence[Any]) -> Any:
+    first = values[0]
+    same = all(value is first or (type(value) is type(first) and value == first) for value in values)
+    return first if same else UNKNOWN
+
+
+def asks_for_main(test: ast.expr) -> bool:
+    """``if __name__ == "__main__"``: what an import does not run."""
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """An assignment's target as an expression, to compute its new value from."""
+    match target:
+        case ast.Name(id=name):
+            return ast.copy_location(ast.Name(name, ast.Load()), target)
+        case _:
+            return ast.copy_location(ast.Constant(None), target)
+
+
+def _stored_name(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None

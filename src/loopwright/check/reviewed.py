@@ -1,0 +1,114 @@
+"""A deployed graph against the certificate that somebody reviewed: what got worse since then, in plain words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from loopwright.check.loading import load_graphs
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.checker import check_certificate
+from loopwright.engine.proof.verify import verify
+from loopwright.errors import GraphError
+
+_FIGURES = {
+    "max_supersteps": "supersteps", "max_node_runs": "node runs", "max_model_calls": "model calls",
+    "max_seconds": "seconds", "max_tokens": "tokens",
+}  # fmt: skip
+"""Field of a certificate -> what it counts."""
+
+
+def one_graph(target: str) -> Any:
+    """Import the one graph that a target names.
+
+    Args:
+        target: ``MODULE:GRAPH`` or ``FILE.py:GRAPH``; a file alone, if it holds one graph.
+
+    Raises:
+        GraphError: If it names none, or several.
+    """
+    graphs = load_graphs(target)
+    if len(graphs) != 1:
+        raise GraphError(f"{target} holds {len(graphs)} graphs, and a certificate is of one: {', '.join(graphs)}")
+    return next(iter(graphs.values()))
+
+
+def write_certificate(target: str, file: Path) -> Certificate:
+    """Write the certificate of a graph, to be reviewed and kept beside the code.
+
+    Raises:
+        GraphError: If the graph is not bounded, or the file cannot be written.
+    """
+    certificate = verify(one_graph(target)).require()
+    try:
+        file.write_text(certificate.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise GraphError(f"cannot write the certificate {file}: {error.strerror or error}") from error
+    return certificate
+
+
+def check_reviewed(target: str, file: Path) -> list[str]:
+    """Compare a graph with the certificate that was reviewed.
+
+    Args:
+        target: The graph as it is now.
+        file: The certificate.
+
+    Returns:
+        What got worse, a sentence each; empty if nothing did.
+
+    Raises:
+        GraphError: If the file is no certificate, or the graph cannot be loaded.
+    """
+    try:
+        reviewed = Certificate.from_json(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise GraphError(f"cannot read the certificate {file}: {getattr(error, 'strerror', None) or error}") from error
+    graph = one_graph(target)
+    now = verify(graph)
+    worse = changes(reviewed, now)
+    if isinstance(graph, BoundedGraph):
+        worse += [f"the proof does not hold: {objection}" for objection in check_certificate(graph, now)]
+    return worse
+
+
+def changes(reviewed: Certificate, now: Certificate, where: str = "") -> list[str]:
+    """What is worse than it was reviewed.
+
+    Args:
+        reviewed: The certificate that was reviewed.
+        now: That of the graph as it is now.
+        where: The graph's path in the one around it, with a slash at the end.
+    """
+    known = {frozenset(cycle) for cycle in reviewed.unbounded_cycles}
+    found = [
+        f"the cycle {' -> '.join((*(where + node for node in cycle), where + cycle[0]))} is new, and nothing bounds it"
+        for cycle in now.unbounded_cycles
+        if frozenset(cycle) not in known
+    ]
+    if not now.bounded:
+        return found or ["it is not bounded"]
+    granted, before = _passes(now), _passes(reviewed)
+    found += [f"the loop {where}{loop} was reviewed and is gone" for loop in before.keys() - granted.keys()]
+    for loop, passes in granted.items():
+        if loop not in before:
+            found.append(f"the loop {where}{loop} is new, with up to {passes} passes in a run")
+        elif passes > before[loop]:
+            found.append(f"the loop {where}{loop} grants up to {passes} passes, reviewed were {before[loop]}")
+    for field, what in _FIGURES.items():
+        old, new = getattr(reviewed, field), getattr(now, field)
+        if old is not None and (new is None or new > old):
+            said = "an unknown number of" if new is None else f"up to {new:,}"
+            found.append(f"{where or 'a run'} takes {said} {what}, reviewed were {old:,}")
+    known_inside = reviewed.witness.inner if reviewed.witness else {}
+    for node, inner in (now.witness.inner if now.witness else {}).items():
+        if node in known_inside:
+            found += changes(known_inside[node], inner, f"{where}{node}/")
+        else:
+            found.append(f"the graph {where}{node} is new, and was not reviewed")
+    return found
+
+
+def _passes(certificate: Certificate) -> dict[str, int]:
+    return certificate.witness.passes if certificate.witness else {}

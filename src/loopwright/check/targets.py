@@ -1,0 +1,130 @@
+"""From the words of the command line to checked graphs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.project import NOTEBOOK
+from loopwright.errors import GraphError, LoopwrightError, unknown_name_message
+
+SKIPPED = frozenset({"tests", "test", "__pycache__", "node_modules", "site-packages", "venv", "env"})
+"""Folders that are not looked into, beside hidden ones and virtual environments under other names."""
+
+
+@dataclass
+class Outcome:
+    """What a run of the command found."""
+
+    graphs: list[CheckedGraph] = field(default_factory=list[CheckedGraph])
+    """Every graph, in the order of the targets."""
+    errors: list[str] = field(default_factory=list[str])
+    """What could not be checked, one line each."""
+    empty: list[str] = field(default_factory=list[str])
+    """Targets that hold no graph."""
+    files: int = 0
+    """How many files were looked at."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 findings, 2 errors."""
+        if self.errors:
+            return 2
+        return int(any(graph.findings for graph in self.graphs))
+
+
+def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty: bool) -> Outcome:
+    """Check everything that the command line names.
+
+    Args:
+        targets: Modules, files and folders, with ``:GRAPH`` behind the first two if one graph is meant.
+        import_them: Whether to import; by default only where a graph or module is named.
+        allow_empty: Whether a file without graphs is no error.
+    """
+    outcome = Outcome()
+    folders = [Path(target) for target in targets if Path(target).is_dir()]
+    checker = Checker([*folders, Path.cwd()])
+    for file in (file for folder in folders for file in python_files(folder)):
+        with suppress(GraphError):
+            checker.project.open(file)  # what a file's functions return may be made in any other
+    for target in dict.fromkeys(targets):
+        try:
+            found = _check(target, checker, import_them, outcome)
+        except LoopwrightError as error:
+            outcome.errors.append(_one_line(error))
+            continue
+        outcome.graphs += (graph for graph in found if graph not in outcome.graphs)
+        if not found and not outcome.errors:
+            outcome.empty.append(target)
+    alone = len(targets) == 1 and not folders and not allow_empty
+    if alone and outcome.empty:
+        place = outcome.empty.pop()
+        hint = "" if import_them else "; --import looks for graphs that other code makes"
+        outcome.errors.append(
+            f"{place} holds no LangGraph graph; name a function that makes one: {place}:build_graph{hint}"
+        )
+    return outcome
+
+
+def _check(target: str, checker: Checker, import_them: bool | None, outcome: Outcome) -> list[CheckedGraph]:
+    path = Path(target)
+    if path.is_dir():
+        return [graph for file in python_files(path) for graph in _check_file(file, checker, import_them, outcome)]
+    place, _, name = target.partition(":")
+    if target.endswith((".py", NOTEBOOK)):
+        if not path.is_file():
+            raise GraphError(f"there is no file {path}")
+        return _check_file(path, checker, import_them, outcome)
+    if import_them is False:
+        if not place.endswith(".py"):
+            raise GraphError(f"{target} is a module, which must be imported; name its file, or leave --no-import away")
+        return _only(name, _check_file(Path(place), checker, import_them, outcome), place)
+    from loopwright.check.imported import check_imported
+
+    outcome.files += 1
+    return check_imported(target)
+
+
+def _only(name: str, graphs: Iterable[CheckedGraph], place: str) -> list[CheckedGraph]:
+    by_name = {graph.name.removeprefix(f"{place}:"): graph for graph in graphs}
+    found = [graph for known, graph in by_name.items() if known == name or known.startswith(f"{name}.")]
+    if not found:
+        raise GraphError(f"{place}: {unknown_name_message('graph', name, by_name)}")
+    return found
+
+
+def _check_file(path: Path, checker: Checker, import_them: bool | None, outcome: Outcome) -> list[CheckedGraph]:
+    """Check a file; an error is noted, and the other files are checked all the same."""
+    outcome.files += 1
+    try:
+        found = checker.check(path)
+        if import_them and found and path.suffix != NOTEBOOK:
+            from loopwright.check.imported import check_imported
+
+            return check_imported(str(path), allow_empty=True)
+        return found
+    except LoopwrightError as error:
+        outcome.errors.append(_one_line(error))
+    except Exception as error:  # our own fault: the other files are checked all the same
+        outcome.errors.append(f"{path} could not be checked: {type(error).__name__}: {_one_line(error)}")
+    return []
+
+
+def python_files(folder: Path) -> Iterator[Path]:
+    """The Python files and notebooks of a folder tree, sorted, without tests, hidden folders and environments."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _skipped(Path(place, name)))
+        named = (Path(place, name) for name in sorted(files) if name.endswith((".py", NOTEBOOK)))
+        yield from (file for file in named if file.is_file())
+
+
+def _skipped(folder: Path) -> bool:
+    return folder.name in SKIPPED or folder.name.startswith(".") or (folder / "pyvenv.cfg").is_file()
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,347 @@
+"""What the reader knows of a value: plain constants as they are, and these for the rest."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from loopwright.check.found import END, START, FoundGraph
+from loopwright.engine.proof.source import (
+    COMMAND,
+    FUNCTIONS,
+    SEND,
+    UNKNOWN,
+    Function,
+    Helper,
+    Jump,
+    Symbol,
+    bindings,
+    bound_once,
+)
+
+MAKERS = ("StateGraph", "MessageGraph", "Graph")
+"""LangGraph's builders."""
+
+CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", "clear", "remove", "discard", "insert"})
+"""Methods that change a container."""
+
+_CONSTANTS = {"START": START, "END": END}
+_TYPES = ("typing", "typing_extensions")
+
+
+def symbol(dotted: str) -> Any:
+    """The value of a name that is imported from a package: a constant where it is LangGraph's, else its full name."""
+    package, _, name = dotted.rpartition(".")
+    top = package.partition(".")[0]
+    if top == "langgraph" and name in _CONSTANTS:
+        return _CONSTANTS[name]
+    if top == "langgraph" and name in ("Send", "Command"):
+        return Symbol(SEND if name == "Send" else COMMAND)
+    if top == "langgraph" and name in MAKERS:
+        return Symbol(f"langgraph.graph.{name}")
+    if top == "loopwright" and name in ("Loop", "add_node", "bounded"):
+        return Symbol(f"loopwright.{name}")
+    return Symbol(f"typing.{name}" if package in _TYPES else dotted)
+
+
+def text_of(value: Any) -> str | None:
+    """The value if it is a string of the program's, not the name of something."""
+    return str.__str__(value) if isinstance(value, str) and not isinstance(value, Symbol) else None
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """The names of a module, class or function, as far as they are known."""
+
+    node: ast.AST
+    """The module, class or function."""
+    file: Path
+    """The file that it is in."""
+    name: str = ""
+    """The dotted name within the file."""
+    parent: Frame | None = None
+    """The scope around it."""
+    names: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Name -> value; dotted for attributes, ``self.graph``."""
+    imported: set[str] = field(default_factory=set[str])
+    """Names that come from another module."""
+
+    def scopes(self) -> Iterator[Frame]:
+        """This scope and those around it, as Python looks names up: classes are skipped from within."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame is self or not isinstance(frame.node, ast.ClassDef):
+                yield frame
+            frame = frame.parent
+
+    def look_up(self, name: str) -> Any:
+        """The value of a name at this moment of the reading."""
+        return next((frame.names[name] for frame in self.scopes() if name in frame.names), UNKNOWN)
+
+    def settled(self, expression: ast.expr) -> Any:
+        """The value of a name or attribute whenever a function looks at it: only what is bound once."""
+        if isinstance(expression, ast.Attribute):
+            return member(self.settled(expression.value), expression.attr)
+        if not isinstance(expression, ast.Name):
+            return UNKNOWN
+        name = expression.id
+        frame = next((frame for frame in self.scopes() if name in bindings(frame.node)), None)
+        if frame is None or not bound_once(frame.node, name):
+            return UNKNOWN
+        return frame.names.get(name, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """A function that the files define."""
+
+    node: Function
+    """Its syntax."""
+    frame: Frame
+    """The scope that it was defined in."""
+    bound: Any = None
+    """The object whose method it is."""
+    decorators: tuple[Any, ...] = ()
+    """The decorators of other packages, a `Symbol` or what one `Made`; they count as handing the function on."""
+    unread: bool = False
+    """Whether a decorator that nobody read may have put something else in its place."""
+    label: str | None = None
+    """The name of the function that it wraps and passes for."""
+
+    @property
+    def name(self) -> str:
+        """The name as Python gives it."""
+        return self.label or ("<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name)
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The name of its first parameter, if that is the object whose method it is."""
+        places = [*self.node.args.posonlyargs, *self.node.args.args]
+        return frozenset({places[0].arg}) if self.bound is not None and places else frozenset()
+
+    def values(self, expression: ast.expr) -> Any:
+        """What `loopwright.engine.proof.source` finds around it."""
+        return _settled(self._around(expression))
+
+    def _around(self, expression: ast.expr) -> Any:
+        if isinstance(expression, ast.Attribute):
+            owner = self._around(expression.value)
+            if isinstance(owner, InstanceValue) and stored_attributes(_root(self.frame).node)[expression.attr] > 1:
+                return UNKNOWN
+            return member(owner, expression.attr)
+        if isinstance(expression, ast.Name) and expression.id in self.fixed:
+            return self.bound
+        value = self.frame.settled(expression)
+        changed = isinstance(value, list | dict) and getattr(expression, "id", "") in changed_names(
+            _root(self.frame).node
+        )
+        return UNKNOWN if changed else value
+
+    def graphs(self) -> Iterator[GraphValue]:
+        """The graphs that it names, which it may call."""
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(value := self._around(node), GraphValue):
+                yield value
+
+
+def _settled(value: Any) -> Any:
+    match value:
+        case FunctionValue(unread=False):
+            return Helper(value.node, value.values, value.fixed)
+        case Made(of=of, options=options) if of in (COMMAND, SEND):
+            goto = text_of(options.get("goto" if of == COMMAND else "node", value.given[0] if value.given else None))
+            bare = "graph" not in options and "**" not in options
+            no_goto = bare and of == COMMAND and "goto" not in options
+            return Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
+        case _:
+            return value
+
+
+def _root(frame: Frame) -> Frame:
+    while frame.parent is not None:
+        frame = frame.parent
+    return frame
+
+
+@lru_cache(maxsize=512)
+def changed_names(tree: ast.AST) -> frozenset[str]:
+    """The names of tables and lists that a function of a file changes, whoever calls it and when."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, FUNCTIONS))
+    found: set[str] = set()
+    for node in (node for function in functions for node in ast.walk(function)):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found.add(getattr(node.value, "id", ""))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+            found.add(getattr(node.func.value, "id", ""))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=512)
+def stored_attributes(tree: ast.AST) -> Counter[str]:
+    """Attribute -> how often a file gives one of that name a value."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
+    return Counter(node.attr for node in nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassValue:
+    """A class that the files define."""
+
+    name: str
+    """Its name."""
+    bases: tuple[Any, ...]
+    """The values of its bases."""
+    members: Mapping[str, Any]
+    """Its attributes and methods."""
+    node: ast.ClassDef | None = None
+    """Its syntax."""
+
+    def find(self, name: str) -> Any:
+        """An attribute or method, of its own or of a base."""
+        if name in self.members:
+            return self.members[name]
+        found = (base.find(name) for base in self.bases if isinstance(base, ClassValue))
+        return next((value for value in found if value is not UNKNOWN), UNKNOWN)
+
+    @property
+    def is_text_enum(self) -> bool:
+        """Whether its members are strings themselves."""
+        names = [base.rpartition(".")[2] for base in self.bases if isinstance(base, Symbol)]
+        return "StrEnum" in names or ("Enum" in names and "str" in names)
+
+    @property
+    def is_enum(self) -> bool:
+        """Whether it is an enumeration."""
+        return any(isinstance(base, Symbol) and base.rpartition(".")[2] in ("Enum", "StrEnum") for base in self.bases)
+
+
+@dataclass(eq=False, slots=True)
+class InstanceValue:
+    """An object of a class that the files define."""
+
+    of: ClassValue
+    """The class."""
+    journal: list[tuple[dict[str, Any], str, Any]]
+    """Where its changes are noted, so that the ways of an ``if`` can be read apart."""
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Its own attributes."""
+
+    def set(self, name: str, value: Any) -> None:
+        """Give an attribute a value."""
+        self.journal.append((self.attributes, name, self.attributes.get(name, MISSING)))
+        self.attributes[name] = value
+
+
+MISSING = object()
+"""The value of an attribute that was not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Runnables in a row: ``prompt | model | parser``."""
+
+    parts: tuple[Any, ...]
+    """Its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberValue:
+    """A member of an enumeration that is no string; its ``value`` is one."""
+
+    value: Any
+    """What it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleValue:
+    """Another module of the same folder tree."""
+
+    frame: Frame
+    """Its names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a class of another package makes, with the arguments that it was given."""
+
+    of: str
+    """The full name of the class or function."""
+    options: Mapping[str, Any]
+    """The named arguments; with ``**`` among them if there are some that are not known."""
+    given: tuple[Any, ...] = ()
+    """The others."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphValue:
+    """A graph, or its builder."""
+
+    graph: FoundGraph
+    """What is known of it."""
+    compiled: bool = False
+    """Whether it can be changed no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """``Literal[...]``, or a Command of one."""
+
+    words: tuple[Any, ...]
+    """What is named."""
+    command: bool = False
+    """Whether it is the type of a Command."""
+
+
+def member(owner: Any, name: str) -> Any:
+    """An attribute of a value."""
+    match owner:
+        case Symbol():
+            return symbol(f"{owner}.{name}")
+        case ModuleValue():
+            return owner.frame.names.get(name, UNKNOWN)
+        case MemberValue():
+            return owner.value if name == "value" else UNKNOWN
+        case str() if name == "value":  # a member of a StrEnum
+            return owner
+        case GraphValue(compiled=True) if name == "builder":
+            return GraphValue(owner.graph)
+        case InstanceValue():
+            if name in owner.attributes:
+                return owner.attributes[name]
+            return _method_of(owner.of.find(name), owner)
+        case ClassValue():
+            value = _method_of(owner.find(name), None, owner)
+            return MemberValue(value) if owner.is_enum and not owner.is_text_enum and text_of(value) else value
+        case _:
+            return UNKNOWN
+
+
+def _method_of(value: Any, instance: InstanceValue | None, of: ClassValue | None = None) -> Any:
+    """A method as an object or its class hands it out."""
+    if not isinstance(value, FunctionValue):
+        return value
+    if "property" in value.decorators:
+        return UNKNOWN
+    if "staticmethod" in value.decorators:
+        return value
+    owner = (of or (instance.of if instance else None)) if "classmethod" in value.decorators else instance
+    return value if owner is None else replace(value, bound=owner)
+
+
+def functions_in(tree: ast.AST, frame: Frame) -> Iterator[tuple[Any, Frame]]:
+    """Every named function of a file with the scope it is in, methods and nested ones too."""
+    waiting: list[tuple[Any, Frame]] = [(tree, frame)]
+    while waiting:
+        node, around = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, around
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            around = Frame(node, around.file, f"{around.name}.{node.name}".lstrip("."), around)
+        parts = ("body", "orelse", "handlers", "finalbody", "cases")
+        inside = [inner for part in parts if isinstance(held := getattr(node, part, ()), list) for inner in held]
+        waiting += ((inner, around) for inner in reversed(inside))

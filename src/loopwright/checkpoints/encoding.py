@@ -1,0 +1,170 @@
+"""How one serialised value is written into a JSON file, and read back without loss.
+
+A saver hands over what its serializer made: a tag and bytes. Two forms exist in the file:
+
+- **Plain**: the value itself. Chosen exactly if reading the JSON back and serialising it again gives the same bytes, so
+  the choice can never lose anything.
+- **Wrapped**: ``{"readable": ..., "$msgpack": BASE64, "type": TAG}`` for everything else (models, enums, sets, bytes,
+  dates, NaN, arrays). ``readable`` is a rendering for people and is ignored on reading; ``type`` is left out if it is
+  ``msgpack``. Encrypted bytes have no rendering.
+
+Nothing here imports or builds a class that a file names: that is left to the saver's serializer and its allowlist.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any, cast
+
+from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_ARRAY, JsonPlusSerializer
+
+from loopwright.checkpoints.content import TAG
+
+TypedBytes = tuple[str, bytes]
+"""What LangGraph's serializers produce: a tag such as ``"msgpack"``, and the bytes."""
+
+WRAPPED = "$msgpack"
+"""The key that marks a wrapped value."""
+
+_LINE = 100
+"""Values whose JSON is at most this many characters long stay on one line."""
+
+
+def encode(typed: TypedBytes) -> Any:
+    """Turn a serialised value into what `json` can write.
+
+    Args:
+        typed: The tag and the bytes, as a LangGraph serializer made them.
+
+    Returns:
+        The value itself if it is plain JSON, or the wrapped form.
+    """
+    tag, data = typed
+    if tag == "null" and not data:
+        return None
+    if tag == "msgpack":
+        try:
+            return _plain(typed)
+        except (TypeError, ValueError, RecursionError):
+            pass
+    shown = readable(typed)
+    wrapped: dict[str, Any] = {} if shown is None else {"readable": shown}
+    wrapped[WRAPPED] = base64.b64encode(data).decode("ascii")
+    if tag != "msgpack":
+        wrapped["type"] = tag
+    return wrapped
+
+
+def decode(value: Any) -> TypedBytes:
+    """Undo `encode`.
+
+    Args:
+        value: What `json` read.
+
+    Returns:
+        The tag and the bytes, equal to those that were encoded.
+
+    Raises:
+        ValueError: If a wrapped value is damaged.
+        TypeError: If a wrapped value holds something other than text.
+    """
+    if isinstance(value, dict) and WRAPPED in value:
+        wrapped = cast("dict[str, Any]", value)
+        return str(wrapped.get("type", "msgpack")), base64.b64decode(wrapped[WRAPPED], validate=True)
+    return _STRICTLY_PLAIN.dumps_typed(value)
+
+
+def readable(typed: TypedBytes) -> Any:
+    """Render a serialised value for a person, as well as can be done without building its classes.
+
+    Args:
+        typed: The tag and the bytes.
+
+    Returns:
+        A value that `json` can write, or None if the bytes cannot be shown.
+    """
+    tag, data = typed
+    if tag in ("bytes", "bytearray"):
+        return f"<{len(data)} bytes>"
+    if tag == TAG:
+        return "<large; stored apart>"
+    if tag != "msgpack":
+        return None
+    try:
+        return showable(PLAIN_DATA.loads_typed(typed))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def one_line(value: Any) -> str:
+    """Write a value as JSON on one line, in its own alphabet."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def pretty(value: Any, indent: int) -> str:
+    """Write a value as JSON, on one line if it is short.
+
+    Args:
+        value: What to write.
+        indent: How far the lines after the first are moved to the right, in spaces.
+
+    Returns:
+        JSON without a line break at its end.
+    """
+    line = one_line(value)
+    if len(line) <= _LINE:
+        return line
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + " " * indent)
+    except RecursionError:  # the indenting encoder gives up on deep nesting long before the other one
+        return line
+
+
+def _plain(typed: TypedBytes) -> Any:
+    """Give the value if it is plain JSON, or raise."""
+    value = _STRICTLY_PLAIN.loads_typed(typed)
+    if isinstance(value, dict) and WRAPPED in value:
+        raise ValueError("looks like a wrapped value")
+    if _STRICTLY_PLAIN.dumps_typed(json.loads(json.dumps(value, allow_nan=False))) != typed:
+        raise ValueError("JSON would change it")
+    return value
+
+
+def _refuse(code: int, data: bytes) -> Any:
+    """Refuse everything that msgpack alone cannot say."""
+    raise ValueError(f"extension {code} is not plain")
+
+
+def _payload(code: int, data: bytes) -> Any:
+    """Give what an object was made from, in place of the object."""
+    inside = PLAIN_DATA.loads_typed(("msgpack", data))
+    if code == EXT_DELTA_SNAPSHOT:
+        return inside
+    if code == EXT_NUMPY_ARRAY:
+        return {"dtype": inside[0], "shape": inside[1]}
+    return inside[2]  # module, name, payload
+
+
+def showable(value: Any) -> Any:
+    """Give plain data as what `json` can write: keys become text, and bytes are counted.
+
+    Args:
+        value: What `PLAIN_DATA` reads.
+    """
+    if isinstance(value, dict):
+        return {str(key): showable(inner) for key, inner in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [showable(inner) for inner in cast("list[Any]", value)]
+    if isinstance(value, bytes):
+        return f"<{len(value)} bytes>"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+PLAIN_DATA = JsonPlusSerializer(__unpack_ext_hook__=_payload)
+"""Reads every value as plain data: what its object was made from, without importing or building a class."""
+
+_STRICTLY_PLAIN = JsonPlusSerializer(__unpack_ext_hook__=_refuse)

@@ -1,0 +1,193 @@
+"""What checkpoints tell about a run, without the graph that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from langgraph.checkpoint.base import CheckpointTuple
+
+from loopwright.checkpoints.archive import Archive, StoredThread
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.ledger import HIDDEN, LEDGER, OF_THE_RUN, STOP_REASON
+from loopwright.errors import UnknownNameError
+
+Status = Literal["finished", "interrupted", "failed", "unfinished"]
+
+_BRANCH = "branch:to:"
+_JOIN = "join:"
+_SENDS = "__pregel_tasks"
+_START = "__start__"
+_HIDDEN = (_BRANCH, _JOIN, "__")
+
+
+@dataclass(frozen=True)
+class ThreadSummary:
+    """One thread at a glance."""
+
+    id: str
+    """The thread."""
+    checkpoints: int
+    """How many checkpoints the graph itself has."""
+    step: int
+    """The number of its last step; the input is step -1."""
+    status: Status
+    """How the run stands; a run that is going on or was killed is ``unfinished``."""
+    ran: list[str]
+    """The nodes of the last step."""
+    next: list[str]
+    """The nodes of the next step."""
+    loops: dict[str, Any]
+    """The ledger: what each loop has spent."""
+    stop_reason: Any
+    """Which bound was reached, if one was."""
+    time: str
+    """When the last checkpoint was made; ISO 8601."""
+    bytes: int
+    """What the thread takes on the disk."""
+
+    @property
+    def when(self) -> datetime:
+        """When the last checkpoint was made."""
+        return datetime.fromisoformat(self.time)
+
+
+def summaries(archive: Archive) -> list[ThreadSummary]:
+    """Summarise all threads, the one that was saved last first."""
+    found = [summary for stored in archive.threads() if (summary := _summary(archive, stored))]
+    return sorted(found, key=lambda summary: summary.time, reverse=True)
+
+
+def _summary(archive: Archive, stored: StoredThread) -> ThreadSummary | None:
+    last = archive.saver.get_tuple({"configurable": {"thread_id": stored.id, "checkpoint_ns": ""}})
+    if last is None:
+        return None
+    values: dict[str, Any] = last.checkpoint["channel_values"]
+    parent = archive.saver.get_tuple(last.parent_config) if last.parent_config else None
+    return ThreadSummary(
+        id=stored.id,
+        checkpoints=stored.checkpoints,
+        step=last.metadata.get("step", -1),
+        status=status(last),
+        ran=nodes_run(last, parent),
+        next=next_nodes(last),
+        loops=ledger_of(last),
+        stop_reason=values.get(STOP_REASON),
+        time=last.checkpoint["ts"],
+        bytes=stored.bytes,
+    )
+
+
+def find_thread(archive: Archive, thread_id: str) -> None:
+    """Make sure that a thread exists.
+
+    Raises:
+        UnknownNameError: If it does not; names the nearest.
+    """
+    if archive.saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}) is None:
+        raise UnknownNameError("thread", thread_id, [stored.id for stored in archive.threads()])
+
+
+def find_checkpoint(
+    archive: Archive, thread_id: str, *, step: int | None = None, checkpoint_id: str | None = None
+) -> CheckpointTuple:
+    """Find a checkpoint of the graph itself.
+
+    Args:
+        archive: Where to look.
+        thread_id: The thread.
+        step: The number of the step; of several (after a fork) the newest.
+        checkpoint_id: The checkpoint's id, or how it begins.
+
+    Returns:
+        The checkpoint; the thread's newest if neither is given.
+
+    Raises:
+        UnknownNameError: If there is no such thread, step or checkpoint.
+    """
+    find_thread(archive, thread_id)
+    place: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+    if step is not None:
+        for found in archive.saver.list(place, filter={"step": step}, limit=1):
+            return found
+        steps = {str(item.metadata.get("step")) for item in archive.saver.list(place)}
+        raise UnknownNameError("step", str(step), sorted(steps, key=int))
+    for found in archive.saver.list(place, limit=None if checkpoint_id else 1):
+        if not checkpoint_id or found.checkpoint["id"].startswith(checkpoint_id):
+            return found
+    known = [item.checkpoint["id"] for item in archive.saver.list(place)]
+    raise UnknownNameError("checkpoint", str(checkpoint_id), known)
+
+
+def state_of(checkpoint: CheckpointTuple) -> dict[str, Any]:
+    """Give the user's part of a checkpoint's values: without what LangGraph and the engine keep beside it."""
+    values: dict[str, Any] = checkpoint.checkpoint["channel_values"]
+    return {name: value for name, value in values.items() if not name.startswith(_HIDDEN) and name not in HIDDEN}
+
+
+def ledger_of(checkpoint: CheckpointTuple) -> dict[str, Any]:
+    """Give what each loop has spent."""
+    ledger: dict[str, Any] = checkpoint.checkpoint["channel_values"].get(LEDGER) or {}
+    return {loop: spend for loop, spend in ledger.items() if loop != OF_THE_RUN}
+
+
+def status(last: CheckpointTuple) -> Status:
+    """Say how a run stands, from its newest checkpoint."""
+    written = {channel for _, channel, _ in last.pending_writes or ()}
+    if "__error__" in written:
+        return "failed"
+    if "__interrupt__" in written:
+        return "interrupted"
+    return "unfinished" if next_nodes(last) else "finished"
+
+
+def next_nodes(checkpoint: CheckpointTuple) -> list[str]:
+    """Say which nodes the next step runs: those whose trigger holds something that they have not seen."""
+    content = checkpoint.checkpoint
+    values: dict[str, Any] = content["channel_values"]
+    seen: Mapping[str, Mapping[str, Any]] = content["versions_seen"]
+    found: list[str] = []
+    for channel, value in values.items():
+        if channel == _SENDS:
+            found += [str(send[0]) for send in cast("list[Any]", value or ())]
+            continue
+        node = _triggered(channel, value)
+        if node is not None and seen.get(node, {}).get(channel) != content["channel_versions"].get(channel):
+            found.append(node)
+    return sorted(set(found))
+
+
+def _triggered(channel: str, value: Any) -> str | None:
+    """Give the node that a channel would start, if it holds all that the node waits for."""
+    if channel == _START:
+        return _START
+    if channel.startswith(_BRANCH):
+        return channel.removeprefix(_BRANCH)
+    if channel.startswith(_JOIN):
+        sources, _, node = channel.removeprefix(_JOIN).rpartition(":")
+        return node if set(sources.split("+")) <= set(cast("list[str]", value or ())) else None
+    return None
+
+
+def nodes_run(checkpoint: CheckpointTuple, parent: CheckpointTuple | None) -> list[str]:
+    """Say which nodes ran in the step that a checkpoint ended."""
+    if parent is None and checkpoint.parent_config is not None:
+        return []  # the parent was pruned, so nobody knows
+    before: Mapping[str, Any] = parent.checkpoint["versions_seen"] if parent else {}
+    seen: Mapping[str, Any] = checkpoint.checkpoint["versions_seen"]
+    ran = {node for node, versions in seen.items() if versions and before.get(node) != versions}
+    ran |= {node for node in (next_nodes(parent) if parent else ()) if node in _sent(parent)}
+    return sorted(node for node in ran if not node.startswith("__"))
+
+
+def _sent(parent: CheckpointTuple | None) -> set[str]:
+    """Give the nodes that were started by a ``Send``, which leave no trace in what was seen."""
+    values: dict[str, Any] = parent.checkpoint["channel_values"] if parent else {}
+    return {str(send[0]) for send in values.get(_SENDS) or ()}
+
+
+def without_engine_nodes(nodes: list[str]) -> list[str]:
+    """Leave the engine's own nodes out, unless there are no others."""
+    return [node for node in nodes if not is_engine_node(node)] or nodes

@@ -1,0 +1,265 @@
+"""A checkpoint saver that keeps each run in one JSON file, which a person can read.
+
+It is LangGraph's in-memory saver with a file behind each thread: what it keeps, finds and lists is LangGraph's doing.
+The whole file is written at each save, so it suits runs of up to a few hundred steps; use SQLite for longer ones.
+One process at a time may write a run; others may read it at any time, and may go on with it afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Collection, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from loopwright.checkpoints.disk import files_by_name
+from loopwright.checkpoints.document import RunDocument
+from loopwright.checkpoints.run_file import RunFile, read_document
+from loopwright.errors import CheckpointError
+
+
+def _in_thread(name: str) -> Any:
+    """A method that does another one in a worker thread."""
+
+    async def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        return await asyncio.to_thread(getattr(self, name), *arguments, **named)
+
+    return call
+
+
+class JsonFileSaver(BaseCheckpointSaver[str]):
+    """Keeps each run's checkpoints in ``FOLDER/{timestamp}_{thread id}.json``.
+
+    The timestamp is the time in UTC when the file was first made. Safe to use from many threads and from asyncio; runs
+    of different threads do not wait for each other. Each save is on the disk when it returns, so with
+    ``durability="sync"`` no finished step is ever lost. Every method raises a `CheckpointError` if the run's file
+    cannot be read or written.
+    """
+
+    def __init__(
+        self, folder: str | Path, *, serde: SerializerProtocol | None = None, keep_in_memory: int = 64
+    ) -> None:
+        """Open a folder of runs, making it if it is missing; no file is read before its run is asked for.
+
+        Args:
+            folder: Where the files are.
+            serde: Turns values into bytes and back; LangGraph's own by default.
+            keep_in_memory: How many idle runs stay in memory; the others are read again from their files when needed.
+
+        Raises:
+            CheckpointError: If the folder cannot be made.
+        """
+        super().__init__(serde=serde)
+        path = Path(folder).expanduser()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise CheckpointError(
+                f"the checkpoint folder {path} cannot be made ({problem}). Name a folder that you may write to."
+            ) from problem
+        self._open = _OpenRuns(path, self.serde, keep_in_memory)
+        self._plain = InMemorySaver(serde=self.serde)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._open.folder
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Get the checkpoint that the config names, or the thread's latest; None if there is none."""
+        config, thread_id, _ = _located(config)
+        with self._open.use(thread_id) as run:
+            return run.read(lambda document: self._view(document).get_tuple(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """List checkpoints, the newest of each run first.
+
+        Args:
+            config: Names the thread, or None for all runs of the folder, the newest run first.
+            filter: Values that the metadata must have.
+            before: Only checkpoints older than this one.
+            limit: At most so many.
+
+        Yields:
+            The checkpoints.
+
+        Raises:
+            CheckpointError: If a file cannot be read; with several runs, after all that can be read.
+        """
+        if config is not None:
+            config, thread_id, _ = _located(config)
+            yield from self._listed(config, thread_id, None, filter, before, limit)
+            return
+        problems: list[str] = []
+        for paths in files_by_name(self.folder).values():
+            if limit is not None and limit <= 0:
+                return
+            name = paths[0].stem.partition("_")[2]
+            try:
+                thread_id = read_document(paths[0], self.serde)[0].thread_id if "~" in name else name
+                whole: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+                found = self._listed(whole, thread_id, paths, filter, before, limit)
+            except FileNotFoundError:
+                continue
+            except CheckpointError as problem:
+                problems.append(str(problem))
+                continue
+            yield from found
+            limit = None if limit is None else limit - len(found)
+        if problems:
+            raise CheckpointError("\n".join(problems))
+
+    def _listed(
+        self,
+        config: RunnableConfig,
+        thread_id: str,
+        paths: Sequence[Path] | None,
+        filter: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> Sequence[CheckpointTuple]:
+        def use(document: RunDocument) -> Sequence[CheckpointTuple]:
+            return [*self._view(document).list(config, filter=filter, before=before, limit=limit)]
+
+        with self._open.use(thread_id) as run:
+            return run.read(use, paths)
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint; it is on the disk when this returns."""
+        config, thread_id, namespace = _located(config)
+
+        def apply(document: RunDocument) -> RunnableConfig:
+            saved = self._view(document).put(config, checkpoint, metadata, new_versions)
+            document.saved(namespace, checkpoint["id"], dict(new_versions))
+            return saved
+
+        with self._open.use(thread_id) as run:
+            return run.change(apply)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save what a task wrote before its step is over; it is on the disk when this returns."""
+        config, thread_id, namespace = _located(config)
+        checkpoint_id: str = config.get("configurable", {})["checkpoint_id"]
+
+        def apply(document: RunDocument) -> None:
+            self._view(document).put_writes(config, writes, task_id, task_path)
+            document.written(namespace, checkpoint_id)
+
+        with self._open.use(thread_id) as run:
+            run.change(apply)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a run and its file, unless the file cannot be read; nothing happens if there is none."""
+        with self._open.use(str(thread_id)) as run:
+            run.delete()
+
+    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
+        """Delete some checkpoints of a run, by namespace and id, with their pending writes."""
+        with self._open.use(thread_id) as run:
+            run.change(lambda document: document.drop(dropped))
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Collect what was written to channels since their last snapshot; see LangGraph."""
+        config, thread_id, _ = _located(config)
+        with self._open.use(thread_id) as run:
+            return run.read(
+                lambda document: self._view(document).get_delta_channel_history(config=config, channels=channels)
+            )
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """Give the version after `current`, as the in-memory saver does."""
+        return self._plain.get_next_version(current, channel)
+
+    async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncGenerator[CheckpointTuple, None]:
+        """Do `list` in a worker thread, a checkpoint at a time."""
+        found = self.list(config, **which)
+        while (item := await asyncio.to_thread(next, found, None)) is not None:
+            yield item
+
+    aget_tuple = _in_thread("get_tuple")
+    aput = _in_thread("put")
+    aput_writes = _in_thread("put_writes")
+    adelete_thread = _in_thread("delete_thread")
+    aget_delta_channel_history = _in_thread("get_delta_channel_history")
+
+    def _view(self, document: RunDocument) -> InMemorySaver:
+        """Give a run's checkpoints with our serializer: LangGraph derives savers with wider allowlists from ours."""
+        if document.memory.serde is self.serde:
+            return document.memory
+        view = copy.copy(document.memory)
+        view.serde = self.serde
+        return view
+
+
+class _OpenRuns:
+    """The runs that are in memory now; the idle ones that were used longest ago are dropped.
+
+    Attributes:
+        folder: Where their files are.
+    """
+
+    def __init__(self, folder: Path, serde: SerializerProtocol, keep: int) -> None:
+        self.folder = folder
+        self._serde = serde
+        self._keep = keep
+        self._runs: OrderedDict[str, RunFile] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def use(self, thread_id: str) -> Generator[RunFile, None, None]:
+        """Lend the one object that stands for a run, which is not dropped inside the block."""
+        with self._lock:
+            run = self._runs.get(thread_id)
+            if run is None:
+                run = self._runs[thread_id] = RunFile(self.folder, thread_id, self._serde)
+            self._runs.move_to_end(thread_id)
+            run.users += 1
+        try:
+            yield run
+        finally:
+            with self._lock:
+                run.users -= 1
+                idle = [name for name, run in self._runs.items() if run.users == 0 and not run.unsaved]
+                for name in idle[: max(0, len(self._runs) - self._keep)]:
+                    del self._runs[name]
+
+
+def _located(config: RunnableConfig) -> tuple[RunnableConfig, str, str]:
+    """Give a config with the thread as text and a namespace, then these two."""
+    place = config.get("configurable", {})
+    thread_id, namespace = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
+    located = {**config, "configurable": {**place, "thread_id": thread_id, "checkpoint_ns": namespace}}
+    return cast("RunnableConfig", located), thread_id, namespace

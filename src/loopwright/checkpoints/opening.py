@@ -1,0 +1,173 @@
+"""Open the checkpoint saver that a configuration line names."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import tempfile
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from pathlib import Path
+from typing import Any, Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from loopwright.checkpoints.allowlist import strict_serializer
+from loopwright.checkpoints.blobs import FolderBlobs
+from loopwright.checkpoints.content import ContentSerializer
+from loopwright.checkpoints.json_files import JsonFileSaver
+from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
+from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
+
+Scheme = Literal["memory", "json", "sqlite"]
+
+BLOBS_FOLDER = "blobs"
+"""Where in its folder a JSON saver keeps large values."""
+
+JSON_THRESHOLD = 32_768
+"""From how many bytes on a JSON saver keeps a value apart: what a person may want to read stays in the run's file."""
+
+_FORMS: dict[Scheme, str] = {"memory": "memory", "json": "json:DIR", "sqlite": "sqlite:FILE"}
+
+
+def open_checkpointer(
+    spec: str, *, allow: Iterable[Any] | None = None
+) -> AbstractContextManager[BaseCheckpointSaver[str]]:
+    """Open a checkpoint saver for `invoke`, `stream` and the other synchronous calls.
+
+    ::
+
+        with open_checkpointer("sqlite:runs.db", allow=[MyState]) as saver:
+            graph = builder.compile(checkpointer=saver)
+
+    Args:
+        spec: ``"memory"``, ``"json:DIR"`` (a file for each run) or ``"sqlite:FILE"``. Missing folders are made.
+        allow: State schemas and classes; only instances of these, of what their fields mention, and of LangGraph's safe
+            types are brought back from a checkpoint, and others come back as plain data. None leaves it to LangGraph,
+            which brings back everything and warns once for each class.
+
+    Returns:
+        A context manager that gives the saver, and closes it. The savers for memory and JSON serve asynchronous calls
+        as well; for SQLite use `aopen_checkpointer` there.
+
+    Raises:
+        ConfigError: If `spec` names no known kind of saver.
+        CheckpointError: On entering, if the place cannot be written to or holds something else.
+    """
+    scheme, path = parse_spec(spec)
+    serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
+    return _sqlite(path, serde) if scheme == "sqlite" else _shared(scheme, path, serde)
+
+
+def aopen_checkpointer(
+    spec: str, *, allow: Iterable[Any] | None = None
+) -> AbstractAsyncContextManager[BaseCheckpointSaver[str]]:
+    """Open a checkpoint saver for `ainvoke`, `astream` and the other asynchronous calls.
+
+    Args:
+        spec: As for `open_checkpointer`.
+        allow: As for `open_checkpointer`.
+
+    Returns:
+        An asynchronous context manager that gives the saver, and closes it.
+
+    Raises:
+        ConfigError: If `spec` names no known kind of saver.
+        CheckpointError: On entering, if the place cannot be written to or holds something else.
+    """
+    scheme, path = parse_spec(spec)
+    serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
+    return _async_sqlite(path, serde) if scheme == "sqlite" else _async_shared(scheme, path, serde)
+
+
+def parse_spec(spec: str) -> tuple[Scheme, Path]:
+    """Split and check a spec.
+
+    Args:
+        spec: As for `open_checkpointer`.
+
+    Returns:
+        The kind of saver, and its place.
+
+    Raises:
+        ConfigError: If `spec` names no known kind of saver.
+    """
+    scheme, colon, place = spec.strip().partition(":")
+    if scheme not in _FORMS:
+        raise ConfigError(f"{unknown_name_message('checkpointer', scheme, _FORMS)} Write {_all_forms()}.")
+    known: Scheme = scheme
+    if known == "memory":
+        if colon:
+            raise ConfigError(f"the checkpointer {spec!r} has too much in it: write just 'memory'.")
+        return known, Path()
+    if not place:
+        raise ConfigError(f"the checkpointer {spec!r} does not say where: write {_FORMS[known]!r}.")
+    if place.startswith("//"):
+        raise ConfigError(f"the checkpointer {spec!r} is not a URL: write {_FORMS[known]!r}, with a path as it is.")
+    if place == ":memory:":
+        raise ConfigError(f"the checkpointer {spec!r} would keep nothing: write 'memory' if that is meant.")
+    return known, Path(place).expanduser()
+
+
+def _all_forms() -> str:
+    *first, last = (repr(form) for form in _FORMS.values())
+    return f"{', '.join(first)} or {last}"
+
+
+@contextlib.contextmanager
+def _shared(scheme: Scheme, path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
+    """Open a saver that serves synchronous and asynchronous calls alike."""
+    if scheme == "memory":
+        yield InMemorySaver(serde=serde)
+        return
+    blobs = FolderBlobs(path / BLOBS_FOLDER)
+    saver = JsonFileSaver(path, serde=ContentSerializer(serde, blobs, JSON_THRESHOLD))
+    try:
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as problem:
+        raise CheckpointError(
+            f"the checkpoint folder {path} cannot be written to ({problem}). Make it writable, or name another."
+        ) from problem
+    yield saver
+
+
+@contextlib.asynccontextmanager
+async def _async_shared(
+    scheme: Scheme, path: Path, serde: SerializerProtocol
+) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
+    with _shared(scheme, path, serde) as saver:
+        yield saver
+
+
+@contextlib.contextmanager
+def _sqlite(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
+    from langgraph.checkpoint.sqlite import SqliteSaver  # slow to import, and not everybody needs it
+
+    with contextlib.ExitStack() as stack:
+        with sqlite_problems(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # The saver has a lock of its own, and LangGraph saves from its worker threads.
+            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
+            opened = sqlite3.connect(path, check_same_thread=False, factory=blobs.joined())
+            connection = stack.enter_context(contextlib.closing(opened))
+            saver = SqliteSaver(connection, serde=ContentSerializer(serde, blobs))
+            saver.setup()
+        yield saver
+
+
+@contextlib.asynccontextmanager
+async def _async_sqlite(path: Path, serde: SerializerProtocol) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
+    import aiosqlite
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    async with contextlib.AsyncExitStack() as stack:
+        with sqlite_problems(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
+            connection = await stack.enter_async_context(aiosqlite.connect(path, factory=blobs.joined()))
+            saver = AsyncSqliteSaver(connection, serde=ContentSerializer(serde, blobs))
+            await saver.setup()
+        yield saver

@@ -1,1 +1,0 @@
-"""What ``loopwright check`` does: finding the files, importing where asked to, and the ways to report."""

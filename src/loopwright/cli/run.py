@@ -1,0 +1,228 @@
+"""``loopwright run NAME``: any installed workflow once, its options read off what it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+import typer
+import yaml
+from pydantic import BaseModel
+from typer.core import TyperGroup
+
+from loopwright.cli.words import AsJson, ConfigFile, printable, visible
+from loopwright.errors import InputError, LoopwrightError
+from loopwright.workflows import registry
+
+if TYPE_CHECKING:
+    from loopwright.workflows.api import Outcome, Run, Workflow
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A value over the file's, as langgraph.max_iterations=3."),
+]
+_RunId = Annotated[str | None, typer.Option(help="Names the run's checkpoint; see pipeline.checkpoint.")]
+_Resume = Annotated[bool, typer.Option("--resume", help="Go on from the run's checkpoint.")]
+_Force = Annotated[bool, typer.Option("--force", help="Resume also if another version's graph began it.")]
+_OWN: dict[str, tuple[Any, Any]] = {
+    "config": (ConfigFile, None),
+    "overrides": (Settings, None),
+    "run_id": (_RunId, None),
+    "resume": (_Resume, False),
+    "force": (_Force, False),
+    "as_json": (AsJson, False),
+}
+"""The parameters that every workflow's command has: name -> kind and default."""
+
+
+class Workflows(TyperGroup):
+    """The installed workflows as commands, each imported when it or a list of all is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the workflows."""
+        return [*registry.names()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a workflow; where that cannot be imported, one that says why."""
+        return command_of(cmd_name) if cmd_name in registry.names() else None
+
+
+def group() -> None:
+    """Run a workflow once; its options are what it takes."""
+
+
+def command_of(name: str) -> Any:
+    """The command of a workflow: an option for each field of its input."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    try:
+        workflow = registry.load(name)
+    except LoopwrightError as error:
+        said, refused = " ".join(str(error).split()), error
+
+        def refuse() -> None:
+            raise refused
+
+        app.command(name, short_help=said)(refuse)
+        return typer.main.get_command(app)
+
+    def run(**values: Any) -> None:
+        kept = {key: values.pop(key) for key in _OWN}
+        raise typer.Exit(_run(workflow, values, **kept))
+
+    parameters = {**dict(_options(workflow.Input)), **_OWN}
+    run.__annotations__ = {key: kind for key, (kind, _) in parameters.items()}
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads a command's options off it
+        [
+            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for key, (kind, default) in parameters.items()
+        ]
+    )
+    app.command(name, help=workflow.description or workflow.title, short_help=workflow.title)(run)
+    return typer.main.get_command(app)
+
+
+def _options(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """A parameter for each field: name -> kind and default; those of a section are called ``--SECTION-FIELD``."""
+    for name, field in model.model_fields.items():
+        kind, words = _without_none(field.annotation), (*above, name)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _options(kind, words)
+            continue
+        flag = "-".join(words).replace("_", "-")
+        told, needed = field.description or field.title or "", field.is_required() and not above
+        origin, parts = get_origin(kind), get_args(kind)
+        taken: Any = str
+        metavar: str | None = {int: "INTEGER", float: "NUMBER"}.get(kind, "TEXT") if isinstance(kind, type) else "TEXT"
+        if kind is bool:
+            taken, metavar = bool, None
+        elif origin is tuple and parts and parts[-1] is not Ellipsis:
+            taken, metavar = tuple[(str,) * len(parts)], None  # type: ignore[misc]  # as many as it says
+        elif origin in (list, tuple, set, frozenset):
+            taken = list[str]
+        elif str(origin) == "typing.Literal":
+            metavar = f"[{'|'.join(map(str, parts))}]"
+        words_given = (f"--{flag}/--no-{flag}",) if kind is bool else (f"--{flag}",)
+        option = typer.Option(*words_given, help=told, metavar=metavar, show_default=False)
+        yield (
+            "__".join(words),
+            (Annotated[taken if needed else taken | None, option], inspect.Parameter.empty if needed else None),
+        )
+
+
+def _without_none(kind: Any) -> Any:
+    """The kind of an optional field, and of an annotated one."""
+    parts = [part for part in get_args(kind) if part is not type(None)]
+    if len(parts) == 1 and type(None) in get_args(kind):
+        return _without_none(parts[0])
+    return _without_none(parts[0]) if hasattr(kind, "__metadata__") else kind
+
+
+def _given(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The input out of the options that were given; texts of what is no simple value are JSON."""
+    given: dict[str, Any] = {}
+    for name, value in values.items():
+        if value is None or value in ((), []):
+            continue
+        *above, last = name.split("__")
+        inside = given
+        for section in above:
+            inside = inside.setdefault(section, {})
+        inside[last] = [*value] if isinstance(value, tuple | list) else value
+    for name, field in model.model_fields.items():
+        # A mapping or what its author left open cannot be said in words but as JSON.
+        if isinstance(given.get(name), str) and (field.annotation is Any or get_origin(field.annotation) is dict):
+            try:
+                given[name] = json.loads(given[name])
+            except ValueError:
+                pass
+    return given
+
+
+def _run(
+    workflow: type[Workflow[Any]],
+    values: Mapping[str, Any],
+    config: Path | None,
+    overrides: list[str] | None,
+    as_json: bool,
+    **kept: Any,
+) -> int:
+    """Run it; give the exit code."""
+    from loopwright.workflows.api import upload_fields
+
+    given = _given(workflow.Input, values)
+    named = [given[name] for name in upload_fields(workflow.Input) if name in given]
+    uploads = {text: Path(text) for text in named if Path(text).exists()}
+    with closing(workflow.open(config, settings_of(overrides))) as opened:
+        run = opened.run(given, uploads, kept["run_id"] or "")
+        return asyncio.run(_followed(opened, run, as_json, **kept))
+
+
+def settings_of(given: list[str] | None) -> dict[str, Any]:
+    """The values of ``--set`` by dotted key.
+
+    Args:
+        given: ``KEY=VALUE`` each, the value as YAML.
+
+    Raises:
+        InputError: If one says no value.
+    """
+    settings: dict[str, Any] = {}
+    for setting in given or ():
+        key, mark, text = setting.partition("=")
+        if not mark:
+            raise InputError(f"--set {key} says no value: give KEY=VALUE")
+        try:
+            settings[key] = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise InputError(f"--set {setting} is not valid YAML: {' '.join(str(error).split())}") from error
+    return settings
+
+
+async def _followed(workflow: Workflow[Any], run: Run, as_json: bool, **options: Any) -> int:
+    from loopwright.engine import RunResult
+
+    result = None
+    async for event in workflow.follow(run, **options):
+        if isinstance(event, RunResult):
+            result = event
+        elif not as_json:
+            for told in run.told(event):
+                print(visible(told.message), file=sys.stderr)
+    if result is None:
+        raise RuntimeError("the run ended without a result")
+    outcome, _events = await run.ended(result)
+    _print(workflow, run, result, outcome, as_json)
+    return int(outcome.error is not None or outcome.status == "failed")
+
+
+def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_json: bool) -> None:
+    stop, usage = result.state.get("stop_reason"), run.usage.total()
+    if as_json:
+        told = {
+            "workflow": workflow.name,
+            **outcome.model_dump(mode="json"),
+            "stop_reason": stop,
+            "path": result.path,
+            "seconds": result.seconds,
+            "model_calls": usage.calls,
+            "tokens": usage.total_tokens,
+            "cost": run.usage.cost(),
+        }
+        print(printable(json.dumps(told, indent=2, ensure_ascii=False, default=str)))
+        return
+    print(visible(outcome.answer))
+    for citation in outcome.citations:
+        quote = f': "{" ".join(citation.quote.split())}"' if citation.quote else ""
+        print(visible(f"  [{citation.mark}] {citation.title}{quote}"))
+    stops = stop if isinstance(stop, list) else [stop] if stop else []
+    ends = [f"{each['loop']} {each['outcome']} after {each['spent']} of {each['limit']}" for each in stops]
+    parts = [*filter(None, [outcome.status.replace("_", " ")]), *ends, f"{result.seconds:.2f} s"]
+    print("  " + "; ".join(parts), file=sys.stderr)
+    if outcome.error:
+        print(f"loopwright: {' '.join(outcome.error.split())}", file=sys.stderr)

@@ -1,0 +1,253 @@
+"""Configuration: a YAML file, over it the environment, over it arguments.
+
+Every key has an effect, and a key that nobody knows is an error that names the nearest known one. A workflow adds its
+own section by subclassing `EngineConfig`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, cast, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, model_validator
+
+from loopwright.errors import ConfigError, unknown_name_message
+
+ENVIRONMENT_PREFIX = "LOOPWRIGHT_"
+"""``LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS=3`` sets ``langgraph.max_iterations``; two underscores stand for the dot."""
+
+DEFAULT_FILE = Path("configs/pipeline.yaml")
+"""Read from the working directory where it exists and no other file is named."""
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        if value is None and isinstance(merged.get(key), Mapping):
+            continue
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merged(merged[key], cast("dict[str, Any]", value)) if both else value
+    return merged
+
+
+class Section(BaseModel):
+    """A part of the configuration: known keys only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lay_over_defaults(cls, data: Any) -> Any:
+        """A mapping that names some of its keys leaves the others at their defaults; an empty one changes nothing.
+
+        In YAML a mapping whose every key is commented out is None.
+        """
+        if not isinstance(data, Mapping):
+            return data
+        given = cast("Mapping[str, Any]", data)
+        defaults: dict[str, Any] = {}
+        for name in given.keys() & cls.model_fields.keys():
+            default = cls.model_fields[name].get_default(call_default_factory=True)
+            default = default.model_dump() if isinstance(default, BaseModel) else default
+            if isinstance(default, Mapping):
+                defaults[name] = default
+        return _merged(defaults, given)
+
+
+class LangGraphSection(Section):
+    """How graphs run."""
+
+    max_iterations: int = Field(default=10, ge=0)
+    """The ceiling of every limit that a caller puts into the state: passes of one loop in one run."""
+    recursion_limit: int | None = Field(default=None, ge=1)
+    """LangGraph supersteps; None derives it from the certificate. A smaller one wins, and reaching it is an outcome."""
+    debug_mode: bool = False
+    """Whether every node's input, duration and update go to ``graph_debug.log``."""
+    save_graph_visualization: bool = False
+    """Whether the graph's diagram goes to ``graph_structure.mmd`` when it is built."""
+    graceful_errors: bool = False
+    """Whether a node's failure goes into the state's ``error`` instead of being raised."""
+    continue_after_error: bool = True
+    """With `graceful_errors`: go on with the next node where it can work without the failed one, or else end."""
+    log_dir: Path = Path("logs")
+    """The folder of ``graph_debug.log`` and ``graph_structure.mmd``."""
+
+
+class CheckpointSection(Section):
+    """Whether and where runs are kept."""
+
+    enable: bool = False
+    """Whether every finished node is written to a file, so that a run can be resumed."""
+    save_dir: Path = Path("checkpoints")
+    """The folder of the files ``{timestamp}_{sample_id}.json``."""
+
+
+class RetrySection(Section):
+    """How long to wait between attempts: ``initial_wait * factor ** (attempt - 1)``, at most ``max_wait``."""
+
+    initial_wait: PositiveFloat = 0.5
+    """Seconds before the first retry."""
+    factor: float = Field(default=2.0, ge=1)
+    """How much longer each further wait is."""
+    max_wait: PositiveFloat = 30.0
+    """Seconds of the longest wait."""
+
+
+class PipelineSection(Section):
+    """How nodes run."""
+
+    max_retry_attempts: int = Field(default=3, ge=0)
+    """Retries of a node after a transient error: attempts minus one."""
+    retry: RetrySection = RetrySection()
+    """The waits between attempts."""
+    checkpoint: CheckpointSection = CheckpointSection()
+    """Whether and where runs are kept."""
+
+
+class EngineConfig(Section):
+    """The engine's configuration; workflows add their sections to it.
+
+    Raises:
+        ConfigError: From `load`, if a key is unknown or a value is wrong.
+    """
+
+    langgraph: LangGraphSection = LangGraphSection()
+    """How graphs run."""
+    pipeline: PipelineSection = PipelineSection()
+    """How nodes run."""
+
+    @classmethod
+    def foreign_keys(cls) -> frozenset[str]:
+        """Dotted keys that others read from the same file, and that are passed over where this class has none such."""
+        return frozenset()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Read the configuration: file < environment < overrides.
+
+        Args:
+            path: A YAML file; by default ``configs/pipeline.yaml`` under the working directory, if there is one.
+            overrides: Values by dotted key (``{"langgraph.max_iterations": 3}``) or as nested mappings.
+            environment: By default the process's.
+
+        Returns:
+            The configuration.
+
+        Raises:
+            ConfigError: If the file cannot be read, a key is unknown, or a value is wrong.
+        """
+        data: dict[str, Any] = {}
+        file = Path(path) if path else DEFAULT_FILE if DEFAULT_FILE.is_file() else None
+        origin = str(file or "the configuration")
+        layers = {
+            origin: _read_yaml(file) if file else {},
+            "the environment": _from_environment(os.environ if environment is None else environment),
+            "the arguments": _nested(overrides or {}),
+        }
+        known = list(_keys(cls))
+        foreign = cls.foreign_keys().difference(known)
+        for source, given in layers.items():
+            layer = _without(given, foreign)
+            _refuse_unknown(layer, source, [*known, *foreign])
+            data = _merged(data, layer)
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            key = error.errors()[0]["loc"]
+            culprit = next((source for source in reversed(layers) if _holds(layers[source], key)), origin)
+            raise ConfigError(f"{culprit}: {first_problem(error)}") from error
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first problem of a pydantic error in one line: the key, the value and what is wrong with it."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    return f"{key} is {first.get('input')!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}") from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
+        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} must hold sections such as 'langgraph:', not {type(data).__name__}")
+    return cast("dict[str, Any]", data)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    dotted: dict[str, Any] = {}
+    for name, text in environment.items():
+        if name.startswith(ENVIRONMENT_PREFIX) and "__" in name:
+            key = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
+            try:
+                dotted[key] = yaml.safe_load(text) if text.strip() else None
+            except (yaml.YAMLError, ValueError) as error:
+                raise ConfigError(
+                    f"the environment: {name} is not valid YAML: {' '.join(str(error).split())}"
+                ) from error
+    return _nested(dotted)
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections out of dotted keys; where two keys set the same value, the later one counts."""
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        for section in reversed(key.split(".")):
+            value = {section: value}
+        nested = _merged(nested, value)
+    return nested
+
+
+def _holds(data: Any, key: Sequence[int | str]) -> bool:
+    return not key or (isinstance(data, Mapping) and key[0] in data and _holds(data[key[0]], key[1:]))
+
+
+def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Every dotted key, those of sections too."""
+    for name, field in model.model_fields.items():
+        yield f"{prefix}{name}"
+        if section := _section(field.annotation):
+            yield from _keys(section, f"{prefix}{name}.")
+
+
+def _without(data: Mapping[str, Any], foreign: Collection[str], prefix: str = "") -> dict[str, Any]:
+    return {
+        key: _without(cast("Mapping[str, Any]", value), foreign, f"{prefix}{key}.")
+        if isinstance(value, Mapping)
+        else value
+        for key, value in data.items()
+        if f"{prefix}{key}" not in foreign
+    }
+
+
+def _refuse_unknown(data: Mapping[str, Any], source: str, known: Sequence[str], prefix: str = "") -> None:
+    siblings = [name for name in known if name.startswith(prefix) and "." not in name.removeprefix(prefix)]
+    for key, value in data.items():
+        name = f"{prefix}{key}"
+        if name not in siblings:
+            message = unknown_name_message("key", name, siblings)
+            elsewhere = [other for other in known if other.rpartition(".")[2] == key]
+            hint = f" {key!r} is a key of another section: {', '.join(elsewhere)}." if elsewhere else ""
+            raise ConfigError(f"{source}: {message}{hint}")
+        if isinstance(value, Mapping) and any(other.startswith(f"{name}.") for other in known):
+            _refuse_unknown(cast("Mapping[str, Any]", value), source, known, f"{name}.")

@@ -1,0 +1,119 @@
+"""Connections to a database: transactions, and insertions that expect a row to be there already."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
+from typing import Protocol
+
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from loopwright.database.failures import explained, is_lost
+from loopwright.errors import StoreError
+
+
+class Claim(Protocol):
+    """Lasts until it is closed."""
+
+    def close(self) -> None:
+        """Let others have it."""
+        ...
+
+
+class Database:
+    """Connections to one database, for any number of threads."""
+
+    def __init__(
+        self, engine: Engine, name: str, claiming: Callable[[], Claim | None] | None = None, *, schema: str = ""
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            engine: Makes the connections.
+            name: What messages call the database; without a password.
+            claiming: Claims the database for this object, and gives None where another one has it; None for a
+                database that nobody else can reach.
+            schema: The schema of PostgreSQL that holds the tables.
+        """
+        self.name = name
+        self.schema = schema
+        self._engine = engine
+        self._claiming = claiming
+        self._claim: Claim | None = None
+        self._closed = False
+        # SQLite's own waiting lets one writer starve where many threads write at once; a queue here is fair.
+        self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
+
+    @property
+    def dialect(self) -> str:
+        """``"sqlite"`` or ``"postgresql"``."""
+        return self._engine.dialect.name
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """A transaction that changes nothing.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        with self._connected("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Generator[Connection]:
+        """All or nothing.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        # A transaction of SQLite that begins by reading fails at once, without waiting, if another one writes first.
+        with self._one_writer, self._connected("BEGIN IMMEDIATE") as connection, connection.begin():
+            yield connection
+
+    def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+        """An insertion that can say what happens if the row is there already."""
+        return postgresql.insert(table) if self.dialect == "postgresql" else sqlite.insert(table)
+
+    def claim(self) -> None:
+        """Have the database alone, among those that ask for that; it ends with `close`, and with the process.
+
+        Raises:
+            StoreError: If another one has it, or the database fails.
+        """
+        if self._claim or self._claiming is None:
+            return
+        try:
+            self._claim = self._claiming()
+        except (SQLAlchemyError, OSError) as error:
+            raise explained(error, self.name) from error
+        if self._claim is None:
+            raise StoreError(
+                f"{self.name} is in use by another server, which would take this one's runs for lost: stop that one "
+                "first, or give each server a history of its own"
+            )
+
+    def close(self) -> None:
+        """Close all connections; again does nothing."""
+        self._closed = True
+        if self._claim:
+            self._claim.close()
+            self._claim = None
+        self._engine.dispose()
+
+    @contextmanager
+    def _connected(self, begin: str) -> Generator[Connection]:
+        if self._closed:
+            raise StoreError(f"{self.name} is closed: open it again")
+        try:
+            with self._engine.connect().execution_options(begin=begin) as connection:
+                try:
+                    yield connection
+                except (SQLAlchemyError, OSError) as error:
+                    if is_lost(error):
+                        connection.invalidate()
+                    raise
+        except (SQLAlchemyError, OSError) as error:
+            raise explained(error, self.name) from error

@@ -1,0 +1,89 @@
+"""What can go wrong with a database, and what to do then."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import cast
+
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+from loopwright.errors import StoreError
+
+_SQLITE_FIXES = {
+    sqlite3.SQLITE_FULL: "the disk is full; nothing was changed: make room and try again",
+    sqlite3.SQLITE_READONLY: "it may not be written to; nothing was changed: check the permissions of file and folder",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that its folder exists and may be read and written",
+    sqlite3.SQLITE_NOTADB: "it is no SQLite database, and was not touched: give another path",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged: move the file away to begin a new one",
+    sqlite3.SQLITE_IOERR: "reading or writing failed; nothing was changed: check the disk",
+}
+# By the beginning of SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_POSTGRES_FIXES = {
+    "28": "check the user and the password in the address",
+    "3D": "make the database first, with createdb",
+    "42501": "give this user the rights to make and use the schema",
+    "53100": "the disk of the server is full; nothing was changed: make room and try again",
+    "53300": "the server has no free connection: try again later",
+}
+_POSTGRES_LOST = ("08", "57P")
+_POSTGRES_TRANSIENT = ("08", "40", "53", "55P03", "57")
+
+
+def explained(error: Exception, name: str) -> StoreError:
+    """What to tell of a failure.
+
+    Args:
+        error: What SQLAlchemy, a driver or the system raised.
+        name: What to call the database.
+
+    Returns:
+        The error to raise; transient where another attempt may succeed.
+    """
+    if isinstance(error, TimeoutError):
+        return StoreError(f"{name} is busy: all its connections are in use; try again later", transient=True)
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, sqlite3.Error):
+        return _explained_sqlite(cause, name)
+    told = _told(cause)
+    code, message = told.get("C", ""), told.get("M", "")
+    if is_lost(error):
+        told = message or str(cause)
+        return StoreError(
+            f"{name} cannot be reached: {told}; check that the server runs and the address is right", transient=True
+        )
+    fix = next((f": {fix}" for prefix, fix in _POSTGRES_FIXES.items() if code.startswith(prefix)), "")
+    return StoreError(f"{name} failed: {message or cause}{fix}", transient=code.startswith(_POSTGRES_TRANSIENT))
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether the connection is of no more use.
+
+    Args:
+        error: What SQLAlchemy, a driver or the system raised.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, sqlite3.Error):
+        return False
+    told = _told(cause)
+    # What PostgreSQL did not say, the driver or the system said of the connection.
+    return told["C"].startswith(_POSTGRES_LOST) if told else isinstance(error, (DBAPIError, OSError))
+
+
+def _explained_sqlite(error: sqlite3.Error, name: str) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = None if code is None else code & 0xFF
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreError(f"{name} is locked: another process writes to it; try again later", transient=True)
+    fix = _SQLITE_FIXES.get(primary) if primary is not None else None
+    return StoreError(
+        f"{name}: {fix} ({error})" if fix else f"{name}: {error}", transient=primary == sqlite3.SQLITE_FULL
+    )
+
+
+def _told(error: BaseException | None) -> dict[str, str]:
+    # pg8000 gives the fields of the server's message; those of a refused connection are behind the error of closing it.
+    while error is not None:
+        if error.args and isinstance(error.args[0], dict):
+            return cast("dict[str, str]", error.args[0])
+        error = error.__context__
+    return {}

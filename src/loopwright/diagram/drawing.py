@@ -1,0 +1,63 @@
+"""A graph as a picture: its Mermaid text, drawn by Mermaid itself inside this process, without network and browser."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from loopwright.diagram.flowchart import arrows, mermaid
+from loopwright.engine.proof.graph import Topology
+from loopwright.errors import InputError, LoopwrightError
+
+_LOOP = "stroke:#b3450b,stroke-width:2px"
+_CONFIG = {"flowchart": {"useMaxWidth": False}, "maxEdges": 1_000_000, "maxTextSize": 100_000_000}
+_CLEAR, _WHITE = "background-color: transparent", "background-color: white"
+
+
+def svg(topology: Topology) -> str:
+    """Draw a graph as SVG.
+
+    Args:
+        topology: The graph. Loops are drawn as labelled arrows; gates and hidden nodes are not shown.
+
+    Returns:
+        A complete SVG document that refers to nothing outside itself.
+
+    Raises:
+        LoopwrightError: The package mermaidx is not installed.
+    """
+    return str(_drawn(topology).svg()).replace(_CLEAR, _WHITE, 1)  # its dark lines would vanish on a dark page
+
+
+def png(topology: Topology, *, scale: float = 2) -> bytes:
+    """Draw a graph as PNG.
+
+    The letters are those of the font that mermaidx brings; use `svg` for names in other scripts than it has.
+
+    Args:
+        topology: The graph. Loops are drawn as labelled arrows; gates and hidden nodes are not shown.
+        scale: Pixels of the picture for each pixel of the drawing.
+
+    Returns:
+        The bytes of a PNG file.
+
+    Raises:
+        InputError: The scale is not a positive number.
+        LoopwrightError: The package mermaidx is not installed.
+    """
+    if not (scale > 0 and math.isfinite(scale)):
+        raise InputError(f"scale is {scale!r}; it must be a positive number, for example 2.")
+    return _drawn(topology).png(scale=scale, background="white")
+
+
+def _drawn(topology: Topology) -> Any:
+    try:
+        import mermaidx
+    except ImportError as error:
+        raise LoopwrightError(
+            "a picture needs the package mermaidx, which is not installed: pip install 'loopwright[diagram]'. "
+            "The format mermaid needs nothing more."
+        ) from error
+    loops = [str(number) for number, arrow in enumerate(arrows(topology)) if arrow.loop]
+    style = f"    linkStyle {','.join(loops)} {_LOOP}\n" if loops else ""
+    return mermaidx.render(mermaid(topology) + style, config=_CONFIG)

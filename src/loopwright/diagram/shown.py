@@ -1,0 +1,147 @@
+"""A graph as pages, pictures and ``graph show --format json`` have it: one value, made in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from langgraph.constants import END, START
+from pydantic import BaseModel, ConfigDict
+
+from loopwright.diagram.flowchart import arrows, caption, shown_nodes
+from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.graph import LoopEdge
+from loopwright.engine.proof.read import read_topology
+from loopwright.engine.proof.verify import verify
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ShownNode(_Frozen):
+    """A node of the picture."""
+
+    name: str
+    """Its name in the graph; ``__start__`` and ``__end__`` for entry and exit."""
+    kind: Literal["start", "node", "end"]
+    """What it is."""
+    label: str
+    """What people call it."""
+    icon: str = ""
+    """An emoji, or nothing."""
+    has_llm: bool = False
+    """Whether it asks a chat model where one is configured."""
+    prompt: str | None = None
+    """The id of its prompt, or None without one."""
+    description: str = ""
+    """What it does, in a sentence."""
+    max_runs: int | None = None
+    """How often it can run at most; None if that is not known."""
+
+
+class ShownEdge(_Frozen):
+    """An arrow of the picture."""
+
+    source: str
+    """The node that it leaves."""
+    target: str
+    """The node that it enters."""
+    label: str
+    """When it is taken; empty if nothing is to be said."""
+    dotted: bool
+    """Whether nothing says when it is taken, or only an error takes it."""
+    loop: str | None
+    """The loop whose granted pass it is, or None."""
+
+
+class ShownLoop(_Frozen):
+    """A bounded loop of the picture."""
+
+    name: str
+    """Its name."""
+    gate: str
+    """The name of its gate node, which the picture leaves out."""
+    target: str
+    """The node that a granted pass enters."""
+    sources: tuple[str, ...]
+    """The nodes that ask for a pass."""
+    limit: str
+    """The limit in words."""
+    exhausted: tuple[str, ...]
+    """Where control goes when the bound is reached."""
+
+
+class ShownGraph(_Frozen):
+    """A graph without gates and hidden nodes, with its loops and its certificate."""
+
+    name: str
+    """The graph's name."""
+    nodes: tuple[ShownNode, ...]
+    """The nodes in the order of declaration, ``__start__`` first and ``__end__`` last."""
+    edges: tuple[ShownEdge, ...]
+    """The arrows; where several loops share one, it stands once for each."""
+    loops: tuple[ShownLoop, ...]
+    """The bounded loops."""
+    certificate: Certificate
+    """The worst case of one run, known before it starts."""
+
+
+def shown_graph(graph: Any) -> ShownGraph:
+    """Describe a graph as it is shown.
+
+    Args:
+        graph: A `StateGraph` or a compiled graph, bounded or not.
+
+    Raises:
+        GraphError: If it is no graph that can be read.
+    """
+    topology, certificate = read_topology(graph), verify(graph)
+    kinds: dict[str, Literal["start", "end"]] = {START: "start", END: "end"}
+    nodes = [
+        ShownNode(
+            name=name,
+            kind=kinds.get(name, "node"),
+            label=caption(name),
+            max_runs=certificate.max_runs_by_node.get(name),
+        )
+        for name in shown_nodes(topology)
+    ]
+    edges: list[ShownEdge] = []
+    for arrow in arrows(topology):
+        loops = (
+            [loop.name for loop in topology.loops if arrow.source in loop.sources and arrow.target == loop.target]
+            if arrow.loop
+            else []
+        )
+        edges += [
+            ShownEdge(source=arrow.source, target=arrow.target, label=arrow.label, dotted=arrow.dotted, loop=loop)
+            for loop in loops or [None]
+        ]
+    return ShownGraph(
+        name=topology.name,
+        nodes=tuple(nodes),
+        edges=tuple(edges),
+        loops=_loops(topology.loops),
+        certificate=certificate,
+    )  # fmt: skip
+
+
+def _loops(found: Iterable[LoopEdge]) -> tuple[ShownLoop, ...]:
+    """Each loop once; its fallback may depend on the source."""
+    loops: dict[str, ShownLoop] = {}
+    for loop in found:
+        known = loops.get(loop.name)
+        loops[loop.name] = ShownLoop(
+            name=loop.name,
+            gate=loop.gate,
+            target=loop.target,
+            sources=_joined(known.sources if known else (), loop.sources),
+            limit=loop.limit,
+            exhausted=_joined(known.exhausted if known else (), loop.exhausted),
+        )
+    return tuple(loops.values())
+
+
+def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

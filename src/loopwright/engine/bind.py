@@ -1,0 +1,431 @@
+"""Puts gates into a graph that we did not write, and leaves the original untouched.
+
+Only a copy of the builder changes: the loop's edges go to the gate instead of the target, and the gate goes on. Where a
+node jumps with a Command, the wrapper of `loopwright.engine.jumps` sends the jump through the gate.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast, get_args, get_type_hints
+
+from langchain_core.runnables import Runnable
+from langgraph.channels import BinaryOperatorAggregate, LastValue
+from langgraph.channels.base import BaseChannel
+from langgraph.graph import END, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import BaseModel
+
+from loopwright.engine import langgraph_private
+from loopwright.engine.budget.budget import Budget, merge_spent
+from loopwright.engine.budget.meter import check_budgets
+from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate, GateState, is_engine_node
+from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
+from loopwright.engine.ledger import (
+    LEDGER,
+    REQUESTS,
+    SPENT,
+    STOP_REASON,
+    VISITED,
+    StopReason,
+    StopReasons,
+    last,
+    merge_ledger,
+    merge_requests,
+    merge_visited,
+)
+from loopwright.engine.loop import Loop, StateLimit
+from loopwright.engine.proof.fan_out import allowed, check_fan_out
+from loopwright.engine.proof.read import Builder, Destinations, anywhere_in, read_destinations
+from loopwright.engine.reasons import MESSAGES
+from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
+
+
+class BoundBuilder(Builder):
+    """A copy of a builder with gates in it; made by `bind`, never by hand."""
+
+    loops: tuple[Loop, ...]
+    """The loops whose gates it holds."""
+    budget: Budget | None
+    """What a run may spend."""
+    fan_out: Mapping[str, int]
+    """Node -> the most tasks that one run of a router or node may send to it."""
+    destinations: Destinations | None
+    """Where the nodes and routers go, read before the gates came in."""
+    gated: dict[str, dict[str, Loop]]
+    """Node -> target of a loop -> the loop through whose gate the node's jump goes."""
+    crossed: frozenset[tuple[str, str]]
+    """Source and target of the loops' edges that a ``Send`` may cross."""
+    noted: frozenset[str]
+    """The loops of which it is noted who asks, and for what."""
+    held: bool
+    """Whether `bounded` holds its nodes and routers, while they run, to what the proof knows of them."""
+    reports: bool
+    """Whether a bound can be reached, in this graph or in one inside it, so that the state has a ``stop_reason``."""
+
+    @property
+    def keyless(self) -> bool:
+        """Whether the state has no keys, and channels of the engine's beside it."""
+        return self.reports and langgraph_private.ROOT in self.channels
+
+    @property
+    def metered(self) -> bool:
+        """Whether what a run spends is counted: it has a budget, or one of its loops has."""
+        return self.budget is not None or any(loop.budget for loop in self.loops)
+
+
+def bind(
+    builder: Builder,
+    loops: Sequence[Loop],
+    budget: Budget | None = None,
+    fan_out: Mapping[str, int] | None = None,
+    *,
+    reports: bool = False,
+) -> BoundBuilder:
+    """Copy a builder and put a gate into every loop.
+
+    Args:
+        builder: The graph before compilation; not changed.
+        loops: The declarations.
+        budget: What a run may spend.
+        fan_out: Node -> the most tasks that one run of a router or node may send to it.
+        reports: Whether a graph inside it can reach a bound, so that its state has a ``stop_reason`` in any case.
+
+    Returns:
+        The copy, ready to compile.
+
+    Raises:
+        LoopDeclarationError: If a loop names an unknown node, state key or scope, an edge that is not there, or shares
+            what only one loop may have.
+        GraphError: If the budget or the fan-out does not fit the graph, or its state has no room for what is counted.
+    """
+    bound = copy_builder(builder)
+    bound.loops, bound.budget, bound.fan_out = tuple(loops), budget, dict(fan_out or {})
+    bound.held = True
+    bound.reports = reports or bool(bound.loops or budget)
+    check_fan_out(builder, bound.fan_out)
+    _check_names(builder, bound.loops)
+    check_budgets(builder, bound.loops, budget)
+    if not bound.reports:
+        return bound
+    bound.crossed = frozenset(_crossed(bound))
+    bound.noted = frozenset(
+        loop.name
+        for loop in bound.loops
+        if loop.asks_by_source or any((source, loop.target) in bound.crossed for source in loop.sources)
+    )
+    view = _viewer(builder.state_schema, keyless=bound.keyless)
+    _add_channels(bound)
+    for loop in bound.loops:
+        targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
+        _add_node(bound, loop.gate, Gate(loop, view, bound.metered, bound.fan_out.get(loop.target)), targets)
+        for source in loop.sources:
+            bound.gated.setdefault(source, {})[loop.target] = loop
+            _redirect(bound, loop, source)
+    _add_node(bound, DISPATCHER, Dispatcher(), (budget.exhausted or END,) if budget else ())
+    return bound
+
+
+def _crossed(bound: BoundBuilder) -> Iterator[tuple[str, str]]:
+    """The edges of loops that a Send may cross: the source shows it, or the target's fan-out is declared.
+
+    Where nothing shows it, it stays refused: a target that anybody might send to would have no worst case at all.
+    """
+    known = read_destinations(bound)
+    joined = {(source, end) for starts, end in bound.waiting_edges for source in starts}
+    for loop in bound.loops:
+        if bound.nodes[loop.target].defer or any((source, loop.target) in joined for source in loop.sources):
+            continue  # it waits for others, and what is sent to it would not
+        for source in loop.sources:
+            senders = [source, *((source, name) for name in bound.branches.get(source, ()))]
+            sent = frozenset[str]().union(*(known.sent.get(sender, frozenset()) for sender in senders))
+            if loop.target in sent or (loop.target in bound.fan_out and known.sending.intersection(senders)):
+                yield source, loop.target
+
+
+def _ways(bound: BoundBuilder, node: str, sender: str, known: frozenset[str] | None, sends: bool) -> Ways:
+    gates = bound.gated.get(node, {})
+    noted = frozenset(target for target, loop in gates.items() if loop.name in bound.noted)
+    crossed = frozenset(target for target in noted if (node, target) in bound.crossed)
+    return Ways(node, sender, known, gates, allowed(sends, known, bound.fan_out), sends, crossed, noted)
+
+
+def _add_node(bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = ()) -> None:
+    # A dict's subclass is not among the kinds of class that LangGraph's annotation lists; it takes it all the same.
+    schema: Any = GateState
+    bound.add_node(name, node, input_schema=schema, destinations=destinations)
+
+
+def copy_builder(builder: Builder) -> BoundBuilder:
+    """A copy of a builder that can be changed without changing the original; it has no loops yet."""
+    bound = BoundBuilder.__new__(BoundBuilder)
+    vars(bound).update(vars(builder))
+    bound.nodes = {name: dataclasses.replace(spec) for name, spec in builder.nodes.items()}
+    bound.edges = set(builder.edges)
+    bound.waiting_edges = set(builder.waiting_edges)
+    bound.branches = defaultdict(dict, {source: dict(branches) for source, branches in builder.branches.items()})
+    bound.channels = dict(builder.channels)
+    bound.managed = dict(builder.managed)
+    bound.schemas = {schema: dict(channels) for schema, channels in builder.schemas.items()}
+    bound.compiled = False
+    bound.loops, bound.budget, bound.fan_out, bound.gated = (), None, {}, {}
+    bound.reports = bound.held = False
+    bound.crossed, bound.noted = frozenset(), frozenset()
+    _settle_defaults(bound)
+    bound.destinations = None
+    bound.destinations = read_destinations(bound if vars(builder).get("destinations") is None else builder)
+    return bound
+
+
+def _settle_defaults(bound: BoundBuilder) -> None:
+    """Give a builder's node defaults to the nodes that it has now, as compiling would, and not to those added later.
+
+    Gates must neither be cached nor timed out nor have their errors handled.
+    """
+    fresh = langgraph_private.node_defaults(StateGraph(bound.state_schema))
+    if langgraph_private.node_defaults(bound) in (None, fresh):
+        return
+    made = bound.nodes.get(langgraph_private.DEFAULT_HANDLER)
+    if made is None or not made.is_error_handler:  # else the graph was compiled, which settled them
+        bound.compile()
+        bound.compiled = False
+    langgraph_private.set_node_defaults(bound, fresh)
+
+
+def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any]) -> dict[str, frozenset[str] | None]:
+    """Put the wrapper around every node of a compiled graph, and keep its gates out of the streams.
+
+    Args:
+        bound: The builder.
+        compiled: What was compiled from it, with `watched_routers` in it.
+
+    Returns:
+        Node -> the targets that its wrapper lets through; None: any node.
+    """
+    known = read_destinations(bound)
+    marked = {loop.target for loop in bound.loops if loop.first_free}
+    for node, spec in bound.nodes.items():
+        if is_engine_node(node):
+            langgraph_private.hide(compiled, node)
+            if node != DISPATCHER:
+                langgraph_private.repeat_jumps(compiled, node)
+            continue
+        targets = known.nodes[node]
+        if targets is not None and (again := (spec.metadata or {}).get("loopwright_again")):
+            targets |= {again}
+        ways = _ways(bound, node, f"node {node!r}", targets, node in known.sending)
+        notes: dict[str, Any] = {VISITED: [node]} if node in marked else {}
+        asks = [loop for loop in ways.gates.values() if loop.name in bound.noted and (node, loop.gate) in bound.edges]
+        if asks:
+            notes[REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
+        if notes:
+            langgraph_private.write_with(compiled, node, lambda _, notes=notes: notes)
+        # What a cached node spends would come again with every hit of the cache; the next node writes it.
+        metered = bound.metered and not spec.cache_policy
+        inner = compiled.nodes[node].bound
+        langgraph_private.replace_bound(compiled, node, WatchedNode(inner, node, ways, metered=metered))
+        if bound.keyless:
+            langgraph_private.change_result(compiled, node, with_key)
+    return {node: targets for node, targets in known.nodes.items()}
+
+
+def watch_routers(bound: BoundBuilder) -> None:
+    """Put the wrapper around every router of a builder that is about to be compiled.
+
+    Args:
+        bound: The builder; it is changed.
+    """
+    known = read_destinations(bound)
+    for source, branches in bound.branches.items():
+        gates = bound.gated.get(source, {})
+        meant = {loop.gate: target for target, loop in gates.items()}
+        for name, branch in branches.items():
+            targets, sends = known.routers[source, name], (source, name) in known.sending
+            targets = None if targets is None else targets | gates.keys()
+            ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, sends)
+            labels = {word: meant.get(end, end) for word, end in (branch.ends or {}).items()}
+            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels))
+
+
+# Names
+
+
+def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
+    names = [loop.name for loop in loops]
+    owners: dict[str, str] = {}
+    edges: dict[tuple[str, str], str] = {}
+    for loop in loops:
+        if names.count(loop.name) > 1:
+            raise LoopDeclarationError(loop.name, "two loops have this name; a ledger entry belongs to one loop")
+        _check_nodes(builder, loop)
+        _check_keys(builder, loop)
+        _check_scope(loop, {other.name: other for other in loops})
+        for key in filter(None, (loop.counter, loop.history)):
+            if owners.setdefault(key, loop.name) != loop.name:
+                message = (
+                    f"state key {key!r} belongs to loop {owners[key]!r}; a counter or history has exactly one writer"
+                )
+                raise LoopDeclarationError(loop.name, message)
+        for source in loop.sources:
+            edge = (source, loop.target)
+            if edges.setdefault(edge, loop.name) != loop.name:
+                message = f"the edge {source} -> {loop.target} belongs to loop {edges[edge]!r} already"
+                raise LoopDeclarationError(loop.name, message)
+
+
+def _check_nodes(builder: Builder, loop: Loop) -> None:
+    for node in (loop.target, *loop.sources, *(route for route in loop.fallbacks if route != END)):
+        if node not in builder.nodes:
+            raise LoopDeclarationError(loop.name, unknown_name_message("node", node, builder.nodes))
+    if loop.gate in builder.nodes:
+        raise LoopDeclarationError(loop.name, f"the graph has a node {loop.gate!r} already; is it bounded twice?")
+
+
+def _check_keys(builder: Builder, loop: Loop) -> None:
+    limit_key = loop.limit.key if isinstance(loop.limit, StateLimit) else None
+    for key in filter(None, (loop.counter, loop.history, limit_key, MESSAGES if loop.warn_at else None)):
+        if isinstance(key, str) and key not in builder.channels:
+            raise LoopDeclarationError(loop.name, unknown_name_message("state key", key, builder.channels))
+
+
+def _check_scope(loop: Loop, loops: Mapping[str, Loop]) -> None:
+    seen = [loop.name]
+    while loop.scope != "run":
+        if loop.scope not in loops:
+            known = ["run", *(name for name in loops if name != loop.name)]
+            raise LoopDeclarationError(loop.name, unknown_name_message("scope", loop.scope, known))
+        loop = loops[loop.scope]
+        if loop.name in seen:
+            raise LoopDeclarationError(loop.name, f"its scope leads back to itself: {' -> '.join([*seen, loop.name])}")
+        seen.append(loop.name)
+
+
+# State
+
+
+def _viewer(schema: type[Any], *, keyless: bool) -> Callable[[Mapping[str, Any]], Any]:
+    """How to show the plain state to a loop's callables: as the graph's own schema."""
+    if keyless:
+        return lambda state: state.get(langgraph_private.ROOT)
+    if not (issubclass(schema, BaseModel) or dataclasses.is_dataclass(schema)):
+        return lambda state: state
+    known = set(get_type_hints(schema))
+    return lambda state: schema(**{key: value for key, value in state.items() if key in known})
+
+
+def _add_channels(bound: BoundBuilder) -> None:
+    if LEDGER in bound.channels:
+        raise LoopDeclarationError(LEDGER, f"the state key {LEDGER!r} is reserved; is the graph bounded twice?")
+    schema = dict(bound.schemas[bound.state_schema])
+    for loop in bound.loops:
+        if loop.counter and loop.counter_by == "engine":
+            schema[loop.counter] = bound.channels[loop.counter] = BinaryOperatorAggregate(int, last)
+        if loop.history:
+            schema[loop.history] = bound.channels[loop.history] = BinaryOperatorAggregate(list, last)
+    if not _is_ours(bound.channels.get(STOP_REASON)):
+        raise GraphError(
+            f"the state has a key {STOP_REASON!r} of its own, and Loopwright writes there which bound was reached. "
+            f"Rename it; or, to read what Loopwright writes, declare it as NotRequired[StopReason | list[StopReason]]"
+        )
+    stop_reason = StopReasons(Any, STOP_REASON)
+    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: BinaryOperatorAggregate(dict, merge_ledger)}
+    if bound.metered:
+        hidden[SPENT] = BinaryOperatorAggregate(dict, merge_spent)
+    if bound.noted:
+        hidden[REQUESTS] = BinaryOperatorAggregate(dict, merge_requests)
+    if any(loop.first_free for loop in bound.loops):
+        hidden[VISITED] = BinaryOperatorAggregate(list, merge_visited)
+    bound.channels |= {**hidden, STOP_REASON: stop_reason}
+    bound.schemas[GateState] = {**schema, **hidden}
+
+
+def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:
+    """Whether the state's key is free, or declared with the engine's type so that the user's own nodes can read it."""
+
+    def parts(kind: Any) -> Iterator[Any]:
+        yield kind
+        for part in get_args(kind):
+            yield from parts(part)
+
+    # `LoopMiddleware` brings the channel itself.
+    own = channel is None or isinstance(channel, StopReasons)
+    return own or (type(channel) is LastValue and StopReason in parts(cast("Any", channel).typ))
+
+
+# Edges
+
+
+def _redirect(bound: BoundBuilder, loop: Loop, source: str) -> None:
+    """Send every edge of the source that enters the loop's target to its gate instead."""
+    found = [
+        _redirect_static(bound, loop, source),
+        _redirect_joins(bound, loop, source),
+        _redirect_branches(bound, loop, source),
+        _redirect_commands(bound, loop, source),
+    ]
+    if not any(found):
+        raise LoopDeclarationError(
+            loop.name,
+            f"there is no edge {source} -> {loop.target}. A node that jumps with Command must declare it: "
+            f"annotate its return type as Command[Literal[{loop.target!r}, ...]] or pass destinations to add_node.",
+        )
+
+
+def _redirect_static(bound: BoundBuilder, loop: Loop, source: str) -> bool:
+    if (source, loop.target) not in bound.edges:
+        return False
+    bound.edges.remove((source, loop.target))
+    bound.edges.add((source, loop.gate))
+    return True
+
+
+def _redirect_joins(bound: BoundBuilder, loop: Loop, source: str) -> bool:
+    found = False
+    for starts, end in list(bound.waiting_edges):
+        if source not in starts or end != loop.target:
+            continue
+        if not set(starts) <= set(loop.sources) or loop.asks_by_source:
+            raise LoopDeclarationError(
+                loop.name,
+                f"{loop.target!r} waits for {list(starts)} together: "
+                "name all of them as sources, with one fallback and no limits of their own",
+            )
+        bound.waiting_edges.remove((starts, end))
+        bound.waiting_edges.add((starts, loop.gate))
+        found = True
+    # The other sources of the same join find it moved already.
+    return found or any(source in starts and end == loop.gate for starts, end in bound.waiting_edges)
+
+
+def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
+    found = False
+    for name, branch in bound.branches.get(source, {}).items():
+        # A router without a path map returns the names of nodes: those that its source shows, else any.
+        known = read_destinations(bound).routers[source, name]
+        asked = {other.target for other in bound.loops if source in other.sources}
+        ends = branch.ends or {
+            node: node for node in anywhere_in(bound) if known is None or node in known or node in asked
+        }
+        if loop.target not in ends.values():
+            continue
+        found = True
+        moved = {label: loop.gate if end == loop.target else end for label, end in ends.items()}
+        if loop.target in {target for _source, target in bound.crossed}:
+            moved[loop.gate] = loop.gate  # where the wrapper of the router sends what waits
+        bound.branches[source][name] = branch._replace(ends=moved)
+    return found
+
+
+def _redirect_commands(bound: BoundBuilder, loop: Loop, source: str) -> bool:
+    """Show where a jump of the source into the target goes; the wrapper of the node sends it there."""
+    known = read_destinations(bound).nodes[source]
+    if known is not None and loop.target not in known:
+        return False
+    spec = bound.nodes[source]
+    if isinstance(spec.ends, dict):
+        spec.ends = {loop.gate if end == loop.target else end: label for end, label in spec.ends.items()}
+    elif spec.ends:
+        spec.ends = tuple(loop.gate if end == loop.target else end for end in spec.ends)
+    return True

@@ -1,0 +1,255 @@
+"""`bounded`: any LangGraph graph in, a graph that always stops out."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from loopwright.engine.bind import BoundBuilder, bind, copy_builder, watch, watch_routers
+from loopwright.engine.budget.budget import Budget
+from loopwright.engine.fingerprint import structure_of
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.graph import BoundedGraph, as_bounded
+from loopwright.engine.inner import bounded_inside
+from loopwright.engine.langgraph_private import ROOT, write_with
+from loopwright.engine.ledger import HIDDEN, STOP_REASON, fresh_books
+from loopwright.engine.loop import Loop, is_count
+from loopwright.engine.proof.choice import choose, loop_name
+from loopwright.engine.proof.reach import read_once
+from loopwright.engine.proof.read import Builder, builder_of, read_topology, subgraphs
+from loopwright.engine.proof.verify import verify
+from loopwright.errors import GraphError, UnboundedCycleError
+
+logger = logging.getLogger("loopwright.loops")
+
+
+FALLBACK = "fallback"
+"""The node of the ``fallback`` function that `bounded` was given."""
+
+
+_CARRIED = {
+    "checkpointer": "checkpointer", "store": "store", "cache": "cache", "name": "name", "debug": "debug",
+    "interrupt_before": "interrupt_before_nodes", "interrupt_after": "interrupt_after_nodes",
+    "transformers": "stream_transformers",
+}  # fmt: skip
+"""Option of LangGraph's ``compile`` -> the attribute of a compiled graph that keeps it."""
+
+
+@read_once()
+def bounded(
+    graph: StateGraph[Any, Any, Any, Any] | CompiledStateGraph[Any, Any, Any, Any],
+    loops: Loop | Sequence[Loop] = (),
+    *,
+    limit: int | None = None,
+    fallback: Callable[..., Any] | None = None,
+    budget: Budget | None = None,
+    fan_out: Mapping[str, int] | None = None,
+    **compile_options: Any,
+) -> BoundedGraph:
+    """Bound every cycle of a graph, prove it, and compile it.
+
+    Args:
+        graph: A graph that somebody wrote, compiled or not; it is left untouched.
+        loops: Where it goes round and how often. A loop of a graph that is a node is named by its path:
+            ``Loop(name="agent", target="worker/agent", sources=("worker/tools",), ...)``. Without any, `limit` bounds
+            every cycle, those of graphs inside it too: the edges that close a cycle are chosen, and the `Loop`s that
+            were chosen are logged, ready to paste.
+        limit: Passes per loop, when no `loops` are given.
+        fallback: A node function that answers when a bound is reached. It becomes the node ``fallback``: with `limit`
+            every loop leads there, a `budget` that names no route does, and so does each `Loop` that names it.
+        budget: What a run may spend on model calls, tokens, money and time.
+        fan_out: Node -> how many ``Send``s at most reach it from one run of a router or node; more is an error, and the
+            certificate counts with it.
+        **compile_options: As for LangGraph's ``compile``; what a compiled graph had is carried over unless given.
+
+    Returns:
+        The compiled graph, with its certificate. Its step limit follows from the certificate.
+
+    Raises:
+        LoopDeclarationError: If a loop does not fit the graph.
+        UnboundedCycleError: If a cycle is left that crosses no bound; it names every cycle found.
+        GraphError: If a node cannot be reached, or neither `loops` nor `limit` is given for a graph that has cycles.
+    """
+    builder = builder_of(graph)
+    loops = (loops,) if isinstance(loops, Loop) else loops
+    _check_arguments(graph, loops, limit, fallback, budget, compile_options)
+    builder = copy_builder(builder)
+    if fallback is not None:
+        budget = _with_fallback(builder, fallback, loops, limit, budget)
+    own, inside = [loop for loop in loops if "/" not in loop.target], [loop for loop in loops if "/" in loop.target]
+    reports = bounded_inside(builder, inside, limit, bounded)
+    if limit is not None:
+        own = choose_loops(builder, limit, FALLBACK if fallback else END, getattr(graph, "name", None))
+        for loop in own:
+            entrances = ", first_free=True" if loop.first_free else ""
+            logger.info(
+                "chosen: Loop(name=%r, target=%r, sources=%r, limit=%r%s)",
+                loop.name, loop.target, loop.sources, limit, entrances,
+            )  # fmt: skip
+    bound = bind(builder, own, budget, fan_out, reports=reports)
+    certificate = verify(bound)
+    own_gates = any(is_engine_node(node) for cycle in certificate.unbounded_cycles for node in cycle)
+    if not certificate.bounded and not own_gates:  # else a fallback leads back into its own loop: the route is wrong
+        advice = ", ".join(suggested_loops(bound))
+        raise UnboundedCycleError(certificate.unbounded_cycles, f"Declare {advice}; or give a limit for every cycle")
+    certificate.require()
+    return _compiled(graph, builder, bound, certificate, compile_options)
+
+
+def _check_arguments(
+    graph: Any, loops: Any, limit: Any, fallback: Any, budget: Any, compile_options: Mapping[str, Any]
+) -> None:
+    """Refuse what cannot be meant, before LangGraph or pydantic stumble over it."""
+    if not isinstance(loops, list | tuple) or not all(isinstance(loop, Loop) for loop in loops):
+        raise GraphError(f"loops is {loops!r}: give a Loop, or a list of them")
+    if limit is not None and not is_count(limit):
+        raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
+    if loops and limit is not None:
+        raise GraphError("give either loops, which have their own limits, or limit, which bounds every cycle")
+    if budget is not None and not isinstance(budget, Budget):
+        raise GraphError(f"budget is {budget!r}: give a Budget, for example Budget(model_calls=20)")
+    if fallback is not None and not callable(fallback) and not hasattr(fallback, "invoke"):
+        raise GraphError(
+            f"fallback is {fallback!r}: give a node function; to lead to a node that the graph has, declare the loops "
+            "and name it in their 'exhausted'"
+        )
+    saver = compile_options.get("checkpointer")
+    if isinstance(saver, str):
+        raise GraphError(f"checkpointer is {saver!r}: give a saver, for example open_checkpointer({saver!r})")
+    if budget and compile_options.get("checkpointer", getattr(graph, "checkpointer", None)) is False:
+        raise GraphError("checkpointer=False and a budget exclude each other: its fallback needs the state of the run")
+
+
+def _with_fallback(
+    builder: BoundBuilder, fallback: Callable[..., Any], loops: Sequence[Loop], limit: int | None, budget: Budget | None
+) -> Budget | None:
+    """Add the node of the fallback; the budget that is returned leads there if it names no route."""
+    if FALLBACK in builder.nodes:
+        raise GraphError(
+            f"the graph has a node {FALLBACK!r} already: declare the loops and name it in their 'exhausted'"
+        )
+    builder.add_node(FALLBACK, fallback)
+    builder.add_edge(FALLBACK, END)
+    if budget and not budget.exhausted:
+        budget = dataclasses.replace(budget, exhausted=FALLBACK)
+    leads_there = limit is not None or (budget and budget.exhausted == FALLBACK)
+    if not (leads_there or any(FALLBACK in loop.fallbacks for loop in loops)):
+        raise GraphError(f"nothing leads to the fallback: let a Loop name it, {FALLBACK!r}, or give a limit")
+    return budget
+
+
+def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: Any, given: dict[str, Any]) -> Any:
+    watch_routers(bound)
+    compiled = bound.compile(**_compile_options(graph, builder, given))
+    jumps, structure = watch(bound, compiled), structure_of(compiled)
+    if bound.reports:
+        write_with(
+            compiled, START, lambda step: fresh_books(bound.loops, bound.channels, structure=structure, step=step)
+        )
+    outputs = compiled.output_channels
+    if bound.reports and isinstance(outputs, list) and STOP_REASON not in outputs:
+        # Not in the output schema: the key is there only when a bound was reached.
+        compiled.output_channels = [*outputs, STOP_REASON]
+    if isinstance(graph, CompiledStateGraph) and graph.config:
+        compiled = compiled.with_config(graph.config)
+    attributes = {
+        "given": copy_builder(builder).compile(
+            name=str(compiled.name),
+            interrupt_before=_written(compiled.interrupt_before_nodes),
+            interrupt_after=_written(compiled.interrupt_after_nodes),
+        ),
+        "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "jumps": jumps,
+        "structure": structure,
+        # LangGraph needs one step more than it runs.
+        "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
+    }  # fmt: skip
+    if bound.keyless:
+        attributes["stream_channels"] = ROOT
+    elif not isinstance(compiled.stream_channels, str):
+        attributes["stream_channels"] = [key for key in compiled.stream_channels_list if key not in HIDDEN]
+    return as_bounded(compiled, attributes)
+
+
+def _written(nodes: Sequence[str] | Literal["*"]) -> list[str] | Literal["*"]:
+    return "*" if isinstance(nodes, str) else [node for node in nodes if not is_engine_node(node)]
+
+
+def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dict[str, Any]:
+    carried: dict[str, Any] = {}
+    if isinstance(graph, CompiledStateGraph):
+        carried = {option: getattr(graph, attribute) for option, attribute in _CARRIED.items()}
+    options = {**{option: value for option, value in carried.items() if value}, **given}
+    for option in ("interrupt_before", "interrupt_after"):
+        if options.get(option) == "*":  # every node, but not the gates
+            options[option] = [node for node, spec in builder.nodes.items() if not spec.is_error_handler]
+    return options
+
+
+def suggested_loops(builder: Builder, path: str = "") -> list[str]:
+    """The source code of the `Loop`s that would bound what is left unbounded, in nodes that are graphs too.
+
+    Args:
+        builder: The graph, with gates or without.
+        path: Where it lies in the graph around it, with a slash at the end.
+    """
+    found: list[str] = []
+    for choice in choose(read_topology(builder).ways()):
+        target, sources = path + choice.target, tuple(path + source for source in choice.sources)
+        free = ", first_free=True" if choice.first_free else ""
+        found.append(f"Loop(name={target!r}, target={target!r}, sources={sources!r}, limit=5{free})")
+    for node, inner in subgraphs(builder).items():
+        found += suggested_loops(inner.builder, f"{path}{node}/")
+    return found
+
+
+def choose_loops(builder: Builder, limit: int, exhausted: str = END, name: str | None = None) -> list[Loop]:
+    """Choose the edges that close a cycle, and declare a loop for each node that they lead to.
+
+    Args:
+        builder: The graph.
+        limit: Passes per loop.
+        exhausted: Where control goes when a bound is reached.
+        name: The graph's name, for a loop at a node that has none for people.
+
+    Returns:
+        The loops, as `loopwright.engine.proof.choice` chooses them; empty for a graph without cycles.
+
+    Raises:
+        GraphError: If a cycle closes in an error handler, which no gate can stand before.
+    """
+    topology = read_topology(builder)
+    edges = topology.edges
+    only_handlers = {(edge.source, edge.target) for edge in edges if edge.kind == "handler"}
+    only_handlers -= {(edge.source, edge.target) for edge in edges if edge.kind != "handler"}
+    loops: list[Loop] = []
+    taken: set[str] = set()
+    for choice in choose(topology.ways()):
+        target, sources = choice.target, list(choice.sources)
+        for source in choice.sources:
+            if (source, target) in only_handlers:
+                raise GraphError(
+                    f"the error handler of {source!r} leads back to {target!r}; bound that with the node's retries"
+                )
+            # A join goes back as a whole: it waits for all its sources, so all of them ask.
+            for starts, end in builder.waiting_edges:
+                if end == target and source in starts:
+                    sources += starts
+        called = loop_name(target, name)
+        called = target if called in taken else called
+        taken.add(called)
+        loops.append(
+            Loop(
+                name=called,
+                target=target,
+                sources=tuple(sources),
+                limit=limit,
+                exhausted=exhausted,
+                first_free=choice.first_free,
+            )
+        )
+    return loops

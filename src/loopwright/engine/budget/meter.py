@@ -1,0 +1,523 @@
+"""Counts what a run spends on chat models, whoever calls them, and refuses the call that its budget does not cover.
+
+LangChain calls a callback handler before and after every call of a chat model; the meter is one. It reaches a call in
+two ways, and counts it once: by a context variable, which every task of the run has, also where a node hands nothing
+on; and by the callbacks in the run's config, which reach the threads that a node starts itself and hands its config to.
+What is spent is written to a hidden channel together with every node's result, and noted beside the checkpoint around
+every call, so that a run that is killed, interrupted or cut short knows it when it goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import logging
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
+from langchain_core.messages import BaseMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.errors import GraphDrained
+from langgraph.graph import StateGraph
+from langgraph.runtime import RunControl
+
+from loopwright.engine import clock
+from loopwright.engine.budget.budget import (
+    CLOSED,
+    UNITS,
+    Budget,
+    Overspent,
+    PriceTable,
+    Spent,
+    Usage,
+    added,
+    at_closing,
+    overspent,
+)
+from loopwright.engine.events.schema import afollowing, closing, following
+from loopwright.engine.ledger import SPENT
+from loopwright.engine.loop import END, Loop
+from loopwright.errors import GraphError, unknown_name_message
+
+
+class Control(RunControl):
+    """Asks LangGraph for an end, for the budget's sake or because the caller's own control does."""
+
+    __slots__ = ("_caller",)
+
+    def __init__(self, caller: RunControl | None) -> None:
+        super().__init__()
+        self._caller = caller
+
+    @property
+    def drain_requested(self) -> bool:
+        """Whether anybody asked for an end."""
+        return super().drain_requested or (self._caller is not None and self._caller.drain_requested)
+
+    @property
+    def drain_reason(self) -> str | None:
+        """Why, of the budget first."""
+        return super().drain_reason or (self._caller.drain_reason if self._caller else None)
+
+
+class Deadline(NamedTuple):
+    """A moment at which something is to be called; the earlier comes first."""
+
+    at: float
+    """When, by ``time.monotonic``."""
+    number: int
+    """Tells deadlines of one moment apart."""
+    call: Callable[[], None]
+    """What to call; it must be quick, and must not raise."""
+
+
+class Deadlines:
+    """Calls back at given moments: one thread for all runs, which ends when there is nothing to wait for."""
+
+    def __init__(self) -> None:
+        self._heap: list[Deadline] = []
+        self._numbers = itertools.count()
+        self._changed = threading.Condition()
+        self._waits = False
+
+    def add(self, seconds: float, call: Callable[[], None]) -> Deadline:
+        """Call something after so many seconds, unless it is removed before."""
+        with self._changed:
+            deadline = Deadline(time.monotonic() + seconds, next(self._numbers), call)
+            heapq.heappush(self._heap, deadline)
+            if not self._waits:
+                self._waits = True
+                threading.Thread(target=self._wait, daemon=True, name="loopwright-deadlines").start()
+            elif self._heap[0] is deadline:
+                self._changed.notify()
+        return deadline
+
+    def remove(self, deadline: Deadline) -> None:
+        """Forget a deadline; it may have passed already."""
+        with self._changed, contextlib.suppress(ValueError):
+            self._heap.remove(deadline)
+            heapq.heapify(self._heap)
+
+    def _wait(self) -> None:
+        while True:
+            with self._changed:
+                # Between two runs it lingers: a thread for every short run would cost more than the wait.
+                if not self._heap and not self._changed.wait_for(lambda: self._heap, timeout=_LINGER):
+                    self._waits = False
+                    return
+                left = self._heap[0].at - time.monotonic()
+                if left > 0:
+                    self._changed.wait(left)
+                    continue
+                due = heapq.heappop(self._heap)
+            due.call()
+
+
+_LINGER = 5.0
+"""Seconds for which the thread of the deadlines waits for another one."""
+
+deadlines = Deadlines()
+"""Those of all runs in this process."""
+
+if hasattr(os, "register_at_fork"):  # a forked process has no thread that waits
+    os.register_at_fork(after_in_child=deadlines.__init__)
+
+
+class Meter(BaseCallbackHandler):
+    """What one run spends.
+
+    Args:
+        budget: The run's budget; None only counts, for the budgets of loops.
+        price: What a usage costs, if money is to be counted.
+        spent: What the run had spent before, if it is resumed.
+        note: Keeps what is spent in the middle of a superstep; None where nothing is kept.
+        caller: By it the caller may ask for an end, too.
+        outer: The meter of the run around this one.
+
+    Attributes:
+        control: By it LangGraph is asked to end the graph with the superstep that is under way.
+        refusal: What the budget lacks, once it does.
+        refused_a_call: Whether a call was refused for it.
+        closed: Whether the run's fallback is on, which may spend what was kept for it.
+        outer: The meter of the run around this one.
+        step: The superstep of the last node that finished.
+    """
+
+    raise_error = True
+    run_inline = True
+    # LangChain reads these on every call; it means them to be overridden, and types them as properties.
+    ignore_chain = ignore_agent = ignore_retriever = ignore_custom_event = ignore_retry = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+    def __init__(
+        self,
+        budget: Budget | None,
+        price: PriceTable | None,
+        spent: Mapping[str, float],
+        note: Callable[[Spent], None] | None = None,
+        caller: RunControl | None = None,
+        outer: Meter | None = None,
+    ) -> None:
+        self.budget = budget
+        self._caller = caller
+        self.control: RunControl = Control(caller)
+        self.refusal: Overspent | None = None
+        self.refused_a_call = False
+        self.closed = bool(spent.get(CLOSED))
+        self.outer = outer
+        self.step = 0
+        self._price = price
+        self._note = note
+        self._spent: Spent = dict(spent)
+        self._in_flight: dict[UUID, tuple[str, int]] = {}
+        self._inner: list[Meter] = []
+        self._lock = threading.RLock()
+        self._began = clock.now()
+        self._deadline: Deadline | None = None
+
+    # Counting
+
+    def total(self) -> Spent:
+        """What the run has spent so far, seconds included."""
+        with self._lock:
+            now = clock.now()
+            self._spent["seconds"] = self._spent.get("seconds", 0.0) + now - self._began
+            self._began = now
+            return dict(self._spent)
+
+    def add(self, usage: Usage, model: str) -> None:
+        """Count a usage that LangChain did not report, after the fact."""
+        self._spend({"model_calls": usage.calls, "tokens": usage.total_tokens, **self._money(model, usage)})
+        if self.outer:
+            self.outer.add(usage, model)
+
+    def _spend(self, amounts: Mapping[str, float]) -> None:
+        self._add(amounts)
+        self._keep()
+
+    def _add(self, amounts: Mapping[str, float]) -> None:
+        with self._lock:
+            self._spent = added(self._spent, amounts)
+
+    def _keep(self) -> None:
+        if self._note:
+            self._note(self.total())
+
+    def _money(self, model: str, usage: Usage) -> Spent:
+        if self._price is None:
+            return {}
+        price = self._price(model, usage)
+        if price is None:
+            if self.budget and self.budget.money is not None and self.refusal is None:
+                note = f"no price is known for model {model!r}, so its cost cannot be bounded"
+                self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
+            return {}
+        return {"money": price}
+
+    # Refusing
+
+    def limits(self) -> dict[str, float]:
+        """Resource -> how much of it the run may spend now."""
+        if self.budget is None:
+            return {}
+        if not self.closed:
+            return self.budget.limits_before_fallback(END)
+        return self.budget.limits_of_fallback(self.total())
+
+    def _overspent(self) -> Overspent | None:
+        """What the run has used up, if anything; in the words of its whole budget."""
+        over = overspent(self.limits(), self.total())
+        if over is None or self.budget is None:
+            return None
+        whole = self.budget.limits[over.resource]
+        kept = f"{over.spent:g} of {whole:g} {UNITS[over.resource]} spent, the rest is kept for the fallback"
+        return Overspent(over.resource, whole, over.spent, kept if over.limit < whole else "")
+
+    def stop(self, reason: Overspent) -> None:
+        """Let the run, and whatever runs inside it, end with the superstep that is under way."""
+        self.refusal = self.refusal or reason
+        self.drain(str(reason))
+
+    def check_seconds(self) -> None:
+        """Stop the run if its time is over."""
+        if self.refusal is None and (over := self._overspent()) and over.resource == "seconds":
+            self.stop(over)
+
+    def _seconds_left(self) -> float | None:
+        limit = self.limits().get("seconds")
+        return None if limit is None else limit - self.total().get("seconds", 0.0)
+
+    def stop_before_wait(self, seconds: float) -> bool:
+        """Stop the run, or a run around it, if a wait would go beyond its seconds: what follows could not run any more.
+
+        Args:
+            seconds: How long the wait would be.
+
+        Returns:
+            Whether it would; then nobody should wait.
+        """
+        for meter in self._around():
+            left = meter._seconds_left()
+            if left is not None and meter.budget is not None and left < seconds:
+                limit, spent = meter.budget.limits["seconds"], meter.total()["seconds"]
+                note = f"{spent:g} of {limit:g} seconds spent, and a wait of {seconds:g} more would go beyond"
+                meter.stop(Overspent("seconds", limit, spent, note))
+                return True
+        return False
+
+    def check_after_the_fact(self) -> None:
+        """Stop the run if more than its budget is spent, and not only all of it."""
+        over = self._overspent()
+        if over and over.spent > self.limits()[over.resource]:
+            self.stop(over)
+
+    def drain(self, reason: str) -> None:
+        """Ask LangGraph to end the graph, and those inside it, with the superstep that is under way."""
+        self.control.request_drain(reason)
+        with self._lock:
+            inner = [*self._inner]
+        for meter in inner:
+            meter.drain(reason)
+
+    def begin_fallback(self) -> Spent:
+        """Let what was kept in reserve be spent now.
+
+        Returns:
+            What must be written to the channel.
+        """
+        with self._lock:
+            if not self.closed:
+                self._spent |= at_closing(self.total())
+            self.closed, self.refusal, self.control = True, None, Control(self._caller)
+            self.refused_a_call = False
+            return self.total()
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Count a call that is about to be sent, or refuse it.
+
+        Raises:
+            GraphDrained: If the run's budget does not cover another call.
+        """
+        model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
+        self._start(run_id, model, count_tokens_approximately(messages[0]) if messages else 0)
+
+    def on_llm_start(
+        self,
+        serialized: dict[str, Any],
+        prompts: list[str],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """As `on_chat_model_start`, for models that complete a text."""
+        model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
+        self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4)
+
+    def _start(self, run_id: UUID, model: str, prompt_tokens: int) -> None:
+        meters = [*self._innermost()._around()]
+        with _counting:  # one lock for all: of two calls at once that ask for the last one, only one is sent
+            new = [meter for meter in meters if run_id not in meter._in_flight]
+            refusals = ((meter, meter.refusal or meter._overspent()) for meter in new)
+            refused = next(((meter, over) for meter, over in refusals if over), None)
+            for meter in new if refused is None else ():
+                meter._in_flight[run_id] = (model, prompt_tokens)
+                meter._add({"model_calls": 1})
+            for meter in meters if refused else ():
+                if meter._in_flight.pop(run_id, None):  # counted already, and not sent after all
+                    meter._add({"model_calls": -1})
+        if refused:
+            meter, over = refused
+            meter.refused_a_call = True
+            meter.stop(over)
+            raise GraphDrained(str(over))
+        for meter in new:  # not under a lock: a saver may have to wait for the event loop
+            meter._keep()
+
+    def _innermost(self) -> Meter:
+        """The meter to begin with: that of the innermost run, which must agree before those around it count."""
+        inner = _meter.get()
+        return inner if inner is not None and self in inner._around() else self
+
+    def _around(self) -> Iterator[Meter]:
+        """This meter and those of the runs around it."""
+        meter: Meter | None = self
+        while meter is not None:
+            yield meter
+            meter = meter.outer
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Count what a call took."""
+        if self.outer:
+            self.outer.on_llm_end(response, run_id=run_id)
+        call = self._in_flight.pop(run_id, None)
+        if call is None:
+            return  # reported to two meters of nested runs, and counted by both already
+        model, prompt_tokens = call
+        usage = Usage()
+        for generation in (each for several in response.generations for each in several):
+            message = generation.message if isinstance(generation, ChatGeneration) else None
+            found = Usage.of(message) if message else Usage(unmetered_calls=1)
+            if found.unmetered_calls:  # the provider does not say: about four characters make a token
+                written = len(generation.text) // 4
+                found = Usage(input_tokens=prompt_tokens, output_tokens=written, total_tokens=prompt_tokens + written)
+            usage += found
+        self._spend({"tokens": usage.total_tokens, **self._money(model, usage)})
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a call that failed; of a stream that was broken off, count what came of it."""
+        begun = kwargs.get("response")
+        if isinstance(begun, LLMResult) and any(begun.generations):
+            self.on_llm_end(begun, run_id=run_id)
+            return
+        for meter in self._around():
+            meter._in_flight.pop(run_id, None)
+
+    # Following a run
+
+    def follow(self, stream: Iterator[Any]) -> Iterator[Any]:
+        """Iterate over a run's stream with this meter in force."""
+        self._enter()
+        try:
+            yield from following(stream, _meter, self)
+        finally:
+            self._leave()
+
+    async def afollow(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Iterate over a run's stream with this meter in force."""
+        self._enter()
+        try:
+            async with closing(afollowing(stream, _meter, self)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        finally:
+            self._leave()
+
+    def _enter(self) -> None:
+        self._began = clock.now()
+        if self.outer:
+            with self.outer._lock:
+                self.outer._inner.append(self)
+        if (left := self._seconds_left()) is not None:
+            self._deadline = deadlines.add(max(0.0, left), self.check_seconds)
+
+    def _leave(self) -> None:
+        if self._deadline:
+            deadlines.remove(self._deadline)
+        if self.outer:
+            with self.outer._lock:
+                self.outer._inner.remove(self)
+
+
+_counting = threading.Lock()
+"""Held while a call is checked and counted, which takes microseconds."""
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    """Whether a warning of LangChain's about a callback that raised is anything but the meter refusing a call."""
+    return "Error in Meter." not in record.getMessage()
+
+
+logging.getLogger("langchain_core.callbacks.manager").addFilter(_is_no_refusal)
+
+_meter: ContextVar[Meter | None] = ContextVar("loopwright_meter", default=None)
+register_configure_hook(_meter, inheritable=False)
+
+
+def current_meter() -> Meter | None:
+    """The meter of the run that this code is a part of."""
+    return _meter.get()
+
+
+def with_meter(callbacks: Callbacks, meter: Meter) -> BaseCallbackManager:
+    """A run's callbacks, and among them its meter, for everything that the run's config is handed to.
+
+    A manager and no list: LangGraph joins these with callbacks that it knows already, and only in a manager does each
+    handler stand once.
+    """
+    if isinstance(callbacks, BaseCallbackManager):
+        manager = callbacks.copy()
+    else:
+        manager = BaseCallbackManager(handlers=[*(callbacks or ())], inheritable_handlers=[*(callbacks or ())])
+    manager.add_handler(meter, inherit=True)
+    return manager
+
+
+def meter_around(callbacks: Callbacks) -> Meter | None:
+    """The meter of the run inside of which a graph is called: by the context, or by the config that it is given."""
+    if (meter := _meter.get()) is not None:
+        return meter
+    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
+    return next((handler for handler in reversed(handlers) if isinstance(handler, Meter)), None)
+
+
+def spending(config: RunnableConfig | None) -> dict[str, Any]:
+    """What the run has spent so far, to be written together with a node's result."""
+    meter = _meter.get()
+    if meter is None:
+        return {}
+    spent = meter.total()
+    meter.step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
+    meter.check_seconds()
+    return {SPENT: spent}
+
+
+def record_usage(usage: Usage, *, model: str = "unknown") -> None:
+    """Count a model call that LangChain does not see, such as one through a provider's own client.
+
+    Call it inside a node. Where it goes beyond the run's budget, the run takes its fallback when the superstep ends.
+    Without a budget around it, nothing happens.
+
+    Args:
+        usage: What was used.
+        model: The model, for its price.
+    """
+    meter = _meter.get()
+    if meter is None:
+        return
+    meter.add(usage, model)
+    for one in meter._around():  # pyright: ignore[reportPrivateUsage]
+        one.check_after_the_fact()
+
+
+# What a graph is given
+
+
+def check_budgets(builder: StateGraph[Any, Any, Any, Any], loops: Sequence[Loop], budget: Budget | None) -> None:
+    """Refuse budgets that do not fit the graph or each other.
+
+    Raises:
+        GraphError: It names the culprit.
+    """
+    if budget and budget.exhausted not in (None, END, *builder.nodes):
+        known = [*builder.nodes, END]
+        raise GraphError(f"the run's Budget: {unknown_name_message('node', str(budget.exhausted), known)}")
+    if len({id(price) for price in _prices(loops, budget)}) > 1:
+        raise GraphError("the budgets of one graph have different prices; give all of them the same price table")
+
+
+def price_of(loops: Sequence[Loop], budget: Budget | None) -> PriceTable | None:
+    """The price table that a graph's budgets share, if there is one."""
+    return next(iter(_prices(loops, budget)), None)
+
+
+def _prices(loops: Sequence[Loop], budget: Budget | None) -> list[PriceTable]:
+    budgets = [budget, *(loop.budget for loop in loops)]
+    return [one.price for one in budgets if one and one.price]

@@ -1,0 +1,413 @@
+"""What happens in a run, as one tagged union, and how it reaches whoever watches the run.
+
+The engine's own nodes `emit` these events as plain dicts: to LangGraph's ``custom`` stream, for those who read that
+themselves, and to the run's own listener. Listening costs next to nothing, while LangGraph sends every superstep
+through a thread as soon as ``custom`` is asked for. `loopwright.engine.events.stream` adds the start and the end of
+every node from LangGraph's ``tasks`` stream and yields them all in order, typed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, TypeVar, cast
+
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.runtime import get_runtime
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from loopwright.engine.langgraph_private import ERROR_HANDLER
+from loopwright.engine.loop import Decision
+
+
+def now() -> datetime:
+    """The present time, in UTC."""
+    return datetime.now(UTC)
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: datetime = Field(default_factory=now)
+    """When it happened, UTC."""
+
+
+class RunStarted(_Event):
+    """A run began or was resumed."""
+
+    type: Literal["run_started"] = "run_started"
+    """The tag."""
+    graph: str
+    """The graph's name."""
+    thread_id: str | None
+    """The thread under which checkpoints are kept, if any."""
+    resumed: bool
+    """Whether it goes on from a checkpoint."""
+
+
+class NodeStarted(_Event):
+    """A visit of a node began; a node that runs three times starts three times."""
+
+    type: Literal["node_started"] = "node_started"
+    """The tag."""
+    node: str
+    """The node's name."""
+    task_id: str
+    """Names this visit."""
+    visit: int
+    """Which visit of this node it is in the run, from 1."""
+
+
+class NodeFinished(_Event):
+    """A visit of a node ended."""
+
+    type: Literal["node_finished"] = "node_finished"
+    """The tag."""
+    node: str
+    """The node's name."""
+    task_id: str
+    """Names this visit."""
+    visit: int
+    """Which visit of this node it is in the run, from 1."""
+    seconds: float
+    """Wall time of the visit, retries included."""
+    update: dict[str, Any]
+    """What the node wrote to the state."""
+    error: str | None = None
+    """The error that ended it, or None."""
+
+
+class NodeRetried(_Event):
+    """An attempt of a node failed and another one follows."""
+
+    type: Literal["node_retried"] = "node_retried"
+    """The tag."""
+    node: str
+    """The node's name."""
+    attempt: int
+    """The attempt that failed, from 1."""
+    attempts: int
+    """How many attempts there are at most."""
+    kind: str
+    """The exception's class."""
+    message: str
+    """The exception's message, truncated."""
+    rule: str
+    """The name of the retry rule that grants the next attempt."""
+    wait: float
+    """Seconds before the next attempt."""
+    retry_after: float | None = None
+    """Seconds that the server asked to wait, or None if it did not."""
+
+
+class NodeGaveUp(_Event):
+    """A node failed for good, and the run goes on without its result."""
+
+    type: Literal["node_gave_up"] = "node_gave_up"
+    """The tag."""
+    node: str
+    """The node's name."""
+    kind: str
+    """The exception's class."""
+    message: str
+    """The exception's message, truncated."""
+    goto: str
+    """Where control goes instead."""
+
+
+class ModelFellBack(_Event):
+    """A chat model failed for good, and the next one of its fallbacks takes its place."""
+
+    type: Literal["model_fell_back"] = "model_fell_back"
+    """The tag."""
+    node: str | None
+    """The node that asked, if it is known."""
+    from_model: str
+    """The model that failed."""
+    to_model: str
+    """The model that is asked instead."""
+    kind: str
+    """The exception's class."""
+    failure: str
+    """What kind of failure it was, for example ``rate_limit``."""
+    message: str
+    """The exception's message, truncated and without keys."""
+
+
+class TextStreamed(_Event):
+    """A node wrote a piece of text that people may read as it comes."""
+
+    type: Literal["text"] = "text"
+    """The tag."""
+    node: str
+    """The node's name."""
+    text: str
+    """The piece; all pieces of one visit together are the whole."""
+
+
+class LoopDecided(_Event):
+    """A gate answered a request for another pass."""
+
+    type: Literal["loop"] = "loop"
+    """The tag."""
+    loop: str
+    """The loop's name."""
+    decision: Decision
+    """Granted, exhausted, stalled or over budget."""
+    spent: int
+    """Passes granted so far in this scope, this one included."""
+    limit: int
+    """The limit in force."""
+    reason: str
+    """Why the pass was wanted."""
+    goto: list[str]
+    """Where control goes."""
+    step: int
+    """The superstep of the decision."""
+    waited: float = 0.0
+    """Seconds that the gate waited before granting."""
+    why: str = ""
+    """The stall rule that found no progress, or what the loop's budget lacks; empty for the other decisions."""
+    sources: list[str] = []
+    """The sources that asked; all that could, where the loop does not tell them apart."""
+
+
+class BudgetSpent(_Event):
+    """The run's budget is spent: it takes its fallback."""
+
+    type: Literal["budget"] = "budget"
+    """The tag."""
+    resource: str
+    """What is spent: model_calls, tokens, money or seconds."""
+    limit: float
+    """How much of it the run had; before the fallback without what is kept for it."""
+    spent: float
+    """How much of it is spent."""
+    reason: str
+    """The same in words."""
+    goto: str
+    """Where control goes."""
+
+
+class StateSaved(_Event):
+    """A superstep ended, and its state is kept under a checkpoint; told only to who asks for ``states``."""
+
+    type: Literal["state"] = "state"
+    """The tag."""
+    step: int
+    """The superstep, as LangGraph counts: -1 for the input."""
+    checkpoint_id: str
+    """Names the checkpoint; a run can be forked from it."""
+    next: list[str]
+    """The nodes that run next; none at the end."""
+    changed: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """What differs from the state before, in plain JSON; filled in by who records the run."""
+    removed: list[str] = []
+    """The keys that the state before had and this one has not; filled in by who records the run."""
+    values: dict[str, Any] = Field(default_factory=dict[str, Any], exclude=True, repr=False)
+    """The whole state, for who follows the run in this process; it is not written with the event."""
+
+
+class ModelMessage(BaseModel):
+    """A message to or from a chat model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: str
+    """system, human, ai or tool."""
+    content: str
+    """Its text; parts that are no text, such as images, in words."""
+
+
+class ModelCalled(_Event):
+    """A chat model was asked."""
+
+    type: Literal["model_called"] = "model_called"
+    """The tag."""
+    node: str | None
+    """The node that asked, if it is known."""
+    model: str
+    """The model's name."""
+    messages: list[ModelMessage]
+    """What it was sent, without secrets, each text shortened."""
+    reply: str
+    """What it answered, shortened; empty where it failed."""
+    tool_calls: list[dict[str, Any]] = []
+    """The tools that it called, with their arguments."""
+    seconds: float
+    """Wall time."""
+    input_tokens: int | None = None
+    """Tokens of the prompt, as the provider counted them; None if it did not."""
+    output_tokens: int | None = None
+    """Tokens of the reply, as the provider counted them; None if it did not."""
+    cost: float | None = None
+    """Its price in US dollars; None if it is not known."""
+    error: str | None = None
+    """The exception's class and message, or None."""
+    prompt: str | None = None
+    """The id of the prompt that it was asked with, if it has one."""
+    prompt_version: int | None = None
+    """The version of that prompt; None if it is not kept (a draft)."""
+
+
+class Told(_Event):
+    """What people are told while a run goes on."""
+
+    type: Literal["told"] = "told"
+    """The tag."""
+    kind: Literal["acknowledgment", "progress", "thinking"]
+    """The first word, what is being done, or what a failed attempt made the run think."""
+    node: str
+    """The node that it concerns."""
+    message: str
+    """The words."""
+    data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """What belongs to it in plain JSON, for example a reflection's strategy, reasoning and queries."""
+
+
+class RunFinished(_Event):
+    """A run ended, by itself or at a bound."""
+
+    type: Literal["run_finished"] = "run_finished"
+    """The tag."""
+    seconds: float
+    """Wall time of the run."""
+    stop_reason: dict[str, Any] | list[dict[str, Any]] | None
+    """The bound that was reached, or None."""
+    interrupted: bool = False
+    """Whether it waits for a person's answer."""
+    state: dict[str, Any] = Field(default_factory=dict[str, Any], exclude=True, repr=False)
+    """The final state, for who follows the run in this process; it is not written with the event."""
+
+
+class RunFailed(_Event):
+    """A run ended with an exception."""
+
+    type: Literal["run_failed"] = "run_failed"
+    """The tag."""
+    kind: str
+    """The exception's class."""
+    message: str
+    """The exception's message."""
+
+
+RunEvent = Annotated[
+    RunStarted
+    | NodeStarted
+    | NodeFinished
+    | NodeRetried
+    | NodeGaveUp
+    | ModelFellBack
+    | TextStreamed
+    | LoopDecided
+    | BudgetSpent
+    | StateSaved
+    | ModelCalled
+    | Told
+    | RunFinished
+    | RunFailed,
+    Field(discriminator="type"),
+]
+"""Any event of a run."""
+
+run_event: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
+"""Validates and writes any `RunEvent`."""
+
+
+# Emitting and hearing them
+
+
+class Listener:
+    """Keeps the events of one run until they are asked for; those of graphs inside its nodes are left out."""
+
+    def __init__(self) -> None:
+        self._heard: deque[Mapping[str, Any]] = deque()
+        self._depth = _depth()
+
+    def hear(self, event: Mapping[str, Any], *, of_node: bool) -> None:
+        """Keep an event.
+
+        Args:
+            event: The event.
+            of_node: Whether a node tells it, and not the graph around the nodes.
+        """
+        if _depth() - of_node == self._depth:
+            self._heard.append(event)
+
+    def told(self) -> Iterator[Mapping[str, Any]]:
+        """Give away what was kept, in order."""
+        while self._heard:
+            yield self._heard.popleft()
+
+
+listener: ContextVar[Listener | None] = ContextVar("loopwright_listener", default=None)
+"""Who listens to the run that this code is a part of."""
+
+
+def emit(event: Mapping[str, Any]) -> None:
+    """Tell an event, in plain JSON; outside of a graph nobody hears it.
+
+    Args:
+        event: What `run_event` reads.
+    """
+    if (heard_by := listener.get()) is not None:
+        heard_by.hear(event, of_node=True)
+    runtime: Any = get_runtime() if "configurable" in (var_child_runnable_config.get() or {}) else None
+    if runtime is not None:
+        runtime.stream_writer(event)
+
+
+def _depth() -> int:
+    """In how many tasks this code is: 0 outside of any graph."""
+    namespace = (var_child_runnable_config.get() or {}).get("configurable", {}).get("checkpoint_ns", "")
+    return sum(not part.startswith(ERROR_HANDLER) for part in namespace.split("|")) if namespace else 0
+
+
+# Following a run's stream
+
+
+T = TypeVar("T")
+
+
+def following(stream: Iterator[Any], variable: ContextVar[T], value: T) -> Iterator[Any]:
+    """Yield a stream's chunks with a context variable set, so that everything that the run does can see it.
+
+    LangGraph starts its tasks in a copy of the context in which the stream's next chunk is asked for. The caller's own
+    context stays as it is between two chunks.
+
+    Args:
+        stream: The stream.
+        variable: What to set while the next chunk is made.
+        value: To what.
+    """
+    while True:
+        token = variable.set(value)
+        try:
+            chunk = next(stream)
+        except StopIteration:
+            return
+        finally:
+            variable.reset(token)
+        yield chunk
+
+
+async def afollowing(stream: AsyncIterator[Any], variable: ContextVar[T], value: T) -> AsyncIterator[Any]:
+    """Yield a stream's chunks; see `following`."""
+    async with closing(stream):
+        while True:
+            token = variable.set(value)
+            try:
+                chunk = await anext(stream)
+            except StopAsyncIteration:
+                return
+            finally:
+                variable.reset(token)
+            yield chunk
+
+
+def closing(stream: AsyncIterator[T]) -> AbstractAsyncContextManager[AsyncIterator[T]]:
+    """Close a stream when whoever reads it leaves early, so that what runs for it is cancelled at once."""
+    return aclosing(cast("AsyncGenerator[T]", stream))

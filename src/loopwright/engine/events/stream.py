@@ -1,0 +1,264 @@
+"""Run, watch and resume a bounded graph.
+
+Everything is LangGraph's own streaming and checkpointing; this only turns its streams into typed events.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessageChunk
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
+
+from loopwright.engine.events.schema import (
+    Listener,
+    NodeFinished,
+    NodeStarted,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateSaved,
+    TextStreamed,
+    afollowing,
+    closing,
+    following,
+    listener,
+    run_event,
+)
+from loopwright.engine.fingerprint import FORCE
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.ledger import STOP_REASON
+from loopwright.errors import CheckpointError
+
+MODES = ["tasks", "values", "updates"]
+_PIECE = 32
+"""Characters of a model's text that are told at once: an event for each token would fill a run's log."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended."""
+
+    state: dict[str, Any]
+    """The final state."""
+    events: tuple[RunEvent, ...]
+    """What happened, in order."""
+
+    @property
+    def path(self) -> list[str]:
+        """The nodes in the order in which they ran, gates and book-keeping left out."""
+        return [
+            event.node for event in self.events if isinstance(event, NodeStarted) and not is_engine_node(event.node)
+        ]
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run."""
+        return next(event.seconds for event in reversed(self.events) if isinstance(event, RunFinished))
+
+
+def run(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> RunResult:
+    """Run a graph to its end.
+
+    Args:
+        graph: The graph.
+        input: The input; None goes on from the thread's checkpoint.
+        thread_id: The thread under which a saver keeps the run.
+        **options: As for LangGraph's ``stream``; with a saver, ``durability`` is ``"sync"`` unless given. With
+            ``states=True`` and a saver, a `StateSaved` event tells of each checkpoint. With ``texts=True``, what chat
+            models write, in subgraphs too, is told piece by piece as `TextStreamed` of the node outside.
+
+    Returns:
+        The final state and the events.
+    """
+    return _result([*stream(graph, input, thread_id=thread_id, **options)])
+
+
+async def arun(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> RunResult:
+    """Run a graph to its end; see `run`."""
+    return _result([event async for event in astream(graph, input, thread_id=thread_id, **options)])
+
+
+def _result(events: list[RunEvent]) -> RunResult:
+    *_, last = events
+    assert isinstance(last, RunFinished)  # a run that fails raises
+    return RunResult(last.state, tuple(events))
+
+
+def stream(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> Iterator[RunEvent]:
+    """Run a graph and yield its events as they happen; see `run` for the arguments."""
+    watched = _Watch(graph, input, thread_id, options)
+    yield watched.start
+    chunks = graph.stream(input, watched.config, **watched.options)
+    try:
+        for chunk in following(chunks, listener, watched.listener):
+            yield from watched.events(chunk)
+    except Exception as error:
+        yield from watched.heard()
+        yield watched.failed(error)
+        raise
+    yield from watched.heard()
+    yield watched.finished()
+
+
+async def astream(
+    graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any
+) -> AsyncIterator[RunEvent]:
+    """Run a graph and yield its events as they happen; see `run` for the arguments."""
+    watched = _Watch(graph, input, thread_id, options)
+    yield watched.start
+    chunks = graph.astream(input, watched.config, **watched.options)
+    try:
+        async with closing(afollowing(chunks, listener, watched.listener)) as heard:
+            async for chunk in heard:
+                for event in watched.events(chunk):
+                    yield event
+    except Exception as error:
+        for event in watched.heard():
+            yield event
+        yield watched.failed(error)
+        raise
+    for event in watched.heard():
+        yield event
+    yield watched.finished()
+
+
+def resume(graph: BoundedGraph, *, thread_id: str, force: bool = False, **options: Any) -> RunResult:
+    """Go on from a thread's last checkpoint: finished nodes do not run again.
+
+    Args:
+        graph: The graph, compiled with a saver.
+        thread_id: The thread.
+        force: Go on also if a graph of another structure began the run.
+        **options: As for `run`.
+
+    Returns:
+        The final state and the events since the checkpoint. A run that had ended already is returned as it is.
+
+    Raises:
+        CheckpointError: If the thread has no checkpoint, or a graph of another structure began it.
+    """
+    if force:
+        options["config"] = merge_configs(options.get("config"), {"configurable": {FORCE: True}})
+    state = graph.get_state(_config(graph, thread_id, options.get("config")))
+    if not state.values and not state.next:
+        raise CheckpointError(f"thread {thread_id!r} has no checkpoint to resume from; run it with an input first")
+    return run(graph, None, thread_id=thread_id, **options)
+
+
+def _config(graph: BoundedGraph, thread_id: str | None, given: RunnableConfig | None = None) -> RunnableConfig:
+    config = merge_configs(given, {"configurable": {"thread_id": thread_id}} if thread_id else None)
+    named = merge_configs(graph.config, config).get("configurable", {}).get("thread_id")
+    if graph.checkpointer and named is None:
+        raise CheckpointError(f"graph {graph.name!r} has a checkpointer: give a thread_id under which to keep the run")
+    return config
+
+
+class _Watch:
+    """Turns LangGraph's stream into events, and keeps the last values."""
+
+    def __init__(self, graph: BoundedGraph, input: Any, thread_id: str | None, given: dict[str, Any]) -> None:
+        self.config = _config(graph, thread_id, given.get("config"))
+        self.options = {key: value for key, value in given.items() if key != "config"}
+        if graph.checkpointer:
+            self.options.setdefault("durability", "sync")
+        # What a node tells while it runs comes at once only with the custom stream, which has its price: it is worth it
+        # where attempts are told of, and for who shows a run as it goes on.
+        retried = any(spec.retry_policy for spec in graph.builder.nodes.values())
+        states = bool(self.options.pop("states", False))
+        modes = [*MODES, "custom"] if retried or states else [*MODES]
+        if states and graph.checkpointer:
+            modes.append("checkpoints")
+        self._texts = bool(self.options.pop("texts", False))
+        if self._texts:
+            modes.append("messages")
+        # Models inside graphs that are nodes are heard only where these graphs are streamed, too.
+        self.options |= {"stream_mode": modes, "subgraphs": self._texts}
+        self._pieces: dict[str, str] = {}
+        self.listener = Listener()
+        self.values: dict[str, Any] = {}
+        self.start = RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
+        self._began = time.perf_counter()
+        self._interrupted = False
+        self._visits: Counter[str] = Counter()
+        self._running: dict[str, tuple[int, float]] = {}
+
+    def heard(self) -> Iterator[RunEvent]:
+        yield from map(run_event.validate_python, self.listener.told())
+
+    def events(self, chunk: tuple[Any, ...]) -> Iterator[RunEvent]:
+        yield from self.heard()
+        mode, payload = chunk[-2:]
+        if mode == "messages":
+            yield from self._written(*payload)
+            return
+        yield from self._rest()
+        if self._texts and chunk[0]:
+            return  # of a graph inside; its node outside tells of it
+        if mode == "values":
+            self.values = payload
+        elif mode == "updates":
+            self._interrupted |= "__interrupt__" in payload
+        elif mode == "checkpoints":
+            yield _saved(payload)
+        elif mode == "custom":
+            return  # it only wakes us; the event itself was heard
+        elif "triggers" in payload:
+            yield self._started(payload)
+        else:
+            yield self._finished(payload)
+
+    def _written(self, message: Any, metadata: dict[str, Any]) -> Iterator[RunEvent]:
+        if not isinstance(message, AIMessageChunk) or not message.text:
+            return
+        node = metadata["langgraph_checkpoint_ns"].partition(":")[0]
+        self._pieces[node] = self._pieces.get(node, "") + message.text
+        if len(self._pieces[node]) >= _PIECE:
+            yield TextStreamed(node=node, text=self._pieces.pop(node))
+
+    def _rest(self) -> Iterator[RunEvent]:
+        while self._pieces:
+            node, text = self._pieces.popitem()
+            yield TextStreamed(node=node, text=text)
+
+    def _started(self, task: dict[str, Any]) -> RunEvent:
+        self._visits[task["name"]] += 1
+        self._running[task["id"]] = (self._visits[task["name"]], time.perf_counter())
+        return NodeStarted(node=task["name"], task_id=task["id"], visit=self._visits[task["name"]])
+
+    def _finished(self, task: dict[str, Any]) -> RunEvent:
+        node, now = task["name"], time.perf_counter()
+        # An error handler's task is reported at its end only: it runs within the failed node's superstep.
+        visit, began = self._running.pop(task["id"], (0, now))
+        if not visit:
+            self._visits[node] += 1
+            visit = self._visits[node]
+        return NodeFinished(
+            node=node, task_id=task["id"], visit=visit, seconds=now - began, update=dict(task["result"] or {}),
+            error=str(task["error"]) if task["error"] else None,
+        )  # fmt: skip
+
+    def finished(self) -> RunEvent:
+        seconds = time.perf_counter() - self._began
+        return RunFinished(
+            seconds=seconds, stop_reason=self.values.get(STOP_REASON), interrupted=self._interrupted, state=self.values
+        )
+
+    def failed(self, error: Exception) -> RunEvent:
+        return RunFailed(kind=type(error).__name__, message=str(error))
+
+
+def _saved(checkpoint: dict[str, Any]) -> RunEvent:
+    return StateSaved(
+        step=checkpoint["metadata"].get("step", -1),
+        checkpoint_id=checkpoint["config"]["configurable"]["checkpoint_id"],
+        next=[*checkpoint["next"]],
+        values=dict(checkpoint["values"] or {}),
+    )

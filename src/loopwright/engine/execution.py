@@ -1,0 +1,437 @@
+"""One run of a bounded graph: what LangGraph is asked to do, and what follows when it ends before its time.
+
+LangGraph raises when a run reaches its step limit, or when it is drained because its budget is spent. Here both become
+outcomes: the run goes on with its fallback or ends with what it has, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphDrained, GraphRecursionError
+from langgraph.graph import END
+from langgraph.types import Command, StateSnapshot
+
+from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
+from loopwright.engine.budget.meter import Meter, meter_around, price_of, with_meter
+from loopwright.engine.events.schema import BudgetSpent, listener
+from loopwright.engine.fingerprint import FORCE, require_same_graph
+from loopwright.engine.langgraph_private import (
+    DEFAULT_STEP_LIMIT,
+    LENT_SAVER,
+    LIMIT_AROUND,
+    RECURSION_LIMIT,
+    RESUMING,
+    TASK,
+    is_of_this_graph,
+    with_own_namespace,
+)
+from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, THE_RUN, StopReason
+from loopwright.errors import BrokenAssumptionError
+
+if TYPE_CHECKING:
+    from loopwright.engine.graph import BoundedGraph
+
+logger = logging.getLogger("loopwright.loops")
+
+
+class Course:
+    """What is asked of LangGraph in one run, and what is known of it so far.
+
+    Args:
+        graph: The graph.
+        input: The input, a ``Command``, or None to go on from a checkpoint.
+        config: The run's configuration.
+        options: The other arguments of LangGraph's ``stream``.
+        asynchronous: Whether it runs in an event loop.
+    """
+
+    def __init__(
+        self,
+        graph: BoundedGraph,
+        input: Any,
+        config: RunnableConfig | None,
+        options: Mapping[str, Any],
+        *,
+        asynchronous: bool = False,
+    ) -> None:
+        self.graph = graph
+        fresh = input is not None and not isinstance(input, Command)
+        self.input = input
+        config = _within_limit(graph, _ambient(config or {}))
+        self.config: RunnableConfig = with_own_namespace(config) if graph.metered else config
+        # A graph inside another one is given its input anew when that goes on from a checkpoint.
+        self._goes_on_from_checkpoint = not fresh or bool(config.get("configurable", {}).get(RESUMING))
+        self.options = dict(options)
+        self.saver = saver_of(graph, self.config)
+        self.asynchronous = asynchronous
+        self.notes: set[asyncio.Task[None]] = set()
+        self.meter: Meter | None = None
+        self.last = LastValues(graph, config, options, inherited=self._inside_a_task)
+
+    # Before
+
+    @property
+    def place(self) -> RunnableConfig:
+        """Where the run's last checkpoint is: not at the ``checkpoint_id`` from which a fork began."""
+        here = self._here
+        here.pop("checkpoint_id", None)
+        if not self._inside_a_task:
+            here.pop("checkpoint_ns", None)
+        return self._with(here)
+
+    def _with(self, here: dict[str, Any]) -> RunnableConfig:
+        return {**self.config, "configurable": here}
+
+    @property
+    def _here(self) -> dict[str, Any]:
+        """What the graph and the run are configured with. LangChain's own merge would add what the task around has."""
+        return {**(self.graph.config or {}).get("configurable", {}), **self.config.get("configurable", {})}
+
+    @property
+    def begun_at(self) -> RunnableConfig | None:
+        """The checkpoint to read before the run goes on, if it goes on from one."""
+        if self.saver is None or not self._goes_on_from_checkpoint:
+            return None
+        here = self._here
+        if self._inside_a_task or not here.get("checkpoint_ns"):
+            return {"configurable": here}
+        # A checkpoint of a graph inside this one: LangGraph goes on from the one of this graph that it belongs to.
+        own = {**here, "checkpoint_ns": "", "checkpoint_id": here.get("checkpoint_map", {}).get("")}
+        return {"configurable": own}
+
+    @property
+    def _inside_a_task(self) -> bool:
+        return TASK in self.config.get("configurable", {})
+
+    def begin(self, saved: CheckpointTuple | None) -> None:
+        """Get ready to run.
+
+        Args:
+            saved: What is stored at `begun_at`.
+
+        Raises:
+            CheckpointError: If a graph of another structure wrote it.
+        """
+        graph = self.graph
+        if saved and not self.config.get("configurable", {}).get(FORCE):
+            require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
+        if not graph.metered:
+            return
+        kept = self.saver is not None and self.options.get("durability") != "exit"
+        note = self._note if kept else None
+        price, spent = price_of(graph.loops, graph.budget), self._spent_before(saved)
+        around = var_child_runnable_config.get() or {}
+        callbacks = next(
+            (own for one in (self.config, graph.config or {}, around) if (own := one.get("callbacks"))), None
+        )
+        outer = meter_around(callbacks)
+        self.meter = Meter(graph.budget, price, spent, note, self.options.get("control"), outer)
+        self.config = {**self.config, "callbacks": with_meter(callbacks, self.meter)}
+        if graph.budget:
+            self.options["control"] = self.meter.control
+            if self.saver is None:
+                self._lend_memory()
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether somebody must look at the stream: to end the run before its time, or to say which node broke a proof.
+
+        A graph without loops and budget can do neither, but for a step limit below the certificate's.
+        """
+        return self.meter is not None or bool(self.graph.loops) or self._limit_is_the_users
+
+    @property
+    def _limit_is_the_users(self) -> bool:
+        """Whether the step limit is smaller than what the proof allows; LangGraph needs one step more than it runs."""
+        most = self.graph.certificate.max_supersteps
+        return most is None or self.last.limit <= most
+
+    def _spent_before(self, saved: CheckpointTuple | None) -> Spent:
+        """What is known to be spent at a checkpoint: by finished supersteps, and by the one that was under way."""
+        if saved is None:
+            return {}
+        spent: Spent = saved.checkpoint["channel_values"].get(SPENT, {})
+        if self.config.get("configurable", {}).get("checkpoint_id"):
+            return spent  # the run goes back there on purpose: what came afterwards is another branch's
+        for _task, channel, value in saved.pending_writes or ():
+            # A dispatcher's write without its checkpoint: the fallback did not begin.
+            if channel == SPENT and bool(value.get(CLOSED)) <= bool(spent.get(CLOSED)):
+                spent = merge_spent(spent, value)
+        return spent
+
+    def _note(self, spent: Spent) -> None:
+        """Keep what is spent beside the checkpoint of the superstep that is under way, as a write of no task.
+
+        LangGraph passes over such a write; `_spent_before` does not.
+        """
+        here: dict[str, Any] = dict((var_child_runnable_config.get() or {}).get("configurable", {}))
+        namespace = self.place.get("configurable", {}).get("checkpoint_ns", "") if self._inside_a_task else ""
+        checkpoint = (here.get("checkpoint_map") or {}).get(namespace)
+        if self.saver is None or checkpoint is None:
+            return
+        place = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
+        writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
+        if not self.asynchronous or not _in_event_loop():
+            self.saver.put_writes({"configurable": place}, writes, task)
+        else:
+            noting = asyncio.get_running_loop().create_task(
+                self.saver.aput_writes({"configurable": place}, writes, task)
+            )
+            self.notes.add(noting)
+            noting.add_done_callback(self.notes.discard)
+
+    def _lend_memory(self) -> None:
+        """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
+        self.saver = InMemorySaver()
+        here = self.config.get("configurable", {})
+        lent = {"thread_id": str(uuid.uuid4()), **here, LENT_SAVER: self.saver}
+        self.config = self._with(lent)
+        self.options["durability"] = "exit"
+
+    # After
+
+    @property
+    def refused_a_call(self) -> bool:
+        """Whether a model call was refused, and the node that wanted it went on as if nothing were."""
+        return self.meter is not None and self.graph.budget is not None and self.meter.refused_a_call
+
+    def out_of_steps(self, error: GraphRecursionError, seen: Sequence[StateSnapshot]) -> StopReason:
+        """What a run says that reached its step limit.
+
+        Args:
+            error: What LangGraph raised.
+            seen: The thread's checkpoints, the latest first, where it has some and they are needed.
+
+        Raises:
+            GraphRecursionError: The error, if it is that of a graph inside a node.
+            BrokenAssumptionError: If the certificate allows no run of so many steps.
+        """
+        if not is_of_this_graph(error):
+            raise error
+        if self._limit_is_the_users:
+            return self.last.stop_reason()
+        raise broken_assumption(self.graph, self.last.limit, self.last.runs, seen) from None
+
+    def explains_itself(self, error: GraphRecursionError) -> bool:
+        """Whether the checkpoints are to be read for what the run did."""
+        return self.saver is not None and not self._limit_is_the_users and is_of_this_graph(error)
+
+    def ended_with(self, values: Any) -> None:
+        """Take the state with which the run was cut short."""
+        self.last.values = values
+
+    def spent_up(self, error: Exception | None) -> Command[Any]:
+        """What to write, in the dispatcher's name, when the run's budget is spent; the run then goes on.
+
+        Args:
+            error: What LangGraph raised: that it was drained, or what a node made of the refusal of a model call; None
+                if a node kept the refusal to itself.
+
+        Raises:
+            Exception: The error, if this run's budget is not its cause.
+        """
+        meter, budget = self.meter, self.graph.budget
+        if meter is None or budget is None or meter.refusal is None or not _comes_of_draining(error):
+            raise error or RuntimeError("nothing was refused")
+        if error and not isinstance(error, GraphDrained):
+            logger.info("the refusal of a model call became %s: %s", type(error).__name__, error)
+        over = meter.refusal
+        goto = END if meter.closed else budget.exhausted or END
+        stop = StopReason(
+            loop=THE_RUN, outcome="over_budget", limit=over.limit, spent=over.spent, reason=str(over), step=meter.step,
+            resource=over.resource,
+        )  # fmt: skip
+        logger.warning("the run's budget is spent: %s; it goes to %s", over, goto)
+        self._stopped = (over, goto, stop)
+        # Who asked before the budget was spent asks no more.
+        update: dict[str, Any] = {STOP_REASON: stop, SPENT: meter.begin_fallback()}
+        if REQUESTS in self.graph.channels:
+            update[REQUESTS] = {}
+        self.options["control"] = meter.control
+        self.input = None
+        self.config = self._with({**self.place.get("configurable", {}), RESUMING: True})
+        return Command(update=update, goto=[] if goto == END else [goto])
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run goes on with a fallback."""
+        return self._stopped[1] != END
+
+    def told(self) -> Iterator[Any]:
+        """The stream's chunks that say that the budget is spent, and the last ones where the run is at its end."""
+        over, goto, stop = self._stopped
+        event = BudgetSpent(resource=over.resource, limit=over.limit, spent=over.spent, reason=str(over), goto=goto)
+        if heard_by := listener.get():
+            heard_by.hear(event.model_dump(mode="json"), of_node=False)
+        yield from self.last.chunks({"custom": event.model_dump(mode="json")})
+        if not self.goes_on:
+            yield from self.last.closing(THE_RUN, stop)
+
+    _stopped: tuple[Overspent, str, StopReason]
+
+
+def saver_of(graph: BoundedGraph, config: RunnableConfig | None) -> BaseCheckpointSaver[Any] | None:
+    """Where a run of the graph is kept: what a graph around it lends, or its own saver."""
+    here = (config or {}).get("configurable", {})
+    lent = here.get(LENT_SAVER, graph.checkpointer)
+    return cast("BaseCheckpointSaver[Any]", lent) if isinstance(lent, BaseCheckpointSaver) else None
+
+
+def _comes_of_draining(error: BaseException | None) -> bool:
+    """Whether an error is that a graph was drained, or was made of it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, GraphDrained):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return not seen
+
+
+def _ambient(config: RunnableConfig) -> RunnableConfig:
+    """The configuration with what LangGraph would add to it: that of the node in which this code runs."""
+    around = (var_child_runnable_config.get() or {}).get("configurable", {})
+    here = config.get("configurable", {})
+    if not around or not here.keys().isdisjoint({"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}):
+        return config
+    return {**config, "configurable": {**around, **here}}
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:
+    """The configuration with the graph's own step limit, unless the caller gives one.
+
+    The limit is no part of the graph's configuration, which snapshots show. Nor do nodes see it, and the graphs that
+    they call: `WatchedNode` hands them the limit that plain LangGraph would, which is kept beside. Inside another graph
+    it holds against a larger one around it: what was proven of a graph holds there too.
+    """
+    set_for_it = (graph.config or {}).get(RECURSION_LIMIT)
+    own = min((limit for limit in (set_for_it, graph.step_limit) if limit), default=None)
+    given = config.get(RECURSION_LIMIT)
+    here = config.get("configurable", {})
+    if own is None or (given is not None and not (TASK in here and given > own)):
+        kept = {key: value for key, value in here.items() if key != LIMIT_AROUND}
+        return config if len(kept) == len(here) else {**config, "configurable": kept}
+    return {**config, RECURSION_LIMIT: own, "configurable": {**here, LIMIT_AROUND: given or set_for_it or 0}}
+
+
+def broken_assumption(
+    graph: BoundedGraph, steps: int, runs: Mapping[str, int], seen: Sequence[StateSnapshot]
+) -> BrokenAssumptionError:
+    """What to raise where a run goes beyond its certificate: with the nodes and the jumps that broke it, if they show.
+
+    Args:
+        graph: The graph.
+        steps: The supersteps that it ran.
+        runs: Node -> how often it ran, as far as the stream showed.
+        seen: The checkpoints of the thread, the latest first.
+    """
+    supersteps: list[list[str]] = []
+    for snapshot in seen[1:]:  # the nodes behind the latest one have not run
+        supersteps.insert(0, [task.name for task in snapshot.tasks])
+        if (snapshot.metadata or {}).get("source") == "input":
+            break
+    runs = Counter(name for superstep in supersteps for name in superstep) | Counter(runs)
+    allowed = graph.certificate.max_runs_by_node
+    over = {node: (ran, most) for node, ran in runs.items() if (most := allowed.get(node)) is not None and ran > most}
+    known = {(edge.source, edge.target) for edge in graph.topology().edges}
+    jumps = {
+        (before[0], node): None  # where several nodes ran side by side, it does not show which of them jumped
+        for before, after in pairwise(supersteps)
+        if len(before) == 1
+        for node in after
+        if (before[0], node) not in known
+    }
+    return BrokenAssumptionError(str(graph.name), steps, graph.certificate.max_supersteps or 0, over, [*jumps])
+
+
+class LastValues:
+    """Follows a stream, so that a run that is cut short can still end with its last values.
+
+    Attributes:
+        limit: The step limit in force.
+    """
+
+    def __init__(
+        self, graph: BoundedGraph, config: RunnableConfig | None, options: Mapping[str, Any], *, inherited: bool
+    ) -> None:
+        sources = (config, graph.config, var_child_runnable_config.get())
+        limits = [(source or {}).get(RECURSION_LIMIT) for source in sources]
+        self.limit: int = next((limit for limit in limits if limit), DEFAULT_STEP_LIMIT)
+        self._name = str(graph.name)
+        self._inherited = inherited and self.limit != (graph.config or {}).get(RECURSION_LIMIT)
+        modes = options.get("stream_mode") or graph.stream_mode
+        self._modes: list[str] = [modes] if isinstance(modes, str) else list(modes)
+        self._single = isinstance(modes, str)
+        self._subgraphs = bool(options.get("subgraphs"))
+        self._v2 = options.get("version") == "v2"
+        self._counted = "tasks" if "tasks" in self._modes else "updates"
+        self.values: Any = {}
+        self.runs: Counter[str] = Counter()
+
+    def see(self, chunk: Any) -> None:
+        """Take a chunk of the stream."""
+        if self._v2:
+            mode, space, payload = chunk["type"], chunk["ns"], chunk["data"]
+        else:
+            parts: tuple[Any, ...] = (chunk,) if self._single and not self._subgraphs else chunk
+            payload = parts[-1]
+            mode = self._modes[0] if self._single else parts[-2]
+            space = parts[0] if self._subgraphs else ()
+        if space:
+            return
+        if mode == "values":
+            self.values = payload
+        elif mode == self._counted:
+            for node in payload if mode == "updates" else (payload["name"],) if "triggers" in payload else ():
+                self.runs[node] += 1
+
+    def stop_reason(self) -> StopReason:
+        """Say that the step limit ended the run."""
+        limit = self.limit
+        whose = "of the graph around it" if self._inherited else "that was set for it"
+        logger.warning(
+            "graph %r: cut short by the step limit of %d %s: it stops with what it has. "
+            "Raise or drop recursion_limit to let every loop use its own limit.", self._name, limit, whose,
+        )  # fmt: skip
+        return StopReason(
+            loop=RECURSION_LIMIT, outcome="exhausted", limit=limit, spent=limit, reason="the step limit was reached",
+            step=limit,
+        )  # fmt: skip
+
+    def closing(self, name: str, stop: StopReason) -> Iterator[Any]:
+        """The last chunks of a run that ends with what it has."""
+        payloads: dict[str, Any] = {"updates": {name: {STOP_REASON: stop}}}
+        if isinstance(self.values, dict):  # and not the value of a single key that the caller asked for
+            payloads["values"] = {**cast("dict[str, Any]", self.values), STOP_REASON: stop}
+        yield from self.chunks(payloads)
+
+    def chunks(self, payloads: Mapping[str, Any]) -> Iterator[Any]:
+        """Chunks by stream mode, of those that the caller asked for and in the shape that he asked for."""
+        for mode in self._modes:
+            if mode not in payloads:
+                continue
+            if self._v2:
+                more = {"interrupts": ()} if mode == "values" else {}
+                yield {"type": mode, "ns": (), "data": payloads[mode], **more}
+                continue
+            parts = [*([()] if self._subgraphs else []), *([] if self._single else [mode]), payloads[mode]]
+            yield parts[0] if len(parts) == 1 else tuple(parts)

@@ -1,0 +1,193 @@
+"""A compiled graph that always stops: LangGraph's, with its step limit turned into an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Self, cast
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.graph import Graph
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import END
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
+
+from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.budget.budget import Budget
+from loopwright.engine.events.schema import closing
+from loopwright.engine.execution import Course
+from loopwright.engine.gate import DISPATCHER
+from loopwright.engine.langgraph_private import RECURSION_LIMIT
+from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.graph import Topology
+from loopwright.engine.proof.read import read_topology
+
+
+class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled LangGraph graph whose every cycle is bounded.
+
+    It is used like any compiled graph. Where LangGraph would raise ``GraphRecursionError``, because a step limit
+    smaller than the certificate's was set, this graph ends with what it has and a ``stop_reason``.
+    """
+
+    loops: tuple[Loop, ...]
+    """The loops whose gates it holds."""
+    budget: Budget | None
+    """What one run may spend."""
+    certificate: Certificate
+    """The worst case of one run."""
+    structure: str
+    """The hash of its nodes, fixed edges and loops, by which a resume knows the graph again."""
+    step_limit: int | None
+    """LangGraph's step limit that follows from the certificate; None where LangGraph's own default stays."""
+    jumps: dict[str, frozenset[str] | None]
+    """Node -> the nodes that it may go to with a Command; another is refused while it runs; None: any node."""
+
+    given: CompiledStateGraph[Any, Any, Any, Any]
+    """The graph without gates, for LangGraph's own drawings."""
+
+    @property
+    def reports(self) -> bool:
+        """Whether a bound can be reached here or in a graph inside, so that the state can have a ``stop_reason``."""
+        return cast("BoundBuilder", self.builder).reports
+
+    @property
+    def metered(self) -> bool:
+        """Whether what a run spends is counted."""
+        return cast("BoundBuilder", self.builder).metered
+
+    def copy(self, update: dict[str, Any] | None = None) -> Self:
+        """A copy with some attributes changed, as LangGraph's ``with_config`` makes one."""
+        return as_bounded(self, update or {})
+
+    def limited_to(self, supersteps: int) -> Self:
+        """A copy that stops after so many supersteps, if that is less than the certificate's worst case.
+
+        Args:
+            supersteps: How many; LangGraph counts one more than it runs.
+        """
+        present = (self.config or {}).get(RECURSION_LIMIT) or self.step_limit or supersteps
+        return self.with_config(recursion_limit=min(supersteps, present))
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """LangGraph's own drawing of the graph as it was given, without gates; `loopwright.diagram` draws its loops.
+
+        Args:
+            config: As for LangGraph's ``get_graph``.
+            xray: As for LangGraph's ``get_graph``.
+        """
+        return self.given.get_graph(config, xray=xray)
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """LangGraph's own drawing; see `get_graph`."""
+        return await self.given.aget_graph(config, xray=xray)
+
+    def topology(self) -> Topology:
+        """The nodes and edges, gates included."""
+        return read_topology(self)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # type: ignore[override]
+        """Run and yield what LangGraph yields; reaching a step limit or spending the budget is an outcome.
+
+        Args:
+            input: The input, a ``Command``, or None to go on from a checkpoint.
+            config: The run's configuration.
+            **kwargs: As for LangGraph's ``stream``.
+
+        Raises:
+            CheckpointError: If the checkpoint was written by a graph of another structure.
+        """
+        course = Course(self, input, config, kwargs)
+        saver, begun_at = course.saver, course.begun_at
+        course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
+        followed = course.is_followed
+        while True:
+            chunks = super().stream(course.input, course.config, **course.options)
+            try:
+                if followed:
+                    for chunk in course.meter.follow(chunks) if course.meter else chunks:
+                        course.last.see(chunk)
+                        yield chunk
+                else:
+                    yield from chunks
+                if not course.refused_a_call:
+                    return
+                command = course.spent_up(None)
+            except GraphRecursionError as error:
+                stop = course.out_of_steps(error, self._seen(course, error))
+                if course.saver and DISPATCHER in self.nodes:
+                    self.update_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
+                yield from course.last.closing(RECURSION_LIMIT, stop)
+                return
+            except Exception as error:
+                command = course.spent_up(error)
+            super().update_state(course.place, None, END)  # what finished beside a refused call is kept
+            super().update_state(course.place, command, DISPATCHER)
+            course.ended_with(self.get_state(course.place).values)
+            yield from course.told()
+            if not course.goes_on:
+                return
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+        """Run and yield what LangGraph yields; see `stream`.
+
+        Args:
+            input: The input, a ``Command``, or None to go on from a checkpoint.
+            config: The run's configuration.
+            **kwargs: As for LangGraph's ``astream``.
+        """
+        course = Course(self, input, config, kwargs, asynchronous=True)
+        saver, begun_at = course.saver, course.begun_at
+        course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
+        followed = course.is_followed
+        while True:
+            chunks = super().astream(course.input, course.config, **course.options)
+            try:
+                async with closing(course.meter.afollow(chunks) if course.meter else chunks) as stream:
+                    async for chunk in stream:
+                        if followed:
+                            course.last.see(chunk)
+                        yield chunk
+                if not course.refused_a_call:
+                    return
+                command = course.spent_up(None)
+            except GraphRecursionError as error:
+                stop = course.out_of_steps(error, await self._aseen(course, error))
+                if course.saver and DISPATCHER in self.nodes:
+                    await self.aupdate_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
+                for chunk in course.last.closing(RECURSION_LIMIT, stop):
+                    yield chunk
+                return
+            except Exception as error:
+                command = course.spent_up(error)
+            finally:
+                await asyncio.gather(*course.notes)
+            await super().aupdate_state(course.place, None, END)
+            await super().aupdate_state(course.place, command, DISPATCHER)
+            course.ended_with((await self.aget_state(course.place)).values)
+            for chunk in course.told():
+                yield chunk
+            if not course.goes_on:
+                return
+
+    def _seen(self, course: Course, error: GraphRecursionError) -> list[StateSnapshot]:
+        return [*self.get_state_history(course.place)] if course.explains_itself(error) else []
+
+    async def _aseen(self, course: Course, error: GraphRecursionError) -> list[StateSnapshot]:
+        return [one async for one in self.aget_state_history(course.place)] if course.explains_itself(error) else []
+
+
+def as_bounded(original: CompiledStateGraph[Any, Any, Any, Any], attributes: dict[str, Any]) -> Any:
+    """The same graph as a `BoundedGraph`.
+
+    LangGraph's own constructor cannot take its private attributes back, so they are handed over as they are; but for
+    those that would make the user's own class, which may have no ``stop_reason``, of a state that has one.
+    """
+    graph = BoundedGraph.__new__(BoundedGraph)
+    vars(graph).update({**vars(original), **attributes})
+    if graph.reports:
+        vars(graph).update({"_output_mapper": None, "_state_mapper": None})
+    return graph

@@ -1,0 +1,236 @@
+"""Graphs inside graphs: bounds those that are nodes, and those that a node's function or tool holds.
+
+A node that is a graph is replaced by its bounded copy. A function that calls a graph (as supervisors call their agents,
+and a deep agent its subagents) holds it in its closure, so a copy of the function gets a closure with the bounded graph
+in it; the original stays as it is. A graph that is held in a global name or in an object's attribute is not reached:
+the certificate names it.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import CellType, FunctionType, MethodType
+from typing import Any, cast
+
+from langchain_core.runnables import Runnable
+from langgraph.graph import END
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import BaseModel
+
+from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.choice import choose
+from loopwright.engine.proof.reach import PARTS, is_filled
+from loopwright.engine.proof.read import builder_of, read_destinations, read_topology, subgraphs
+from loopwright.errors import LoopDeclarationError, unknown_name_message
+
+MOST_LOOKED_AT = 5_000
+"""More values than these are not looked through for graphs; what is behind them is not reached."""
+
+_HELD = (*PARTS, "first", "middle", "last", "tools_by_name", "_tools_by_name")
+"""Where runnables and tools keep what they run."""
+
+
+def bounded_inside(
+    builder: BoundBuilder, loops: Sequence[Loop], limit: int | None, bounded: Callable[..., Any]
+) -> bool:
+    """Bound the graphs inside a graph.
+
+    Args:
+        builder: A copy of the graph; its nodes are replaced by copies.
+        loops: Loops of graphs that are nodes, named by their path: ``worker/agent``.
+        limit: Passes of every loop inside, where all are chosen.
+        bounded: `loopwright.bounded`.
+
+    Returns:
+        Whether a graph inside can reach a bound.
+
+    Raises:
+        LoopDeclarationError: If a path does not name a node that is a graph, or leads through several.
+    """
+    for node, its in _by_node(builder, loops).items():
+        spec, inner = builder.nodes[node], subgraphs(builder)[node]
+        replaced = bounded(inner, its)
+        spec.runnable = Substitution(lambda graph, inner=inner, new=replaced: new if graph is inner else graph).of(
+            spec.runnable
+        )
+    nodes = {id(inner) for inner in subgraphs(builder).values()}
+    made: dict[int, Any] = {}
+
+    def chosen(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
+        if isinstance(graph, BoundedGraph) or (limit is None and id(graph) not in nodes):
+            return graph
+        if id(graph) not in made:
+            made[id(graph)] = graph  # a graph that calls itself stays as it is
+            if not goes_round(graph):
+                # The nodes of one that is a node are watched all the same: the proof rests on where they go.
+                made[id(graph)] = bounded(graph) if id(graph) in nodes else graph
+            elif limit is not None:
+                made[id(graph)] = bounded(graph, limit=limit)
+        return made[id(graph)]
+
+    reports = False
+    for spec in builder.nodes.values():
+        substitution = Substitution(chosen)
+        spec.runnable = substitution.of(spec.runnable)
+        reports |= any(graph.reports for graph in substitution.found if isinstance(graph, BoundedGraph))
+    builder.destinations = None
+    builder.destinations = read_destinations(builder)
+    return reports
+
+
+def goes_round(graph: Any) -> bool:
+    """Whether a graph, or one that it holds, has a cycle."""
+    seen: set[int] = set()
+
+    def look(one: Any) -> bool:
+        if id(one) in seen:
+            return False
+        seen.add(id(one))
+        builder = builder_of(one)
+        if choose(read_topology(builder).ways()) or getattr(builder, "loops", ()):
+            return True
+        holder = Substitution(lambda inner: inner)
+        for spec in builder.nodes.values():
+            holder.of(spec.runnable)
+        return any(look(inner) for inner in holder.found if isinstance(inner, CompiledStateGraph))
+
+    return look(graph)
+
+
+def _by_node(builder: BoundBuilder, loops: Sequence[Loop]) -> dict[str, list[Loop]]:
+    """The loops of each node that is a graph, named as they are inside it."""
+    found: dict[str, list[Loop]] = {}
+    graphs = subgraphs(builder)
+    for loop in loops:
+        node = loop.target.partition("/")[0]
+        if node not in graphs:
+            raise LoopDeclarationError(loop.name, unknown_name_message("node that is a graph", node, graphs))
+
+        def inside(name: str, loop: Loop = loop, node: str = node) -> str:
+            if name != END and not name.startswith(f"{node}/"):
+                raise LoopDeclarationError(
+                    loop.name, f"its target is inside {node!r}, and {name!r} is not; a loop lies within one graph"
+                )
+            return name.removeprefix(f"{node}/")
+
+        ways = loop.exhausted
+        found.setdefault(node, []).append(
+            dataclasses.replace(
+                loop,
+                name=loop.name.removeprefix(f"{node}/"),
+                target=inside(loop.target),
+                sources=tuple(map(inside, loop.sources)),
+                exhausted=inside(ways) if isinstance(ways, str) else {inside(k): inside(v) for k, v in ways.items()},
+                source_limits={inside(source): most for source, most in loop.source_limits.items()},
+            )
+        )
+    return found
+
+
+class Substitution:
+    """Replaces graphs within what a node runs, in a copy of what holds them.
+
+    Args:
+        swap: Gives for each graph what takes its place; the graph itself leaves it.
+
+    Attributes:
+        found: The graphs that were found, those that took another's place among them.
+    """
+
+    def __init__(self, swap: Callable[[CompiledStateGraph[Any, Any, Any, Any]], Any]) -> None:
+        self._swap = swap
+        self._copies: dict[int, Any] = {}
+        self._kept: list[Any] = []  # so that no id is given twice
+        self.found: list[Any] = []
+
+    def of(self, value: Any) -> Any:
+        """The value with its graphs replaced; the very same if none is."""
+        if not self._holds(value, set()):
+            return value
+        return self._copy(value)
+
+    def _holds(self, value: Any, seen: set[int]) -> bool:
+        """Whether a graph within the value is replaced."""
+        if id(value) in seen or len(seen) > MOST_LOOKED_AT:
+            return False
+        seen.add(id(value))
+        self._kept.append(value)
+        if isinstance(value, CompiledStateGraph):
+            new = self._swap(cast("CompiledStateGraph[Any, Any, Any, Any]", value))
+            self.found.append(new)
+            return new is not value
+        # Every part is looked at, and not only up to the first: `found` is to be complete.
+        return any([self._holds(part, seen) for part in _parts(value)])
+
+    def _copy(self, value: Any) -> Any:
+        if isinstance(value, CompiledStateGraph):
+            return self._swap(cast("CompiledStateGraph[Any, Any, Any, Any]", value))
+        if id(value) in self._copies:
+            return self._copies[id(value)]
+        if not self._holds(value, set()):
+            return value
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, partial):
+            new = partial(
+                self._copy(value.func), *map(self._copy, value.args),
+                **{key: self._copy(item) for key, item in value.keywords.items()},
+            )  # fmt: skip
+            vars(new).update({key: self._copy(item) for key, item in vars(value).items()})
+            return new
+        if isinstance(value, Mapping):
+            return {key: self._copy(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+        if isinstance(value, list | tuple):
+            items = [self._copy(item) for item in cast("Sequence[Any]", value)]
+            return items if isinstance(value, list) else tuple(items)
+        return self._object(value)
+
+    def _function(self, function: FunctionType) -> FunctionType:
+        cells = tuple(CellType() for _ in function.__closure__ or ())
+        new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
+        self._copies[id(function)] = new  # before its cells: one of them may hold the function itself
+        for cell, old in zip(cells, function.__closure__ or (), strict=True):
+            try:
+                cell.cell_contents = self._copy(old.cell_contents)
+            except ValueError:  # not filled yet
+                continue
+        new.__kwdefaults__, new.__qualname__ = function.__kwdefaults__, function.__qualname__
+        new.__module__, new.__doc__ = function.__module__, function.__doc__
+        new.__annotations__ = function.__annotations__
+        vars(new).update({key: self._copy(item) for key, item in vars(function).items()})
+        return new
+
+    def _object(self, value: Any) -> Any:
+        new = value.model_copy() if isinstance(value, BaseModel) else copy.copy(value)
+        self._copies[id(value)] = new
+        for name, part in _attributes(value).items():
+            # Written past pydantic and properties: the copy is as valid as the original.
+            vars(new)[name] = self._copy(part)
+        for name, part in [*vars(new).items()]:
+            if isinstance(part, MethodType) and part.__self__ is value:
+                vars(new)[name] = MethodType(part.__func__, new)
+        return new
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    return {name: vars(value)[name] for name in _HELD if name in getattr(value, "__dict__", {})}
+
+
+def _parts(value: Any) -> list[Any]:
+    """What may hold a graph within a value."""
+    if isinstance(value, FunctionType):
+        return [cell.cell_contents for cell in value.__closure__ or () if is_filled(cell)]
+    if isinstance(value, partial):
+        return [value.func, *value.args, *value.keywords.values(), *vars(value).values()]
+    if isinstance(value, Mapping):
+        return [*cast("Mapping[Any, Any]", value).values()]
+    if isinstance(value, list | tuple):
+        return [*cast("Sequence[Any]", value)]
+    if isinstance(value, Runnable) or "afunc" in getattr(value, "__dict__", {}):
+        return [*_attributes(value).values()]
+    return []

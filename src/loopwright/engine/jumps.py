@@ -1,0 +1,260 @@
+"""One wrapper of nodes, and one of routers: what they return is looked at on its way out.
+
+It sends a jump through the gate of the loop that it belongs to, counts what is sent with ``Send``, writes what was
+spent, and refuses a jump that the proof did not know, so that the proof need not assume that there is none.
+
+Nodes are wrapped after compiling: what LangGraph learns of a node when it compiles (its subgraphs, whether it is async)
+stays as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.errors import ParentCommand
+from langgraph.types import Command, Send
+
+from loopwright.engine.budget.meter import spending
+from loopwright.engine.langgraph_private import ROOT, limit_around, write_beside
+from loopwright.engine.ledger import HIDDEN, REQUESTS
+from loopwright.engine.loop import END, Loop
+from loopwright.errors import LoopDeclarationError, UndeclaredFanOutError, UndeclaredJumpError
+
+logger = logging.getLogger("loopwright.loops")
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Where a node or router may go."""
+
+    node: str
+    """The node, or the one behind which the router stands."""
+    sender: str
+    """What to call it in a message: ``node 'plan'``."""
+    known: frozenset[str] | None
+    """The nodes that the proof counts with; None if it counts with every node."""
+    gates: Mapping[str, Loop] = field(default_factory=dict[str, Loop])
+    """Target of a loop -> the loop through whose gate a jump to the target goes."""
+    fan_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Node whose fan-out is declared -> the most tasks that one run may send to it; 0 if it is not known to send."""
+    sends: bool = True
+    """Whether the proof counts with a ``Send``."""
+    crossed: frozenset[str] = frozenset()
+    """Targets of loops across whose edge it may send: what is sent waits before the gate."""
+    noted: frozenset[str] = frozenset()
+    """Targets of loops of which it is noted who asks, and for what: their fallback depends on it, or it is sent on."""
+
+    def check(self, gotos: Sequence[Any]) -> None:
+        """Refuse what the proof did not count with.
+
+        Args:
+            gotos: Where one run goes: names of nodes and Sends.
+
+        Raises:
+            UndeclaredJumpError: For a node that is not known.
+            UndeclaredFanOutError: For more Sends than declared.
+            LoopDeclarationError: For a Send across a loop's edge, where passes cannot be counted.
+        """
+        for goto in gotos:
+            target = _name(goto)
+            if isinstance(goto, Send) and target in self.gates and target not in self.crossed:
+                raise LoopDeclarationError(
+                    self.gates[target].name,
+                    f"{self.sender} sent a Send to {target!r} across the loop's edge, where passes cannot be counted. "
+                    "Go to the node's name instead, move the fan-out behind the target, or say how many it may send: "
+                    f"fan_out={{{target!r}: 10}}.",
+                )
+            if isinstance(goto, Send) and not self.sends:
+                raise UndeclaredFanOutError(self.sender, str(target), sent=1, declared=0)
+            if self.known is not None and target not in self.known and target != END:
+                raise UndeclaredJumpError(self.sender, str(target), sorted(self.known))
+        if self.fan_out:
+            self._count_sends(gotos)
+
+    def _count_sends(self, gotos: Sequence[Any]) -> None:
+        sent = Counter(goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.fan_out)
+        for node, tasks in sent.items():
+            entered = tasks + (node in gotos)
+            if entered > self.fan_out[node]:
+                raise UndeclaredFanOutError(self.sender, node, sent=entered, declared=self.fan_out[node])
+
+    def through(self, gotos: Sequence[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
+        """Where jumps really go, through the gates of the loops that they belong to; and what waits before these.
+
+        Args:
+            gotos: Names of nodes and Sends.
+        """
+        ways: list[Any] = []
+        waiting: dict[str, list[Any]] = {}
+        for goto in gotos:
+            target = _name(goto)
+            if target not in self.gates or (isinstance(goto, Send) and target not in self.crossed):
+                ways.append(goto)
+                continue
+            loop = self.gates[target]
+            if target in self.noted:
+                waiting.setdefault(loop.name, []).append((self.node, goto))
+            if loop.gate not in ways:
+                ways.append(loop.gate)
+        return ways, waiting
+
+
+class WatchedRouter(Runnable[Any, Any]):
+    """A router whose answer is looked at.
+
+    Args:
+        bound: The router.
+        ways: Where it may go.
+        labels: Its words -> the nodes that they stand for, where they differ.
+    """
+
+    def __init__(self, bound: Runnable[Any, Any], ways: Ways, labels: Mapping[Any, str]) -> None:
+        self.bound = bound
+        self.name = getattr(bound, "name", None)
+        self.ways = ways
+        self._labels = labels
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the router and look at its answer."""
+        return self._checked(self.bound.invoke(input, config, **kwargs), config)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the router and look at its answer."""
+        return self._checked(await self.bound.ainvoke(input, config, **kwargs), config)
+
+    def _checked(self, result: Any, config: RunnableConfig | None) -> Any:
+        if (
+            isinstance(result, str)
+            and not self.ways.noted
+            and self._labels.get(result, result) in (self.ways.known or ())
+        ):
+            return result  # most routers say one word: they pay for two look-ups
+        words: Sequence[Any] = result if isinstance(result, list | tuple) else (result,)
+        gotos = [word if isinstance(word, Send) else self._labels.get(word, word) for word in words]
+        self.ways.check(gotos)
+        _, waiting = self.ways.through(gotos)
+        write_beside(config, {REQUESTS: waiting} if waiting else {})
+        sent = {id(goto): goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.ways.gates}
+        if not sent:
+            return result  # a word's label leads to the gate by itself
+        kept = [word for word, goto in zip(words, gotos, strict=True) if id(goto) not in sent]
+        return [*kept, *(self.ways.gates[target].gate for target in dict.fromkeys(sent.values()))]
+
+
+class WatchedNode(Runnable[Any, Any]):
+    """A node whose jumps are looked at, those of a graph inside it too.
+
+    Args:
+        bound: The node.
+        node: Its name.
+        ways: Where it may go.
+        metered: Whether to write what the run has spent beside its result.
+    """
+
+    def __init__(self, bound: Runnable[Any, Any], node: str, ways: Ways, *, metered: bool = False) -> None:
+        self.bound = bound
+        self.name = getattr(bound, "name", None)
+        self.ways = ways
+        self._node = node
+        self._metered = metered
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node and look at what it returns."""
+        try:
+            with limit_around(config) as handed:
+                result = self.bound.invoke(input, handed, **kwargs)
+            return self._leave(result, config)
+        except ParentCommand as jump:
+            raise self._from_inside(jump, config) from None
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node and look at what it returns."""
+        try:
+            with limit_around(config) as handed:
+                result = await self.bound.ainvoke(input, handed, **kwargs)
+            return self._leave(result, config)
+        except ParentCommand as jump:
+            raise self._from_inside(jump, config) from None
+
+    def _leave(self, result: Any, config: RunnableConfig | None) -> Any:
+        if isinstance(result, dict):
+            result = self._without_books(cast("dict[str, Any]", result))
+        elif isinstance(result, Command | Send):
+            (result,) = self._through([result], config)
+        elif isinstance(result, list | tuple) and any(isinstance(item, Command) for item in result):
+            result = self._through(cast("Sequence[Any]", result), config)
+        if self._metered:
+            write_beside(config, spending(config))
+        return result
+
+    def _through(self, items: Sequence[Any], config: RunnableConfig | None) -> list[Any]:
+        """What a node returned, its jumps through their gates; what waits there is noted beside it."""
+        if gotos := [goto for item in items for goto in _gotos(item)]:
+            self.ways.check(gotos)
+        return [self._translated(item, config) for item in items]
+
+    def _translated(self, item: Any, config: RunnableConfig | None) -> Any:
+        if isinstance(item, dict):
+            return self._without_books(cast("dict[str, Any]", item))
+        if isinstance(item, Send) and item.node in self.ways.crossed:
+            item = Command(goto=item)
+        if not isinstance(item, Command) or item.graph is not None:
+            return item
+        if isinstance(item.update, dict):
+            update = self._without_books(cast("dict[str, Any]", item.update))
+            item = item if update is item.update else dataclasses.replace(item, update=update)
+        gotos = _gotos(item)
+        ways, waiting = self.ways.through(gotos)
+        if waiting:
+            write_beside(config, {REQUESTS: waiting})
+        return item if ways == gotos else dataclasses.replace(item, goto=ways)
+
+    def _without_books(self, update: dict[str, Any]) -> dict[str, Any]:
+        """The update without what only the engine writes: no node can start its own ledger anew."""
+        if HIDDEN.isdisjoint(update):
+            return update
+        for key in HIDDEN & update.keys():
+            logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", self._node, key)
+        return {name: value for name, value in update.items() if name not in HIDDEN}
+
+    def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
+        """Look at the Command that a graph inside sent to this graph; one for a graph further out goes on as it is."""
+        command: Command[Any] = jump.args[0]
+        here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
+        if command.graph not in (here, self._node):
+            return jump
+        (translated,) = self._through([dataclasses.replace(command, graph=None)], config)
+        return ParentCommand(dataclasses.replace(translated, graph=command.graph))
+
+
+def with_key(result: Any) -> Any:
+    """What a node of a graph without keys returned, under the key that LangGraph gives such a state.
+
+    Args:
+        result: The state, a Command, or a list with Commands in it.
+    """
+    if result is None or isinstance(result, Command | Send):
+        return result
+    if isinstance(result, list | tuple) and any(isinstance(item, Command) for item in cast("Sequence[Any]", result)):
+        return [with_key(item) for item in cast("Sequence[Any]", result)]
+    return {ROOT: result}
+
+
+def _name(goto: Any) -> Any:
+    return goto.node if isinstance(goto, Send) else goto
+
+
+def _gotos(item: Any) -> list[Any]:
+    """Where one thing that a node returned goes in the node's own graph."""
+    if isinstance(item, Send):
+        return [item]
+    if not isinstance(item, Command) or item.graph is not None:
+        return []
+    goto: Any = item.goto
+    return [goto] if isinstance(goto, str | Send) else [*cast("Sequence[Any]", goto)]

@@ -1,0 +1,193 @@
+"""Every part of LangGraph on which the engine rests and which LangGraph does not promise to keep.
+
+Each has a test in ``tests/unit/engine/test_langgraph_private.py`` that fails if LangGraph changes it, so that a new
+version is checked by one file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
+from langgraph._internal._typing import MISSING as MISSING  # what an empty channel holds
+from langgraph.constants import TAG_HIDDEN
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+
+LENT_SAVER = "__pregel_checkpointer"
+"""The key of a run's ``configurable`` that holds the saver which a graph lends to the graphs inside it. By it a run
+without a saver is lent one in memory, so that it can go on with its fallback."""
+
+RESUMING = "__pregel_resuming"
+"""The key that says to a graph inside another one that it goes on from its checkpoint, whatever its input is."""
+
+TASK = "__pregel_task_id"
+"""The key that names the task inside of which a graph runs; there is none for a graph that runs by itself."""
+
+SCRATCHPAD = "__pregel_scratchpad"
+"""The key of what LangGraph keeps for one task; it counts the graphs that the task calls."""
+
+ERROR_HANDLER = "__error_handler__"
+"""How the names of error handlers begin; one runs in a namespace below that of the node that failed."""
+
+RECURSION_LIMIT = "recursion_limit"
+"""The name of LangGraph's own step limit, as a config key and as the ``loop`` of its stop reason."""
+
+LIMIT_AROUND = "__pregel_loopwright_limit_around"
+"""The key of a run's ``configurable`` that keeps, beside a limit that follows from a proof, the one that LangGraph
+would have, 0 for none; it begins as LangGraph's own keys do, which no snapshot shows."""
+
+DEFAULT_STEP_LIMIT = DEFAULT_RECURSION_LIMIT
+"""The step limit of a run for which nobody sets one: 10,007, or what ``LANGGRAPH_DEFAULT_RECURSION_LIMIT`` says."""
+
+
+def with_own_namespace(config: RunnableConfig) -> RunnableConfig:
+    """For a graph that a task calls: settle which of the task's graphs it is.
+
+    LangGraph gives each graph that a task calls a namespace of its own, by counting them; it would take the fallback's
+    part of a run for another call.
+    """
+    here = config.get("configurable", {})
+    scratchpad = here.get(SCRATCHPAD)
+    if scratchpad is None:
+        return config
+    calls = scratchpad.subgraph_counter()
+    namespace = f"{here.get('checkpoint_ns', '')}|{calls}" if calls else here.get("checkpoint_ns", "")
+    settled = dataclasses.replace(scratchpad, subgraph_counter=lambda: 0)
+    return {**config, "configurable": {**here, SCRATCHPAD: settled, "checkpoint_ns": namespace}}
+
+
+def is_of_this_graph(error: GraphRecursionError) -> bool:
+    """Whether a step limit was reached by the graph that was run, and not by one inside a node of it.
+
+    LangGraph adds a note to every exception that comes out of a node, and none to its own step limit.
+    """
+    return not getattr(error, "__notes__", None)
+
+
+@contextmanager
+def limit_around(config: RunnableConfig | None) -> Generator[RunnableConfig | None]:
+    """For the time of a node: the step limit that graphs which it calls inherit from it is that of plain LangGraph.
+
+    Args:
+        config: The task's configuration.
+
+    Yields:
+        The configuration for the node.
+    """
+    around: int | None = (config or {}).get("configurable", {}).get(LIMIT_AROUND)
+    if config is None or around is None:
+        yield config
+        return
+    # A node that names no parameter for it hands it on all the same, by the variable.
+    token = var_child_runnable_config.set(_limited(var_child_runnable_config.get() or {}, around))
+    try:
+        yield _limited(config, around)
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _limited(config: RunnableConfig, limit: int) -> RunnableConfig:
+    new = config.copy()
+    if limit:
+        new[RECURSION_LIMIT] = limit
+    else:
+        new.pop(RECURSION_LIMIT, None)
+    return new
+
+
+def write_beside(config: RunnableConfig | None, update: Mapping[str, Any]) -> None:
+    """Write to channels for the node that runs, beside what it or its router returns; in no stream and no schema."""
+    if update:
+        (config or {}).get("configurable", {})["__pregel_send"]([*update.items()])
+
+
+class _Writer(Runnable[Any, Any]):
+    """One more of the runnables through which LangGraph hands what a node returned, or an update in its name writes."""
+
+    def __init__(self, act: Callable[[Any, RunnableConfig], Any]) -> None:
+        self._act = act
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return self._act(input, config or {})
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return self._act(input, config or {})
+
+
+Compiled = CompiledStateGraph[Any, Any, Any, Any]
+
+
+def write_with(compiled: Compiled, node: str, update: Callable[[int], Mapping[str, Any]]) -> None:
+    """Write to channels whenever a node has run, behind its own result; START runs when a new input arrives.
+
+    Args:
+        compiled: The graph.
+        node: The node.
+        update: What to write, from the number of the superstep.
+    """
+
+    def act(result: Any, config: RunnableConfig) -> Any:
+        write_beside(config, update(int(config.get("metadata", {}).get("langgraph_step", 0))))
+        return result
+
+    compiled.nodes[node].writers.insert(1, _Writer(act))
+
+
+def change_result(compiled: Compiled, node: str, change: Callable[[Any], Any]) -> None:
+    """Change what a node returns before LangGraph looks at it, and what an update in its name writes."""
+    compiled.nodes[node].writers.insert(0, _Writer(lambda result, _config: change(result)))
+
+
+def repeat_jumps(compiled: Compiled, node: str) -> None:
+    """Let the jumps stand that are ahead when an update is made in a node's name: by itself, a Command is forgotten."""
+    ahead = [name for name in compiled.channels if name == _TASKS or name.startswith("branch:to:")]
+
+    def act(result: Any, config: RunnableConfig) -> Any:
+        if not isinstance(result, Command):
+            write_beside(config, config.get("configurable", {})["__pregel_read"](ahead))
+        return result
+
+    compiled.nodes[node].writers.insert(1, _Writer(act))
+
+
+_TASKS = "__pregel_tasks"
+"""The channel of what was sent with ``Send``."""
+
+ROOT = "__root__"
+"""The one channel of a state without keys, such as ``StateGraph(list)``."""
+
+DEFAULT_HANDLER = "__default_error_handler__"
+"""The node that LangGraph makes of a builder's default error handler when it compiles; `StateGraph` exports no name."""
+
+
+def replace_bound(compiled: Compiled, node: str, bound: Runnable[Any, Any]) -> None:
+    """Put something else in the place of what a compiled node runs; what was learnt of it when it compiled stays.
+
+    Wrapped before compiling, LangGraph would no longer find the graphs inside it, nor see that it is async.
+    """
+    spec = compiled.nodes[node]
+    spec.bound = bound
+    vars(spec).pop("node", None)  # the cached chain of the node and its writers
+
+
+def hide(compiled: Compiled, node: str) -> None:
+    """Keep a node out of the streams ``updates``, ``tasks`` and ``debug``, as LangGraph keeps START out of them."""
+    compiled.nodes[node].tags = [TAG_HIDDEN]
+
+
+def node_defaults(builder: StateGraph[Any, Any, Any, Any]) -> Any:
+    """The builder's defaults for retries, timeouts, caches and errors of its nodes; they have no public reader."""
+    return vars(builder).get("_node_defaults")
+
+
+def set_node_defaults(builder: StateGraph[Any, Any, Any, Any], defaults: Any) -> None:
+    """Set what `node_defaults` reads."""
+    vars(builder)["_node_defaults"] = defaults

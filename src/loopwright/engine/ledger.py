@@ -1,0 +1,150 @@
+"""The books of a run: the channels in which the engine keeps what was spent, and how their writes are merged.
+
+They are ordinary channels of the graph, so they survive resume, fork and time travel without help. Only the stop reason
+is shown to the graph's user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+from langgraph.channels import LastValue
+
+from loopwright.engine.budget.budget import NOTHING_SPENT
+from loopwright.engine.langgraph_private import MISSING
+from loopwright.engine.loop import Loop, Spend
+
+LEDGER = "loop_ledger"
+"""The hidden channel of what every loop has spent."""
+
+REQUESTS = "loop_requests"
+"""The hidden channel of what waits before a gate: who asked, and for what."""
+
+SPENT = "loop_spent"
+"""The hidden channel of what the run has spent on models."""
+
+VISITED = "loop_visited"
+"""The hidden channel of the targets that have run, of loops that let a first visit pass."""
+
+HIDDEN = frozenset((LEDGER, REQUESTS, SPENT, VISITED))
+"""The channels that no stream and no result shows, and that no node of the user's may write."""
+
+STOP_REASON = "stop_reason"
+"""The state key that says which bound was reached."""
+
+NO_STOP: dict[str, Any] = {}
+"""Written to the stop reason when a new input arrives."""
+
+THE_RUN = "run"
+"""The ``loop`` of the stop reason for a run's own budget."""
+
+OF_THE_RUN = ""
+"""The ledger's entry that is no loop's: it names the structure of the graph, and the superstep in which the run began.
+One of a later superstep begins a new ledger."""
+
+
+class StopReason(TypedDict):
+    """Why a loop did not go round again, or a run not on; the value of the state key ``stop_reason``."""
+
+    loop: str
+    """The loop's name; ``run`` for the run's budget, ``recursion_limit`` for LangGraph's own step limit."""
+    outcome: Literal["exhausted", "stalled", "over_budget"]
+    """Whether the bound was reached, no progress was made, or the budget was spent."""
+    limit: float
+    """The limit in force: passes, or for a spent budget the resource's limit."""
+    spent: float
+    """Passes granted before the refused one, or how much of the resource was spent."""
+    reason: str
+    """Why another pass was wanted, empty if nobody knows; for a run's budget, what of it was spent."""
+    step: int
+    """The superstep of the refusal."""
+    derived: NotRequired[bool]
+    """True where the loop declares no reason and the engine read it: the tools that were asked for, or what changed."""
+    asked: NotRequired[int]
+    """The limit that the state asked for, where the loop's ceiling is lower."""
+    source: NotRequired[str]
+    """The source whose own limit was reached, where it was not the loop's."""
+    rule: NotRequired[str]
+    """The stall rule that found no progress."""
+    resource: NotRequired[str]
+    """What was spent of a budget: model_calls, tokens, money or seconds."""
+
+
+def merge_ledger(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Reduce two ledgers: a count never falls, unless a new run starts.
+
+    Args:
+        old: The ledger so far.
+        new: One gate's entry, or the entry that begins a new ledger.
+    """
+    if new.get(OF_THE_RUN, {}).get("since", -1) > old.get(OF_THE_RUN, {}).get("since", -1):
+        return dict(new)
+    merged = dict(old)
+    for name, spend in new.items():
+        if name != OF_THE_RUN and (name not in merged or _order(spend) >= _order(merged[name])):
+            merged[name] = spend
+    return merged
+
+
+def _order(spend: Spend) -> tuple[int, int, int]:
+    return spend.get("pass_of", 0), spend["spent"], spend["refused"]
+
+
+def merge_requests(old: Mapping[str, list[Any]], new: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Reduce what waits before the gates: a list is added, a number takes so many from the front; nothing clears all.
+
+    By number, since a gate takes what it saw, while others may ask anew in the same superstep.
+    """
+    merged = dict(old) if new else {}
+    for name, asked in new.items():
+        waiting = merged.get(name, [])
+        merged[name] = waiting[asked:] if isinstance(asked, int) else [*waiting, *asked]
+    return merged
+
+
+def merge_visited(old: Mapping[str, Any] | Sequence[str], new: Sequence[str]) -> list[str]:
+    """Reduce two lists of nodes that have run; an empty one begins a new run."""
+    return sorted({*old, *new}) if new else []
+
+
+def last(_old: Any, new: Any) -> Any:
+    """Reduce the writes of a key that the engine writes: of several in one superstep the last one counts."""
+    return new
+
+
+class StopReasons(LastValue[Any]):
+    """The channel of the stop reason: those of one superstep become a list, and a later one replaces an earlier one.
+
+    It is empty, and so absent from every result, until a bound is reached; `NO_STOP` empties it again.
+    """
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Take the writes of one superstep."""
+        if not values or all(value is None for value in values):
+            return False
+        stops = [stop for value in values for stop in (value if isinstance(value, list) else [value]) if stop]
+        if NO_STOP in values:  # a new input: what it brings is an earlier run's
+            stops = []
+        before, self.value = self.value, stops if len(stops) > 1 else stops[0] if stops else MISSING
+        return not (before is MISSING and self.value is MISSING)
+
+
+def fresh_books(loops: Sequence[Loop], channels: Container[str], *, structure: str, step: int) -> dict[str, Any]:
+    """What a new input writes beside itself: new ledgers, no stop reason, visible counters and histories at zero.
+
+    Args:
+        loops: The graph's loops.
+        channels: The graph's channels.
+        structure: The hash of the graph's structure, by which a resume knows the graph again.
+        step: The superstep, which is higher for every further input of a thread.
+    """
+    books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": step}}, STOP_REASON: NO_STOP}
+    fresh: dict[str, Any] = {SPENT: NOTHING_SPENT, REQUESTS: {}, VISITED: []}
+    books |= {key: value for key, value in fresh.items() if key in channels}
+    for loop in loops:
+        if loop.counter and loop.counter_by == "engine":
+            books[loop.counter] = 0
+        if loop.history:
+            books[loop.history] = []
+    return books

@@ -1,0 +1,522 @@
+"""Declarations of loops, and the pure decision that a gate makes from one.
+
+A `Loop` says once where a graph goes round and how often. Everything else (the gate, the fallback route, the log lines,
+the diagram's label, the proof) is derived from it. Nothing here touches LangGraph.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, NotRequired, Protocol, TypedDict, cast
+
+from pydantic import BaseModel
+
+from loopwright.engine.budget.budget import Budget, Overspent, Spent, overspent, since
+from loopwright.errors import LoopDeclarationError
+
+END = "__end__"
+"""The exit, as LangGraph spells it."""
+
+RUN = "run"
+"""The scope of a loop whose passes are counted over the whole run."""
+
+
+Decision = Literal["granted", "exhausted", "stalled", "over_budget"]
+"""What a gate answers: another pass, no more passes, no use in another pass, or nothing left to spend on one."""
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number from 0 up; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+TEXT_KEPT = 2000
+"""Characters of a text that are kept for comparing, where `Stall.similar` needs the text itself."""
+
+
+class Look(NamedTuple):
+    """What a rule found."""
+
+    stalled: bool
+    """Whether there was no progress."""
+    notes: list[Any]
+    """What to remember if the pass is granted, in plain JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    """No progress is when something comes again that should have changed, for example the plan or the query."""
+
+    key: Callable[[Any], Any]
+    """Reads from the state what must change from one request to the next; compared by content."""
+    name: str = "same content"
+    """What the event and the stop reason call it, for example ``"same plan"``."""
+    route: str | None = None
+    """Where control goes then; None takes the loop's `exhausted` route."""
+    remembers: int = 3
+    """With how many of the last granted requests it is compared; with one alone, A, B, A, B would go on."""
+    similar: Callable[[str, str], bool] | None = None
+    """Whether two texts mean the same, where equal content is too strict; `key` must then give a text."""
+
+    def look(self, state: Any, notes: list[Any]) -> Look:
+        """Compare with the earlier requests.
+
+        Args:
+            state: The graph's state.
+            notes: The rule's notes so far.
+        """
+        value = self.key(state)
+        similar = self.similar
+        if similar is None:
+            note = fingerprint(value)
+            stalled = note in notes
+        else:
+            note = str(value)[:TEXT_KEPT]
+            stalled = any(similar(note, earlier) for earlier in notes)
+        return Look(stalled, [*notes, note][-self.remembers :])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plateau:
+    """No progress is when a score has not improved by `epsilon` for so many passes."""
+
+    key: Callable[[Any], float | None]
+    """Reads the score from the state, higher is better; None when there is none yet, which is no evidence."""
+    epsilon: float = 0.0
+    """By how much a score must exceed the best one before it to count as better."""
+    passes: int = 2
+    """How many passes in a row may go by without a better score."""
+    name: str = "score does not improve"
+    """What the event and the stop reason call it."""
+    route: str | None = None
+    """Where control goes then; None takes the loop's `exhausted` route."""
+
+    def look(self, state: Any, notes: list[Any]) -> Look:
+        """Compare with the best score so far.
+
+        Args:
+            state: The graph's state.
+            notes: The best score and how many passes ago it was; empty at first.
+        """
+        score = self.key(state)
+        if score is None or score != score:  # NaN is no evidence either
+            return Look(False, notes)
+        if not notes or score > notes[0] + self.epsilon:
+            return Look(False, [float(score), 0])
+        best, ago = notes
+        return Look(ago + 1 >= self.passes, [best, ago + 1])
+
+
+def normalised(text: str) -> str:
+    """A text without what does not change its meaning as a query: case, width, punctuation, spaces.
+
+    >>> normalised("  What is RAG? ") == normalised("what is rag")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(re.findall(r"\w+", folded))
+
+
+def contents(items: Iterable[Any]) -> list[str]:
+    """The fingerprints of items in an order of their own: the same evidence in another order is the same evidence."""
+    return sorted({fingerprint(item) for item in items})
+
+
+def fingerprint(value: Any) -> str:
+    """A hash of a value's content: equal content gives equal hashes in every process.
+
+    Args:
+        value: Anything that JSON or pydantic can write; the rest goes by its ``repr``.
+    """
+    try:
+        text = json.dumps(value, sort_keys=True, default=_plain)
+    except (TypeError, ValueError):  # keys that JSON cannot write or sort, or a value that holds itself
+        text = repr(value)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, set | frozenset):
+        return sorted(cast("set[object]", value), key=repr)
+    return repr(value)
+
+
+class StallRule(Protocol):
+    """A rule that notices a lack of progress: `Stall`, `Plateau`, or any frozen object with these three."""
+
+    @property
+    def name(self) -> str:
+        """What the event and the stop reason call it."""
+        ...
+
+    @property
+    def route(self) -> str | None:
+        """Where control goes then; None takes the loop's `exhausted` route."""
+        ...
+
+    def look(self, state: Any, notes: list[Any]) -> Look:
+        """Judge the state by the notes of the granted requests before, and say what to note."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateLimit:
+    """A limit that comes from the state, under a ceiling that nobody can lift."""
+
+    key: str | Callable[[Mapping[str, Any]], int | None]
+    """The state key that holds the limit, or a function that computes it from the state (by how hard the question is,
+    say); read once, at the loop's first request, then frozen for its scope."""
+    default: int
+    """The limit where the key is missing or None."""
+    ceiling: int
+    """The most that is ever granted, whatever the state says; the proof counts with it."""
+
+    def resolve(self, state: Mapping[str, Any]) -> int:
+        """The limit in force for this state: what it asks for, under the ceiling.
+
+        Args:
+            state: The graph's state.
+
+        Raises:
+            ValueError: If the key holds something that is not a whole number from 0 up.
+        """
+        return min(self.asked(state), self.ceiling)
+
+    def asked(self, state: Mapping[str, Any]) -> int:
+        """The limit that this state asks for, which may be more than the ceiling.
+
+        Args:
+            state: The graph's state.
+
+        Raises:
+            ValueError: If the key holds something that is not a whole number from 0 up.
+        """
+        value: Any = self.key(state) if callable(self.key) else state.get(self.key)
+        if value is None:
+            value = self.default
+        if not is_count(value):
+            raise ValueError(f"the limit from {self.origin} must be a whole number from 0 up, not {value!r}")
+        return value
+
+    @property
+    def origin(self) -> str:
+        """Where the limit comes from, in words."""
+        if isinstance(self.key, str):
+            return f"state key {self.key!r}"
+        return f"function {getattr(self.key, '__name__', self.key)!r}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """How long a gate waits before it grants a pass: ``initial * factor ** passes``, at most ``maximum``."""
+
+    initial: float = 0.5
+    """Seconds before the first pass."""
+    factor: float = 2.0
+    """How much longer each further wait is."""
+    maximum: float = 30.0
+    """Seconds of the longest wait."""
+
+    def seconds(self, spent: int) -> float:
+        """The wait before the pass that follows `spent` granted ones."""
+        try:
+            return min(self.maximum, self.initial * self.factor**spent)
+        except OverflowError:  # more than a thousand passes
+            return self.maximum
+
+    def total(self, passes: int) -> float:
+        """The seconds of all waits before so many passes."""
+        found = 0.0
+        for spent in range(passes):
+            wait = self.seconds(spent)
+            if wait == self.maximum and self.factor >= 1:  # no wait grows beyond it
+                return found + wait * (passes - spent)
+            found += wait
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopMessages:
+    """A loop's log lines, as templates over ``{loop} {reason} {spent} {limit} {target} {why} {wanted}``.
+
+    ``{wanted}`` is the reason as the end of a sentence, and empty where none is known.
+    """
+
+    granted: tuple[str, ...] = ("Loop {loop}: pass {spent}/{limit} into {target}{wanted}",)
+    """INFO lines for a granted pass; ``spent`` includes it."""
+    exhausted: str | Mapping[str, str] = "Loop {loop}: limit of {limit} passes reached{wanted}"
+    """The WARNING when the bound is reached; one for each source where they differ."""
+    stalled: str = "Loop {loop}: no progress after {spent} passes ({why}){wanted}"
+    """The WARNING when the loop makes no progress."""
+    over_budget: str = "Loop {loop}: budget spent after {spent} passes ({why}){wanted}"
+    """The WARNING when the loop's budget is spent; ``{why}`` says of what."""
+    evicted: str = "Loop {loop}: history is full, its oldest entry was dropped"
+    """The WARNING for each history entry that is dropped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """One loop: where it goes round, how often, and where it goes instead when that is used up.
+
+    ``limit=N`` grants exactly N passes, 0 none. A refused pass is neither counted nor written to the history. Requests
+    of one superstep are one pass.
+
+    Raises:
+        LoopDeclarationError: If the fields contradict each other.
+    """
+
+    name: str
+    """Names the gate node (``loop.NAME``), the events and the log lines."""
+    target: str
+    """The node that a granted pass enters."""
+    sources: tuple[str, ...]
+    """The nodes whose edges into `target` go round."""
+    limit: int | StateLimit
+    """How many passes are granted per scope."""
+    exhausted: str | Mapping[str, str] = END
+    """Where control goes when the bound is reached: a node, END, or one of these for each source."""
+    source_limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The most passes of a scope that a source gets, where it gets fewer than `limit`: source -> passes."""
+    scope: str = RUN
+    """``"run"``, or the name of an outer loop: then every pass of that loop starts a new count."""
+    counter: str | None = None
+    """A state key that shows the count; the ledger decides, not this."""
+    counter_by: Literal["engine", "node"] = "engine"
+    """Who writes the counter: the gate, or one of the graph's own nodes (then the gate leaves it alone)."""
+    history: str | None = None
+    """A state key that receives one line for each granted pass, written by the gate alone."""
+    history_entry: str = "[Iteration {spent}] {reason}"
+    """The template of a history line."""
+    history_limit: int = 10
+    """How many history lines are kept; the oldest go first."""
+    first_free: bool = False
+    """Whether a pass is let through uncounted as long as the target has not run: for a cycle with several entrances,
+    where the target may be reached for the first time along one of these edges."""
+    reason: Callable[[Any], str | None] | None = None
+    """Reads from the state why a pass is wanted; None takes the tool calls that the last message asks for, if any."""
+    stall: StallRule | Sequence[StallRule] | None = None
+    """How the loop notices that it makes no progress: a rule, or several of which the first to find none counts."""
+    budget: Budget | None = None
+    """What its passes may spend in a scope, counted from the first request; None lets the run's budget alone count."""
+    backoff: Backoff | None = None
+    """How long the gate waits before a pass; None does not wait."""
+    warn_at: int = 0
+    """From so many passes left on, a message in the state key ``messages`` tells the model how many; 0 tells nothing,
+    and so does a gate behind a model whose tool calls are not answered yet."""
+    messages: LoopMessages = field(default_factory=LoopMessages)
+    """The log lines."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sources, str):
+            object.__setattr__(self, "sources", (self.sources,))
+        object.__setattr__(self, "sources", tuple(dict.fromkeys(self.sources)))
+        rules = tuple(self.stall or ()) if isinstance(self.stall, Sequence | None) else (self.stall,)
+        object.__setattr__(self, "stall", rules)
+        for problem in self._problems():
+            raise LoopDeclarationError(self.name, problem)
+
+    def _problems(self) -> list[str]:
+        problems = self._wrong_counts()
+        if not self.name or self.name[0] == "." or any(character in self.name for character in ":|\n"):
+            problems.append("the name must not be empty, begin with a dot, nor hold ':', '|' or a line break")
+        if not self.sources:
+            problems.append("name at least one source: a node whose edge into the target goes round")
+        if self.scope == self.name:
+            problems.append("a loop cannot be its own scope; name the outer loop, or 'run'")
+        for what, by_source in (("exhausted", self.exhausted), ("messages.exhausted", self.messages.exhausted)):
+            if not isinstance(by_source, str) and set(by_source) != set(self.sources):
+                problems.append(f"{what!r} by source must name exactly the sources {list(self.sources)}")
+        for source in self.source_limits.keys() - {*self.sources}:
+            problems.append(f"'source_limits' names {source!r}, which is none of the sources {list(self.sources)}")
+        names = [rule.name for rule in self.stall_rules]
+        if len(set(names)) < len(names):
+            problems.append(f"two stall rules have one name: {names}; each keeps its notes under its name")
+        return problems
+
+    def _wrong_counts(self) -> list[str]:
+        limits = [self.limit.default, self.limit.ceiling] if isinstance(self.limit, StateLimit) else [self.limit]
+        if not all(map(is_count, limits)):
+            return [f"limit must be a whole number from 0 up, not {self.limit!r}"]
+        counts = {"warn_at": self.warn_at}
+        counts |= {f"the limit of source {source!r}": most for source, most in self.source_limits.items()}
+        wrong = {what: count for what, count in counts.items() if not is_count(count)}
+        problems = [f"{what} must be a whole number from 0 up, not {count!r}" for what, count in wrong.items()]
+        if self.history_limit < 1:
+            problems.append(f"history_limit must be at least 1, not {self.history_limit}")
+        return problems
+
+    @property
+    def gate(self) -> str:
+        """The name of the gate node."""
+        return f"loop.{self.name}"
+
+    @property
+    def asks_by_source(self) -> bool:
+        """Whether it matters which source asks for a pass."""
+        return bool(self.source_limits) or not (
+            isinstance(self.exhausted, str) and isinstance(self.messages.exhausted, str)
+        )
+
+    @property
+    def ceiling(self) -> int:
+        """The most passes that one scope can ever grant."""
+        return self.limit.ceiling if isinstance(self.limit, StateLimit) else self.limit
+
+    @property
+    def stall_rules(self) -> tuple[StallRule, ...]:
+        """The rules that notice a lack of progress."""
+        return cast("tuple[StallRule, ...]", self.stall)
+
+    @property
+    def own_routes(self) -> tuple[str, ...]:
+        """The nodes (or END) that only a stall or a spent budget leads to, each once."""
+        routes = [rule.route for rule in self.stall_rules] + [self.budget.exhausted if self.budget else None]
+        return tuple(dict.fromkeys(route for route in routes if route))
+
+    @property
+    def fallbacks(self) -> tuple[str, ...]:
+        """Every node (or END) that a refused pass can enter, each once."""
+        routes = [self.exhausted] if isinstance(self.exhausted, str) else list(self.exhausted.values())
+        return tuple(dict.fromkeys([*routes, *self.own_routes]))
+
+    @property
+    def limit_text(self) -> str:
+        """The limit in words, for diagrams."""
+        if isinstance(self.limit, StateLimit):
+            key = self.limit.key if isinstance(self.limit.key, str) else getattr(self.limit.key, "__name__", "computed")
+            return f"{key}, at most {self.limit.ceiling}"
+        return str(self.limit)
+
+
+class Spend(TypedDict):
+    """What one loop has used up: its entry in the ledger, in plain JSON that every checkpointer can keep and show."""
+
+    spent: int
+    """Passes granted in this scope."""
+    limit: int
+    """The limit, frozen at the scope's first request."""
+    asked: NotRequired[int]
+    """The limit that the state asked for, where the ceiling cut it."""
+    refused: int
+    """Requests refused in this scope."""
+    total: NotRequired[int]
+    """Passes granted in the whole run; never falls, so that an inner loop can tell every outer pass from all others."""
+    pass_of: NotRequired[int]
+    """The outer loop's total when this count began, for a scoped loop."""
+    notes: NotRequired[dict[str, list[Any]]]
+    """Stall rule -> what it noted at the last granted requests of this scope."""
+    by_source: NotRequired[dict[str, int]]
+    """Source -> passes that were granted to it in this scope, for a loop with limits by source."""
+    marks: NotRequired[dict[str, Any]]
+    """State key -> a short mark of its value at the last granted pass, where no reason is known otherwise."""
+    began: NotRequired[Spent]
+    """What the run had spent at this scope's first request, for a loop with a budget."""
+
+
+class Verdict(NamedTuple):
+    """What a gate decided; a tuple, as one is made for every pass."""
+
+    decision: Decision
+    """The answer."""
+    spend: Spend
+    """The ledger's entry after the decision."""
+    rule: StallRule | None = None
+    """The stall rule that found no progress."""
+    overspent: Overspent | None = None
+    """What the loop's budget lacks."""
+    source: str | None = None
+    """The source whose own limit is reached."""
+    first_visit: bool = False
+    """Whether the target has not run before, so that the pass is not counted."""
+    closing: bool = False
+    """Whether it is the run's budget that is spent, and its fallback on."""
+
+    @property
+    def why(self) -> str:
+        """What a refusal that is not the limit's rests on; empty for others."""
+        if self.closing:
+            return "the run's budget is spent"
+        return self.rule.name if self.rule else str(self.overspent or "")
+
+
+def decide(
+    loop: Loop,
+    state: Mapping[str, Any],
+    view: Any,
+    ledger: Mapping[str, Spend],
+    spent: Spent | None = None,
+    asked: Sequence[str] = (),
+) -> Verdict:
+    """Grant or refuse one pass: decided before the count moves.
+
+    Args:
+        loop: The declaration.
+        state: The state as a mapping, for the limit's key.
+        view: The state as the graph's own schema, for the stall rules.
+        ledger: What every loop has spent so far in this run.
+        spent: What the run has spent so far on models, for a loop with a budget.
+        asked: The sources that ask, for a loop with limits by source.
+
+    Returns:
+        The decision, and the loop's new entry in the ledger.
+
+    Raises:
+        LoopDeclarationError: If the state holds a limit that is not a whole number.
+    """
+    outer = 0 if loop.scope == RUN else _total(ledger.get(loop.scope))
+    entry = ledger.get(loop.name)
+    if entry is None or entry.get("pass_of", 0) != outer:
+        asked_for = _limit(loop, state)
+        limit = min(asked_for, loop.ceiling)
+        entry = Spend(spent=0, total=_total(entry), limit=limit, refused=0, pass_of=outer)
+        if asked_for > limit:
+            entry["asked"] = asked_for
+        if loop.budget:
+            entry["began"] = spent or {}
+    if entry["limit"] > loop.ceiling:
+        # The limit is frozen, but a run that goes on under a declaration with a lower one keeps to that, and says so.
+        entry = cast("Spend", {**entry, "limit": loop.ceiling})
+    if entry["spent"] >= entry["limit"]:
+        return Verdict("exhausted", refused(entry))
+    passes = entry.get("by_source", {})
+    entitled = [source for source in asked if passes.get(source, 0) < loop.source_limits.get(source, loop.ceiling)]
+    if loop.source_limits and not entitled:
+        return Verdict("exhausted", refused(entry), source=asked[0])
+    if loop.budget and (lacking := overspent(loop.budget.limits, since(spent or {}, entry.get("began", {})))):
+        return Verdict("over_budget", refused(entry), overspent=lacking)
+    granted = cast("Spend", {**entry, "spent": entry["spent"] + 1, "total": _total(entry) + 1})
+    if loop.source_limits:
+        granted["by_source"] = {**passes, **{source: passes.get(source, 0) + 1 for source in entitled}}
+    if loop.stall_rules:
+        notes = entry.get("notes", {})
+        looks = {rule.name: rule.look(view, notes.get(rule.name, [])) for rule in loop.stall_rules}
+        for rule in loop.stall_rules:
+            if looks[rule.name].stalled:
+                return Verdict("stalled", refused(entry), rule=rule)
+        granted["notes"] = {name: look.notes for name, look in looks.items()}
+    return Verdict("granted", granted)
+
+
+def refused(entry: Spend) -> Spend:
+    """A loop's entry in the ledger after one more refused request."""
+    return cast("Spend", {**entry, "refused": entry["refused"] + 1})
+
+
+def _total(entry: Spend | None) -> int:
+    return entry.get("total", 0) if entry else 0
+
+
+def _limit(loop: Loop, state: Mapping[str, Any]) -> int:
+    if isinstance(loop.limit, int):
+        return loop.limit
+    try:
+        return loop.limit.asked(state)
+    except ValueError as error:
+        raise LoopDeclarationError(loop.name, str(error)) from error

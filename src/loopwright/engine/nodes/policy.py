@@ -1,0 +1,327 @@
+"""How a node is run when it is slow or fails: its timeout, its retries, and how a run goes on without it.
+
+LangGraph repeats the node; its own policies share one counter of attempts, so here is decided whether it repeats.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+from loopwright.engine.nodes.failures import PASSING, FailureKind, failure_kind, retry_after
+from loopwright.errors import ConfigError, GraphError, InputError, NodeFailed, NodeTimeout, unknown_name_message
+
+HOPELESS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ConfigError,
+    GraphError,
+    ImportError,
+    InputError,
+    LookupError,
+    NameError,
+    NodeTimeout,
+    NotImplementedError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""Errors that come again however often a node is run: wrong input and wrong code. A timeout is among them, because the
+first attempt may still be running."""
+
+
+LASTING: frozenset[FailureKind] = frozenset({"auth", "context_length", "not_found", "quota", "rejected"})
+"""The kinds of failed requests that come again too."""
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """What a node raised itself.
+
+    Args:
+        error: What it raised, or the `NodeFailed` around it.
+    """
+    return error.__cause__ if type(error) is NodeFailed and error.__cause__ else error
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether another attempt could succeed: everything but `HOPELESS` errors and `LASTING` kinds of failures.
+
+    Args:
+        error: What a node raised, or the `NodeFailed` around it.
+    """
+    cause = cause_of(error)
+    if not isinstance(cause, Exception) or isinstance(cause, HOPELESS):
+        return False
+    return failure_kind(cause) not in LASTING
+
+
+Jitter: TypeAlias = Literal["added", "full", False]
+"""How chance changes a wait, so that many runs do not retry in step: up to a second more, anything from nothing to the
+whole wait, or not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often one kind of failure is tried again, and after which waits. Each rule counts for itself.
+
+    Raises:
+        ConfigError: If a value is out of range, or a kind is unknown.
+    """
+
+    on: FailureKind | type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
+    """Which errors: a kind by name, exception classes, or a predicate of what the node raised."""
+    retries: int = 3
+    """How many further attempts these errors get in one visit of the node."""
+    initial_wait: float = 0.5
+    """Seconds before the first retry."""
+    factor: float = 2.0
+    """How much longer each further wait is."""
+    max_wait: float = 30.0
+    """Seconds of the longest wait, without what jitter adds. A server that asks for more is not asked again."""
+    jitter: Jitter = "full"
+    """How chance changes a wait."""
+    retry_after: bool = True
+    """Whether to wait at least as long as the server asks, by ``Retry-After`` and the like."""
+    name: str = ""
+    """What events call the rule; by default the kind, the classes, or the predicate's name."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.on, str) and self.on not in get_args(FailureKind):
+            raise ConfigError(unknown_name_message("kind of failure", self.on, get_args(FailureKind)))
+        if not self.name:
+            object.__setattr__(self, "name", _name(self.on))
+        for field, least in (("retries", 0), ("initial_wait", 0), ("factor", 1), ("max_wait", 0)):
+            if not getattr(self, field) >= least:
+                raise ConfigError(f"retry rule {self.name!r}: {field} is {getattr(self, field)}, not {least} or more")
+        if self.jitter not in get_args(Jitter):
+            raise ConfigError(f"retry rule {self.name!r}: jitter is {self.jitter!r}, not 'added', 'full' or False")
+
+    def matches(self, error: BaseException) -> bool:
+        """Whether this rule is for an error.
+
+        Args:
+            error: What the node raised.
+        """
+        if isinstance(self.on, str):
+            return failure_kind(error) == self.on
+        if isinstance(self.on, type | tuple):
+            return isinstance(error, self.on)
+        return self.on(error)
+
+    def wait(self, attempt: int, asked: float = 0.0, chance: float = 0.0) -> float:
+        """Seconds before a retry.
+
+        Args:
+            attempt: Which failure of this rule it follows, from 1.
+            asked: Seconds that the server asks to wait at least.
+            chance: A random number from 0 to 1, for the jitter.
+        """
+        wait = min(self.max_wait, self.initial_wait * self.factor ** (attempt - 1))
+        if self.jitter == "full":
+            return min(self.max_wait, asked + chance * wait)
+        return max(asked, wait) + (chance if self.jitter == "added" else 0.0)
+
+    def asked(self, error: BaseException) -> float:
+        """Seconds that the server asks to wait before the next attempt; 0 if it does not, or nobody listens."""
+        return (retry_after(error) or 0.0) if self.retry_after else 0.0
+
+    def objection(self, error: BaseException) -> str:
+        """Why an error of this kind is not tried again however many retries are left; empty if it is.
+
+        Args:
+            error: What the node raised.
+        """
+        asked = self.asked(error)
+        if asked <= self.max_wait:
+            return ""
+        return f"the server asks to wait {asked:.4g} s, and max_wait of retry rule {self.name!r} is {self.max_wait:g} s"
+
+    @property
+    def max_seconds(self) -> float:
+        """The longest that all waits of one visit take together."""
+        longest = (self.wait(n, self.max_wait if self.retry_after else 0.0, 1.0) for n in range(1, self.retries + 1))
+        return sum(longest, 0.0)
+
+
+def _name(on: Any) -> str:
+    if isinstance(on, tuple):
+        return ", ".join(kind.__name__ for kind in cast("tuple[type, ...]", on))
+    return on if isinstance(on, str) else getattr(on, "__name__", repr(on))
+
+
+def usual_retries(retries: int = 3, **options: Any) -> tuple[Retry, ...]:
+    """One rule for each kind of failure that passes by itself: connection, rate limit, server error, timeout.
+
+    Args:
+        retries: How many retries each kind gets.
+        **options: The other fields of `Retry`, for all of them.
+    """
+    return tuple(Retry(on=kind, retries=retries, **options) for kind in sorted(PASSING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp:
+    """How a run goes on without a node that failed for good."""
+
+    goto: str
+    """Where control goes: a node, or END."""
+    when: Callable[[Mapping[str, Any]], bool] = lambda _state: True
+    """Whether to go on at all, from the node's input; where it says no, the error is raised."""
+    update: Callable[[Mapping[str, Any], str], dict[str, Any]] = lambda _state, message: {"error": message}
+    """What to write to the state, from the node's input and the error in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePolicy:
+    """How one node is run."""
+
+    timeout: float | None = None
+    """Seconds for one attempt; None waits for ever."""
+    retries: int | Sequence[Retry] = 0
+    """How many further attempts transient errors get, all kinds together; or rules, each of which counts for itself.
+    The first rule that matches an error decides."""
+    initial_wait: float = 0.5
+    """Seconds before the first retry, where `retries` is a number."""
+    factor: float = 2.0
+    """How much longer each further wait is, where `retries` is a number."""
+    max_wait: float = 30.0
+    """Seconds of the longest wait, where `retries` is a number."""
+    jitter: Jitter = "added"
+    """How chance changes a wait, where `retries` is a number."""
+    retry_on: Callable[[BaseException], bool] = is_transient
+    """Which errors are transient, where `retries` is a number."""
+    random: Callable[[], float] = random.random
+    """Gives numbers from 0 to 1 for the jitter; seed one to make waits repeatable."""
+    give_up: GiveUp | None = None
+    """How to go on when the node failed for good; None raises the error."""
+    max_model_calls: int | None = None
+    """How many chat-model calls one attempt makes at most, for the certificate; None if unknown."""
+    debug: bool = False
+    """Whether to log every visit's input, duration and update."""
+
+    @property
+    def rules(self) -> tuple[Retry, ...]:
+        """The rules in force."""
+        if not isinstance(self.retries, int):
+            return tuple(self.retries)
+        rule = Retry(
+            on=self.retry_on, retries=self.retries, initial_wait=self.initial_wait, factor=self.factor,
+            max_wait=self.max_wait, jitter=self.jitter, name="transient",
+        )  # fmt: skip
+        return (rule,) if self.retries else ()
+
+    @property
+    def max_attempts(self) -> int:
+        """How often one visit runs the node at most."""
+        return 1 + sum(rule.retries for rule in self.rules)
+
+    @property
+    def max_seconds(self) -> float | None:
+        """The longest that one visit can take, retries and waits included; None without a timeout."""
+        if self.timeout is None:
+            return None
+        return self.timeout * self.max_attempts + sum(rule.max_seconds for rule in self.rules)
+
+
+# The retries of one visit
+
+
+class TryAgain(Exception):
+    """The node is to be run again; never leaves LangGraph's loop of attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A further attempt."""
+
+    rule: Retry
+    """The rule that grants it."""
+    wait: float
+    """Seconds to wait before it."""
+    asked: float
+    """Seconds that the server asked to wait, 0 if it did not."""
+
+
+class Visit:
+    """The retries of one visit of a node.
+
+    Args:
+        policy: How the node is run.
+        outer: The visit of the node inside which this one runs; it sees the errors that this one lets pass.
+    """
+
+    def __init__(self, policy: NodePolicy, outer: Visit | None = None) -> None:
+        self._rules = policy.rules
+        self._random = policy.random
+        self._outer = outer
+        self._spent: Counter[int] = Counter()
+
+    def grant(self, error: BaseException) -> Granted | None:
+        """Count a failure, and say whether another attempt follows.
+
+        Args:
+            error: What the node raised, or the `NodeFailed` around it.
+        """
+        position = self._position(error)
+        if position is None:
+            return None
+        self._spent[position] += 1
+        rule = self._rules[position]
+        asked = rule.asked(cause_of(error))
+        return Granted(rule, rule.wait(self._spent[position], asked, self._random()), asked)
+
+    def grants(self, error: BaseException) -> bool:
+        """Whether another attempt would follow; nothing is counted."""
+        return self._position(error) is not None or bool(self._outer and self._outer.grants(error))
+
+    def _position(self, error: BaseException) -> int | None:
+        cause = cause_of(error)
+        position = next((n for n, rule in enumerate(self._rules) if rule.matches(cause)), None)
+        if position is None or self._spent[position] >= self._rules[position].retries:
+            return None
+        return None if self._rules[position].objection(cause) else position
+
+
+_visit: ContextVar[Visit | None] = ContextVar("loopwright_visit", default=None)
+
+
+def current_visit() -> Visit | None:
+    """The visit of the innermost node with a policy that runs this code."""
+    return _visit.get()
+
+
+@contextmanager
+def visiting(visit: Visit | None) -> Generator[None]:
+    """Let `will_retry` know the visit while its node runs."""
+    token = _visit.set(visit)
+    try:
+        yield
+    finally:
+        _visit.reset(token)
+
+
+def will_retry(error: BaseException) -> bool:
+    """Whether the node that runs this code is tried again after a wait, should it let the error pass.
+
+    Who has another way out, such as a second model, takes it only when this says no.
+
+    Args:
+        error: What the node is about to raise.
+
+    Returns:
+        False outside of a node, too.
+    """
+    visit = _visit.get()
+    return visit is not None and visit.grants(error)
+
+
+def objection(policy: NodePolicy, error: BaseException) -> str:
+    """Why retries that are left would not be used for an error; empty if nothing speaks against it."""
+    cause = cause_of(error)
+    return next((rule.objection(cause) for rule in policy.rules if rule.matches(cause)), "")

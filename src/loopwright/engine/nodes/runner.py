@@ -1,0 +1,315 @@
+"""Runs nodes under their policies.
+
+Repeating a node and jumping to a handler are LangGraph's own. Added here are timeouts for sync nodes (LangGraph has
+them for async nodes only), the waits between attempts, errors that name the node and show its input, an event and a log
+line for each attempt, and the debug log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.errors import GraphBubbleUp, NodeError
+from langgraph.runtime import get_runtime
+from langgraph.types import Command, RetryPolicy
+
+from loopwright.engine import clock
+from loopwright.engine.bind import Builder
+from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit
+from loopwright.engine.nodes.policy import (
+    Granted,
+    NodePolicy,
+    TryAgain,
+    Visit,
+    cause_of,
+    current_visit,
+    objection,
+    visiting,
+)
+from loopwright.engine.nodes.redact import snapshot
+from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
+from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
+
+logger = logging.getLogger("loopwright.nodes")
+debug_logger = logging.getLogger("loopwright.debug")
+
+DEBUG_LOG = "graph_debug.log"
+"""The file of the debug log: what every node saw, did and took."""
+
+
+def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: NodePolicy, **options: Any) -> None:
+    """Add a node to a graph under a policy.
+
+    Args:
+        builder: The graph.
+        name: The node's name.
+        function: The node, sync or async, with any of the parameters that LangGraph knows.
+        policy: How it is run.
+        **options: As for LangGraph's ``add_node``.
+    """
+    calls = policy.max_model_calls
+    limits = {
+        "loopwright_max_seconds": policy.max_seconds,
+        "loopwright_max_model_calls": None if calls is None else calls * policy.max_attempts,
+    }
+    builder.add_node(
+        name,
+        function,
+        retry_policy=_repeating(policy),
+        error_handler=_handler(policy) if policy.give_up else None,
+        metadata={**{key: value for key, value in limits.items() if value is not None}, **options.pop("metadata", {})},
+        **options,
+    )
+    spec = builder.nodes[name]
+    spec.runnable = cast("Any", Guarded(cast("Runnable[Any, Any]", spec.runnable), name, policy))
+    if policy.give_up and spec.error_handler_node:
+        handler = builder.nodes[spec.error_handler_node]
+        handler.ends = (policy.give_up.goto,)
+        # On a resume it goes back to the node that failed, which is another attempt and no jump.
+        handler.metadata = {"loopwright_max_seconds": 0, "loopwright_max_model_calls": 0, "loopwright_again": name}
+
+
+def error_text(error: NodeFailed, remark: str = "") -> str:
+    """A node's failure as the state's ``error`` says it: node, kind, message, attempt.
+
+    Args:
+        error: The failure.
+        remark: What else is to be said about it.
+    """
+    cause = cause_of(error)
+    message = f"no result within {error.seconds:g} s" if isinstance(error, NodeTimeout) else str(cause)
+    return f"{error.node}: {type(cause).__name__}: {_with(message, remark)} (attempt {error.attempt})"
+
+
+def _with(message: str, remark: str) -> str:
+    return f"{message.rstrip('.')}; {remark}" if remark else message
+
+
+def _repeating(policy: NodePolicy) -> RetryPolicy | None:
+    """LangGraph's policy that repeats a node as often as `TryAgain` says; the waits are over by then."""
+    if not policy.rules:
+        return None
+    return RetryPolicy(
+        initial_interval=0.0, backoff_factor=1.0, max_interval=0.0, jitter=False, max_attempts=policy.max_attempts,
+        retry_on=TryAgain,
+    )  # fmt: skip
+
+
+def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
+    give_up = policy.give_up
+    assert give_up is not None
+
+    def handle(state: Any, error: NodeError) -> Command[Any]:
+        failure = error.error
+        if not isinstance(failure, NodeFailed):
+            # The run is resumed: LangGraph calls the handler again, with what it stored of the error, and would never
+            # run the node again.
+            logger.info("trying node %r again, which failed before the run was resumed", error.node)
+            return Command(goto=error.node)
+        if not give_up.when(state):
+            raise _again(failure) from failure.__cause__
+        remark = objection(policy, failure)
+        message = error_text(failure, remark)
+        logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
+        cause = failure.__cause__ or failure
+        event = NodeGaveUp(
+            node=failure.node, kind=type(cause).__name__, message=_with(str(cause)[:500], remark), goto=give_up.goto
+        )
+        emit(event.model_dump(mode="json"))
+        return Command(goto=give_up.goto, update=give_up.update(state, message))
+
+    return handle
+
+
+def _again(failure: NodeFailed) -> NodeFailed:
+    """The same failure as another object.
+
+    LangGraph takes a handler that raises its own error for one that handled it, and a resumed run would be at its end.
+    """
+    again = type(failure).__new__(type(failure), *failure.args)
+    again.args = failure.args
+    vars(again).update(vars(failure))
+    return again
+
+
+class Guarded(Runnable[Any, Any]):
+    """A node under its policy.
+
+    Args:
+        bound: The node as LangGraph wrapped it.
+        name: The node's name.
+        policy: How it is run.
+    """
+
+    def __init__(self, bound: Runnable[Any, Any], name: str, policy: NodePolicy) -> None:
+        self.bound = bound
+        self.name = self.node = name
+        self.policy = policy
+        self._failed_visits: dict[tuple[str, float | None], Visit] = {}
+        """The visits between two attempts, by task and start: one graph may serve many runs at once."""
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node once.
+
+        Raises:
+            NodeTimeout: If it takes longer than its timeout. Its thread cannot be stopped and ends by itself.
+            NodeFailed: If it raises.
+        """
+        started = time.perf_counter()
+        visit = self._enter(input)
+        try:
+            with visiting(visit):
+                if self.policy.timeout is None:
+                    result = self.bound.invoke(input, config, **kwargs)
+                else:
+                    result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
+        except Exception as error:
+            failure, granted = self._failed_attempt(error, visit, input, started)
+        else:
+            return self._leave(result, started)
+        clock.sleep(granted.wait)
+        raise self._to_be_repeated(visit) from failure
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the node once.
+
+        Raises:
+            NodeTimeout: If it takes longer than its timeout. Code that blocks the event loop is not cut short.
+            NodeFailed: If it raises.
+        """
+        started = time.perf_counter()
+        visit = self._enter(input)
+        deadline = asyncio.timeout(self.policy.timeout)
+        try:
+            with visiting(visit):
+                async with deadline:
+                    if self.policy.timeout is not None and _is_sync(self.bound):
+                        result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
+                    else:
+                        result = await self.bound.ainvoke(input, config, **kwargs)
+        except Exception as error:
+            problem = OutOfTime() if isinstance(error, TimeoutError) and deadline.expired() else error
+            failure, granted = self._failed_attempt(problem, visit, input, started)
+        else:
+            return self._leave(result, started)
+        await clock.asleep(granted.wait)
+        raise self._to_be_repeated(visit) from failure
+
+    def _enter(self, state: Any) -> Visit | None:
+        """Begin an attempt; the visit is None for a node that lets every error pass."""
+        if self.policy.debug:
+            debug_logger.debug("node %s: input %s", self.node, snapshot(state))
+        if not self.policy.retries and not self.policy.give_up:
+            return current_visit()
+        return self._failed_visits.pop(_key(), None) or Visit(
+            self.policy, outer=None if self.policy.give_up else current_visit()
+        )
+
+    def _leave(self, result: Any, started: float) -> Any:
+        if self.policy.debug:
+            update = result.update if isinstance(result, Command) else result
+            debug_logger.debug(
+                "node %s: finished in %.3f s, update %s", self.node, time.perf_counter() - started, snapshot(update)
+            )
+        return result
+
+    def _failed_attempt(
+        self, error: Exception, visit: Visit | None, state: Any, started: float
+    ) -> tuple[Exception, Granted]:
+        """What failed, and the further attempt that is granted; where none is, the failure is raised."""
+        failure = self._failed(error, state, started)
+        if granted := self._retried(visit, failure):
+            return failure, granted
+        raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
+
+    def _failed(self, error: Exception, state: Any, started: float) -> Exception:
+        """The exception to raise in place of the node's own; LangGraph's control flow passes unchanged."""
+        if isinstance(error, GraphBubbleUp | NodeFailed):
+            return error
+        info = get_runtime().execution_info
+        attempt = info.node_attempt if info else 1
+        if isinstance(error, OutOfTime):
+            failure: NodeFailed = NodeTimeout(
+                self.node, self.policy.timeout or 0, attempt=attempt, snapshot=snapshot(state)
+            )
+        else:
+            message = _with(f"{type(error).__name__}: {error}", objection(self.policy, error))
+            failure = NodeFailed(self.node, message, attempt=attempt, snapshot=snapshot(state))
+            failure.__cause__ = error
+        if self.policy.debug:
+            seconds = time.perf_counter() - started
+            debug_logger.debug("node %s: failed after %.3f s", self.node, seconds, exc_info=error)
+        return failure
+
+    def _retried(self, visit: Visit | None, failure: Exception) -> Granted | None:
+        """Whether another attempt follows; if so, it is logged and an event."""
+        if visit is None or not self.policy.retries or isinstance(failure, GraphBubbleUp):
+            return None
+        granted = visit.grant(failure)
+        if granted is None:
+            return None
+        info, attempts = get_runtime().execution_info, self.policy.max_attempts
+        attempt = info.node_attempt if info else 1
+        cause = cause_of(failure)
+        kind, message = type(cause).__name__, str(cause)[:500]
+        logger.warning(
+            "node %r failed on attempt %d of %d: %s: %s; next attempt in %.2f s (%s)",
+            self.node, attempt, attempts, kind, message, granted.wait, granted.rule.name,
+        )  # fmt: skip
+        event = NodeRetried(
+            node=self.node, attempt=attempt, attempts=attempts, kind=kind, message=message, rule=granted.rule.name,
+            wait=granted.wait, retry_after=granted.asked or None,
+        )  # fmt: skip
+        emit(event.model_dump(mode="json"))
+        return granted
+
+    def _to_be_repeated(self, visit: Visit | None) -> TryAgain:
+        if visit is not None:
+            self._failed_visits[_key()] = visit
+        return TryAgain(f"node {self.node!r} is to be run again")
+
+
+def _key() -> tuple[str, float | None]:
+    """Names the visit that runs now."""
+    info = get_runtime().execution_info
+    return (info.task_id, info.node_first_attempt_time) if info else ("", None)
+
+
+def _is_sync(node: Any) -> bool:
+    """Whether LangGraph would run the node in asyncio's pool, whose threads ``asyncio.run`` waits for at its end."""
+    function = getattr(node, "func", None)
+    return function is not None and getattr(getattr(node, "afunc", None), "__wrapped__", None) is function
+
+
+def enable_debug_log(folder: Path) -> Path:
+    """Write everything that Loopwright logs, down to DEBUG, to ``graph_debug.log``; calling it again changes nothing.
+
+    Args:
+        folder: Where the file goes; made if it is missing.
+
+    Returns:
+        The file.
+
+    Raises:
+        ConfigError: If the folder cannot be written.
+    """
+    path = (folder / DEBUG_LOG).absolute()
+    root = logging.getLogger("loopwright")
+    if any(isinstance(handler, logging.FileHandler) and handler.baseFilename == str(path) for handler in root.handlers):
+        return path
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot write the debug log {path}: {error.strerror}; set langgraph.log_dir") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root.addHandler(handler)
+    # Other handlers keep their own levels; the console's is the command line's business.
+    root.setLevel(logging.DEBUG)
+    return path

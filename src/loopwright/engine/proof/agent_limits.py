@@ -1,0 +1,113 @@
+"""LangChain's own limits as bounds: which middleware of an agent lets control go on only so often, and how often.
+
+Nothing here imports LangChain: an agent whose middleware is made of its classes has imported them already. A limit is a
+bound only where nothing in the graph goes round it, so the edges are read too. What remains taken for granted: nothing
+else writes the limit's own state keys, and of a ``run_limit``, LangChain forgets the count when a run is resumed or an
+interrupt answered, so it holds for each attempt anew, as a step limit does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from langgraph.channels import LastValue, UntrackedValue
+from langgraph.graph import END, StateGraph
+
+from loopwright.engine.proof.cycles import reached
+from loopwright.engine.proof.reach import unwrapped
+
+Graph = dict[str, set[str]]
+
+_MIDDLEWARE = "langchain.agents.middleware"
+
+
+def own_limits(builder: StateGraph[Any, Any, Any, Any], ways: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Node -> how many times control goes on from it, to anything but the agent's end, in one run.
+
+    Args:
+        builder: What an agent was compiled from (``compiled.builder``).
+        ways: From where to where control can go in it.
+
+    Returns:
+        The nodes of ``ModelCallLimitMiddleware``, of ``ToolCallLimitMiddleware`` where it ends the run or raises for
+        whatever tool, and of `loopwright.langchain.LoopMiddleware`. Limits that something goes round are left out.
+    """
+    graph: Graph = {name: set() for name in builder.nodes}
+    for start, end in ways:
+        graph.setdefault(start, set()).add(end)
+    found = {name: _limit(name, builder, graph) for name in builder.nodes}
+    return {name: limit for name, limit in found.items() if limit is not None}
+
+
+def _limit(name: str, builder: Any, graph: Graph) -> int | None:
+    """How often control goes on from a node; None where it has no limit, or none that holds."""
+    owner, hook = _hook(builder, name)
+    exits = {node for node in graph[name] if node == END or node.endswith(".after_agent")}
+    if owner is None or not exits or name in _behind(graph, exits):
+        return None
+    inherited = _Is(owner)
+    if hook == "before_model" and inherited(
+        "model_call_limit", "ModelCallLimitMiddleware", "before_model", "after_model"
+    ):
+        # It decides before the model and counts after it: a way round that leaves out the counting is no pass to it.
+        counts = f"{owner.name}.after_model"
+        if _hook(builder, counts)[0] is owner and name not in _behind(graph, graph[name], without=counts):
+            return _least(owner, builder, "run_model_call_count", "thread_model_call_count")
+    if hook == "after_model" and inherited("tool_call_limit", "ToolCallLimitMiddleware", "after_model"):
+        # Where it comes last, a reply without calls ends the agent; elsewhere control goes on with nothing counted.
+        ends = owner.tool_name is None and owner.exit_behavior in ("end", "error")
+        if ends and "tools" in graph[name]:
+            return _least(owner, builder, "run_tool_call_count", "thread_tool_call_count")
+    if hook == "before_model" and inherited("", "LoopMiddleware", "before_agent", "before_model"):
+        start = f"{owner.name}.before_agent"
+        if start not in _behind(graph, graph.get(start, ())) and _kept(builder, "loop_middleware", "merge_books"):
+            return owner.loop.ceiling + 1  # the first model call is no pass
+    return None
+
+
+class _Is:
+    """Whether a middleware is of a class, with the hooks of that class and no others of the same name."""
+
+    def __init__(self, owner: Any) -> None:
+        self._kind = type(owner)
+
+    def __call__(self, module: str, name: str, *hooks: str) -> bool:
+        place = f"{_MIDDLEWARE}.{module}" if module else "loopwright.langchain.middleware"
+        kind = getattr(sys.modules.get(place), name, None)
+        names = [each for hook in hooks for each in (hook, f"a{hook}")]
+        return kind is not None and all(
+            getattr(self._kind, each, None) is getattr(kind, each) for each in names
+        )  # fmt: skip
+
+
+def _hook(builder: Any, name: str) -> tuple[Any, str]:
+    """The middleware that a node is of, and which of its hooks."""
+    spec = builder.nodes.get(name)
+    runnable = unwrapped(spec.runnable) if spec else None
+    function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
+    owner, hook = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    hook = hook.removeprefix("a") if hook.startswith(("abefore_", "aafter_")) else hook
+    # A method that was put on the instance itself is not its class's.
+    return (owner, hook) if owner is not None and hook not in vars(owner) else (None, "")
+
+
+def _least(owner: Any, builder: Any, run: str, thread: str) -> int | None:
+    limits = [(owner.run_limit, run), (owner.thread_limit, thread)]
+    given = [max(0, limit) for limit, key in limits if limit is not None and _kept(builder, key)]
+    return min(given, default=None)
+
+
+def _kept(builder: Any, key: str, merged_by: str = "") -> bool:
+    """Whether a state key keeps what its middleware writes, and no input can set it."""
+    channel = builder.channels.get(key)
+    operator = getattr(channel, "operator", None)
+    keeps = isinstance(channel, LastValue | UntrackedValue) or merged_by == getattr(operator, "__qualname__", None)
+    return keeps and key not in builder.schemas.get(builder.input_schema, {})
+
+
+def _behind(graph: Graph, starts: Iterable[str], without: str = "") -> set[str]:
+    """The nodes that can be reached from some, these included, without passing another."""
+    ways = ((start, end) for start, ends in graph.items() for end in ends if without not in (start, end))
+    return reached(ways, (start for start in starts if start != without))

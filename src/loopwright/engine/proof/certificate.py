@@ -1,0 +1,101 @@
+"""What is known of a run before it starts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from loopwright.engine.gate import ENGINE_NODES, is_engine_node
+from loopwright.engine.proof.cycles import suggested_loop
+from loopwright.errors import GraphError, UnboundedCycleError
+
+
+class Witness(BaseModel):
+    """Why a certificate holds, so that `check_certificate` need not believe the prover."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    passes: dict[str, int]
+    """Loop -> the most passes that its gate grants in one run."""
+    level: dict[str, int]
+    """Node that can run -> the most supersteps up to it, without what passes add; along every edge it grows."""
+    within: dict[str, tuple[str, ...]] = {}
+    """Node -> the loops whose passes may still come behind it; a way that leaves a loop counts all its passes."""
+    detour: dict[str, int] = {}
+    """Loop -> the most supersteps that one of its passes adds."""
+    closing: dict[str, int] = {}
+    """The levels of what follows a spent budget, where nothing is granted any more."""
+    inner: dict[str, Certificate] = {}
+    """The certificates of the nodes that are graphs themselves."""
+
+
+class Certificate(BaseModel):
+    """The worst case of one run, known before it starts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[2] = 2
+    """The version of the format in which `to_json` keeps it."""
+    bounded: bool
+    """Whether every cycle crosses a bound."""
+    unbounded_cycles: tuple[tuple[str, ...], ...] = ()
+    """Cycles that cross none: the names of their nodes, in order."""
+    max_supersteps: int | None = None
+    """LangGraph supersteps, gates included; None if unbounded."""
+    max_runs_by_node: dict[str, int | None] = {}
+    """Node -> how often it can run; None where a fan-out with Send is possible and its width is not declared."""
+    max_node_runs: int | None = None
+    """The sum of the above, with the nodes of subgraphs; None if any is unknown."""
+    max_model_calls: int | None = None
+    """Calls of chat models, retries included; None unless all that call one say how often, or a budget does."""
+    max_seconds: float | None = None
+    """Seconds, retries included; None unless every node outside the engine has a timeout."""
+    max_tokens: int | None = None
+    """Tokens, but for what calls in flight take beyond it; None without a budget of tokens."""
+    assumptions: tuple[str, ...] = ()
+    """What the figures rest on and the engine cannot check."""
+    witness: Witness | None = None
+    """Why it holds; None if the graph is not bounded."""
+
+    def to_json(self) -> str:
+        """The certificate as JSON, to keep beside the graph that was reviewed."""
+        return self.model_dump_json(indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Certificate:
+        """Read what `to_json` wrote.
+
+        Args:
+            text: The JSON.
+
+        Raises:
+            GraphError: If it is no certificate of this version.
+        """
+        try:
+            kept = cls.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            older = first["loc"] == ("version",) and first["input"] == 1
+            fix = "; it was written by an older Loopwright: review the graph and write it anew" if older else ""
+            raise GraphError(f"this is no certificate of version 2: {where}: {first['msg']}{fix}") from None
+        if "version" not in kept.model_fields_set:
+            raise GraphError("this is no certificate of version 2: it names no version")
+        return kept
+
+    def require(self) -> Certificate:
+        """Return the certificate if the graph is bounded.
+
+        Raises:
+            UnboundedCycleError: If a cycle crosses no bound; it names every cycle found.
+        """
+        if not self.bounded:
+            first = self.unbounded_cycles[0]
+            gates = [node.removeprefix(ENGINE_NODES) for node in first if is_engine_node(node)]
+            fix = f"Declare a Loop, for example {suggested_loop(first)}"
+            if gates:
+                loop = gates[0].partition(":")[0]  # where the fallback depends on the source, that is named behind it
+                fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"
+            raise UnboundedCycleError(self.unbounded_cycles, fix)
+        return self

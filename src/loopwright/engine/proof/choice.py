@@ -1,0 +1,125 @@
+"""Chooses the edges that go round, where nobody declared them: one choice for `bounded` and for ``loopwright check``.
+
+An edge goes round if it leads back to a node that every way to it has passed already: its target *dominates* its
+source. Cutting these edges leaves every other way free, so a first visit of a node never needs a pass. What is left can
+only go round in a cycle with several entrances, of which none comes first in every run (an *irreducible* cycle). There
+every edge of the cycle into one of its entrances is chosen, and the gate lets the first visit of that entrance pass
+without counting it. Nothing here needs LangGraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from loopwright.engine.proof.cycles import cyclic_components, reverse_postorder
+from loopwright.engine.proof.graph import START
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The edges of one loop."""
+
+    target: str
+    """The node at which it goes round."""
+    sources: tuple[str, ...]
+    """The nodes whose edges into the target go round, in the order of declaration."""
+    first_free: bool = False
+    """Whether the target may not have run when a source asks, so that its first visit has to be let pass."""
+
+
+def choose(follow: Mapping[str, Iterable[str]], start: str = START) -> tuple[Choice, ...]:
+    """Choose the edges without which a graph has no cycle.
+
+    Args:
+        follow: Node -> the nodes that it leads to; both in the order of declaration.
+        start: The entry.
+
+    Returns:
+        One choice for each node at which it goes round; none for a graph without cycles.
+    """
+    order = {node: place for place, node in enumerate(follow)}
+    left = {node: dict.fromkeys(targets) for node, targets in follow.items()}
+    sources: dict[str, set[str]] = {}
+    irreducible: set[str] = set()
+
+    def cut(source: str, target: str) -> None:
+        del left[source][target]
+        sources.setdefault(target, set()).add(source)
+
+    above = dominators(left, start)
+    for node in above:
+        for target in [target for target in left[node] if dominates(above, target, node)]:
+            cut(node, target)
+    while components := cyclic_components(left):
+        for component in components:
+            entrances = {
+                target for node, targets in left.items() if node not in component for target in targets
+            } & component
+            target = min(entrances or component, key=order.__getitem__)
+            irreducible.add(target)
+            for node in component:
+                if target in left[node]:
+                    cut(node, target)
+    return tuple(
+        Choice(target, tuple(sorted(sources[target], key=order.__getitem__)), target in irreducible)
+        for target in sorted(sources, key=order.__getitem__)
+    )
+
+
+def loop_name(target: str, graph: str | None) -> str:
+    """What to call the loop at a node: the node's name, or the agent's where the node is a middleware's hook."""
+    if "." not in target and not target.startswith("_"):
+        return target
+    return graph if graph and graph != "LangGraph" else "agent"
+
+
+def dominators(follow: Mapping[str, Iterable[str]], start: str) -> dict[str, str]:
+    """Node -> the last node that every way to it passes, for what can be reached; the start is above itself.
+
+    Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm (Rice University, 2001).
+
+    Args:
+        follow: Node -> the nodes that it leads to.
+        start: The entry.
+    """
+    walk = reverse_postorder(follow, [start])
+    number = {node: place for place, node in enumerate(walk)}
+    before: dict[str, list[str]] = {node: [] for node in walk}
+    for node in walk:
+        for target in follow.get(node, ()):
+            before[target].append(node)
+    above = {start: start}
+
+    def common(one: str, other: str) -> str:
+        while one != other:
+            while number[one] > number[other]:
+                one = above[one]
+            while number[other] > number[one]:
+                other = above[other]
+        return one
+
+    changed = True
+    while changed:
+        changed = False
+        for node in walk[1:]:
+            known = [source for source in before[node] if source in above]
+            found = known[0]
+            for source in known[1:]:
+                found = common(source, found)
+            if above.get(node) != found:
+                above[node], changed = found, True
+    return above
+
+
+def dominates(above: Mapping[str, str], one: str, other: str) -> bool:
+    """Whether every way to `other` passes `one`.
+
+    Args:
+        above: What `dominators` found.
+        one: A node.
+        other: A node that can be reached.
+    """
+    while other != one and above[other] != other:
+        other = above[other]
+    return other == one

@@ -1,0 +1,291 @@
+"""Where routers and nodes that declare no destinations go, read from the source of their functions."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache, partial
+from types import CodeType, ModuleType
+from typing import Any, cast
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel
+from langgraph.types import Command, Send
+
+from loopwright.engine.proof.reach import functions_of, is_filled, is_of_library, reach_of, remembered, unwrapped
+from loopwright.engine.proof.source import (
+    COMMAND,
+    FUNCTIONS,
+    SEND,
+    UNKNOWN,
+    Function,
+    Symbol,
+    bindings,
+    bound_once,
+    command_words,
+    commands_in,
+    goes_to_parent,
+    returned_words,
+    sent_words,
+)
+
+
+def router_words(path: Any) -> frozenset[str] | None:
+    """What a router returns, according to its source.
+
+    Args:
+        path: The router, as LangGraph keeps it.
+
+    Returns:
+        Every word that it can return, and the nodes of its Sends; None if its source does not tell: any node.
+    """
+    inner = unwrapped(path)
+    # Of a chain, only the last part says where it goes, and that is seldom a function.
+    words = [_read_router(function) for function in functions_of(inner)] if hasattr(inner, "func") else []
+    if not words or None in words:
+        return None
+    return frozenset[str]().union(*cast("list[frozenset[str]]", words))
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a node or router can do, according to the source of what it runs."""
+
+    jumps: frozenset[str] | None
+    """Where its Commands go in its own graph, none if it makes no such Command; None: any node."""
+    sends: bool
+    """Whether it could return a ``Send``; a graph, if one of its nodes could. What cannot be read could."""
+    sent: frozenset[str]
+    """The nodes that its source names in a ``Send``; there may be more."""
+    graphs: tuple[Pregel[Any, Any, Any, Any], ...]
+    """The graphs that its function can call."""
+    makers: tuple[str, ...] = ()
+    """The functions that make a graph while it runs and leave it unbounded."""
+
+
+def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
+    """Read what a node or router can do.
+
+    Args:
+        runnable: The node or router, as LangGraph keeps it.
+        within: The ids of the graphs around it that are being read: a graph may call itself.
+    """
+    return _behaviour(runnable, within) if within else _outer_behaviour(runnable)
+
+
+@remembered
+def _outer_behaviour(runnable: Any) -> Behaviour:
+    return _behaviour(runnable, ())
+
+
+def _behaviour(runnable: Any, within: tuple[int, ...]) -> Behaviour:
+    inner = unwrapped(runnable)
+    if isinstance(inner, CompiledStateGraph):
+        nodes = () if id(inner) in within else inner.builder.nodes.values()
+        sends = any(behaviour_of(spec.runnable, (*within, id(inner))).sends for spec in nodes)
+        return Behaviour(None if jumps_out(inner) else frozenset(), sends, frozenset(), ())
+    reach = reach_of(runnable)
+    graphs = tuple(reach.graphs.values())
+    sends = reach.sends or not reach.complete or any(behaviour_of(graph, within).sends for graph in graphs)
+    # Who hands on what it is given may hand on a Send too.
+    sends = sends or any(_hands_on_unread(function) for function in reach.mentioning)
+    sent = frozenset[str]().union(*map(_read_sends, reach.mentioning))
+    words = [_read_node(function) for function in reach.mentioning]
+    unread = None in words or not reach.complete or any(map(jumps_out, graphs))
+    jumps = None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words))
+    makers = () if reach.bounds else tuple(reach.makers)
+    return Behaviour(jumps, sends, sent, graphs, makers)
+
+
+@remembered
+def jumps_out(runnable: Any) -> bool:
+    """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
+    inner = unwrapped(runnable)
+    return isinstance(inner, CompiledStateGraph) and any(
+        jumps_out(spec.runnable) or _names_a_parent(spec.runnable) for spec in inner.builder.nodes.values()
+    )
+
+
+@remembered
+def _names_a_parent(runnable: Any) -> bool:
+    sources = [_source(inspect.unwrap(function)) for function in reach_of(runnable).mentioning]
+    return any(source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources)
+
+
+@remembered
+def _read_router(function: Any) -> frozenset[str] | None:
+    source = None if hasattr(function, "__wrapped__") else _source(function)
+    return returned_words(source.node, source.value) if source else None
+
+
+@remembered
+def _read_node(function: Any) -> frozenset[str] | None:
+    source = _source(inspect.unwrap(function))
+    if source is None:
+        return None
+    if is_of_library(function):
+        # What a library looks at and hands on comes from the user's tools and nodes, which are read themselves.
+        return command_words(source.node, source.value)
+    if _hands_on(source.node):
+        return None
+    makers = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in ast.walk(source.node)
+              if isinstance(call, ast.Call)}  # fmt: skip
+    if not makers & {"Command", "Send"} and not commands_in(source.node, source.value):
+        return None  # the class goes by another name here
+    return command_words(source.node, source.value)
+
+
+@remembered
+def _read_sends(function: Any) -> frozenset[str]:
+    source = _source(inspect.unwrap(function))
+    return sent_words(source.node, source.value) if source else frozenset()
+
+
+@remembered
+def _hands_on_unread(function: Any) -> bool:
+    source = None if is_of_library(function) else _source(inspect.unwrap(function))
+    return source is not None and _hands_on(source.node)
+
+
+def _hands_on(function: Function) -> bool:
+    """Whether a function looks at Commands or Sends that it did not make, as ``isinstance(item, Command)`` does."""
+    annotations = [getattr(node, name, None) for node in ast.walk(function) for name in ("annotation", "returns")]
+    kinds = {id(part) for root in annotations if root is not None for part in ast.walk(root)}
+    made = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
+    made |= {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}  # Command.PARENT
+    named = (node for node in ast.walk(function) if isinstance(node, ast.Name | ast.Attribute))
+    return any(
+        getattr(node, "id", getattr(node, "attr", "")) in ("Command", "Send")
+        for node in named
+        if id(node) not in made and id(node) not in kinds
+    )
+
+
+# Functions and their source
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The syntax of a living function, and the values that it sees around it."""
+
+    node: Function
+    """Its syntax."""
+    scopes: tuple[ast.AST, ...]
+    """The functions around it from the inside out, and the module last."""
+    code: CodeType
+    """Its compiled code, which tells closure names from global ones."""
+    cells: Mapping[str, Any]
+    """Closure name -> its value."""
+    names: Mapping[str, Any]
+    """Global name -> its value."""
+
+    def value(self, expression: ast.expr) -> Any:
+        """The value of a name or attribute around the function, if it never changes."""
+        if isinstance(expression, ast.Attribute):
+            return _plain(_member(self._object(expression.value), expression.attr))
+        return _plain(self._object(expression))
+
+    def _object(self, expression: ast.expr) -> Any:
+        if isinstance(expression, ast.Attribute):
+            return _member(self._object(expression.value), expression.attr)
+        if not isinstance(expression, ast.Name):
+            return UNKNOWN
+        name = expression.id
+        if name in self.code.co_freevars:
+            scope = next((scope for scope in self.scopes[:-1] if name in bindings(scope)), None)
+            return self.cells.get(name, UNKNOWN) if scope and bound_once(scope, name) else UNKNOWN
+        return self.names.get(name, UNKNOWN) if bound_once(self.scopes[-1], name) else UNKNOWN
+
+
+def _member(owner: Any, name: str) -> Any:
+    """An attribute of a module, class or enumeration, without running a property."""
+    if isinstance(owner, type) and issubclass(owner, Enum):
+        return owner.__members__.get(name, UNKNOWN)
+    if isinstance(owner, Enum):
+        return cast("Any", owner).value if name == "value" else UNKNOWN
+    if isinstance(owner, ModuleType):
+        return vars(owner).get(name, UNKNOWN)
+    if isinstance(owner, type):
+        return next((vars(base)[name] for base in owner.__mro__ if name in vars(base)), UNKNOWN)
+    return UNKNOWN
+
+
+def _plain(value: Any) -> Any:
+    if value is Send or value is Command:
+        return Symbol(SEND if value is Send else COMMAND)
+    if isinstance(value, Enum):
+        return value.value if isinstance(value, str) else UNKNOWN
+    return value if isinstance(value, str) else UNKNOWN
+
+
+def _source(function: Any) -> Source | None:
+    """The source of a function; None where it cannot be found for certain."""
+    while isinstance(function, partial):
+        function = cast("partial[Any]", function).func
+    plain: Any = getattr(function, "__func__", function)
+    if not hasattr(plain, "__code__"):
+        plain = vars(type(plain)).get("__call__")
+    code = getattr(plain, "__code__", None)
+    if not isinstance(code, CodeType) or hasattr(plain, "__wrapped__"):
+        return None
+    lines = linecache.getlines(code.co_filename, plain.__globals__)
+    found = _candidates("".join(lines)).get((code.co_firstlineno, code.co_name), [])
+    if code.co_name == "<lambda>" and len(found) > 1:
+        found = _lambda_of(code, found)
+    if len(found) != 1:
+        return None
+    node, scopes = found[0]
+    cells = {name: cell for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=False)}
+    filled = {name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)}
+    return Source(node, scopes, code, filled, plain.__globals__)
+
+
+Found = list[tuple[Function, tuple[ast.AST, ...]]]
+
+
+@lru_cache(maxsize=64)
+def _candidates(text: str) -> dict[tuple[int, str], Found]:
+    """(First line, name) -> the functions there and the scopes around each."""
+    found: dict[tuple[int, str], Found] = {}
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return found
+    for node, scopes in _functions_in(tree):
+        name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+        decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+        first = min(node.lineno, *(line.lineno for line in decorators)) if decorators else node.lineno
+        found.setdefault((first, name), []).append((node, scopes))
+    return found
+
+
+def _functions_in(tree: ast.AST) -> Iterator[tuple[Function, tuple[ast.AST, ...]]]:
+    queue: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, (tree,))]
+    while queue:
+        node, scopes = queue.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, FUNCTIONS):
+                yield child, scopes
+                queue.append((child, (child, *scopes)))
+            else:
+                queue.append((child, scopes))
+
+
+def _lambda_of(code: CodeType, found: Found) -> Found:
+    """The innermost of several lambdas on a line that holds all of a code object's instructions."""
+    places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
+
+    def holds(node: Function) -> bool:
+        body = cast("ast.Lambda", node).body
+        begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+        return all((line, column) >= begin and (last, final) <= end for line, last, column, final in places)
+
+    holding = [(node, scopes) for node, scopes in found if holds(node)]
+    # A lambda inside another is in both; its own code is in the smaller one.
+    depths = [len(scopes) for _, scopes in holding]
+    deepest = [item for item, depth in zip(holding, depths, strict=True) if depth == max(depths)]
+    return deepest if places else []

@@ -1,0 +1,117 @@
+"""Declared fan-out: how many tasks one run of a router or node may send to a node with ``Send``.
+
+A declaration is worth what enforces it: `loopwright.engine.jumps` refuses more while the graph runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from loopwright.engine.gate import DISPATCHER, is_engine_node
+from loopwright.engine.loop import Loop, is_count
+from loopwright.engine.proof.graph import Topology
+from loopwright.engine.proof.read import Builder, ways_of
+from loopwright.errors import GraphError, unknown_name_message
+
+ORDINARY = frozenset({"static", "join", "request", "granted", "exhausted"})
+"""Kinds of edge along which a node is entered once in a superstep, however many ask."""
+
+
+def check_fan_out(builder: Builder, fan_out: Mapping[str, int]) -> None:
+    """Refuse a declaration that does not fit the graph.
+
+    Args:
+        builder: The graph.
+        fan_out: Node -> the most tasks that one run of a router or node may send to it.
+
+    Raises:
+        GraphError: If a node is unknown, or a number is not a whole one from 1 up.
+    """
+    for node, most in fan_out.items():
+        if node not in builder.nodes:
+            raise GraphError(f"fan_out: {unknown_name_message('node', node, builder.nodes)}")
+        if not is_count(most) or most < 1:
+            raise GraphError(f"fan_out of {node!r} must be a whole number from 1 up, not {most!r}")
+
+
+def allowed(sends: bool, targets: Iterable[str] | None, fan_out: Mapping[str, int]) -> dict[str, int]:
+    """Node whose fan-out is declared -> the most tasks that a sender may send to it; 0 if it is not known to.
+
+    Args:
+        sends: Whether it can send at all.
+        targets: Where it goes; None: any node.
+        fan_out: The declaration.
+    """
+    known = None if targets is None else set(targets)
+    return {node: most if sends and (known is None or node in known) else 0 for node, most in fan_out.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class FanOut:
+    """Who sends how much to whom."""
+
+    widths: dict[str, dict[str, int]]
+    """Node -> sender -> the most tasks that reach the node from one run of the sender."""
+    ordinary: dict[str, set[str]]
+    """Node with senders -> the nodes that enter it without a Send, all of one superstep together once."""
+    unknown: frozenset[str]
+    """Nodes that an undeclared number of Sends can reach, and what runs as often as they do."""
+
+
+def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
+    """Read who sends how much to whom, as far as it is declared.
+
+    Args:
+        builder: The graph with its gates, and with its ``fan_out`` if one is declared.
+        topology: Its nodes and edges.
+    """
+    declared: Mapping[str, int] = getattr(builder, "fan_out", {})
+    widths: dict[str, dict[str, int]] = {}
+    unknown: set[str] = set()
+    ordinary: dict[str, set[str]] = {node: set() for node in topology.nodes}
+    for edge in topology.edges:
+        # The engine itself goes to a budget's fallback by its name.
+        if (edge.kind in ORDINARY or edge.source == DISPATCHER) and edge.target in ordinary:
+            ordinary[edge.target].add(edge.source)
+    by_name = topology.hidden | {loop.gate for loop in topology.loops}
+    for way in ways_of(builder):
+        for target in {end for end, _label in way.ends} & ordinary.keys() if not is_engine_node(way.source) else ():
+            # A gate is only ever entered by its name: a Send across a loop's edge waits before it.
+            if target in by_name or not way.sends:
+                ordinary[target].add(way.source)
+            elif target not in declared:
+                unknown.add(target)
+            else:
+                its = widths.setdefault(target, {})
+                its[way.source] = its.get(way.source, 0) + declared[target]
+    for gate, target in crossed(builder).items():
+        if target in declared:
+            widths.setdefault(target, {})[gate] = declared[target]
+        else:
+            unknown.add(target)
+    return FanOut(widths, {node: ordinary[node] for node in widths}, frozenset(_spread(builder, unknown, widths)))
+
+
+def crossed(builder: Builder) -> dict[str, str]:
+    """Gate -> target of the loops that Sends may cross: the gate sends on what waits before it.
+
+    Args:
+        builder: The graph with its gates.
+    """
+    edges: frozenset[tuple[str, str]] = getattr(builder, "crossed", frozenset())
+    loops: tuple[Loop, ...] = getattr(builder, "loops", ())
+    return {loop.gate: loop.target for loop in loops if any((one, loop.target) in edges for one in loop.sources)}
+
+
+def _spread(builder: Builder, unknown: set[str], widths: Mapping[str, Mapping[str, int]]) -> set[str]:
+    """What runs as often as a node of unknown width: its error handler, and what it sends to itself."""
+    found, queue = set[str](), [*unknown]
+    while queue:
+        node = queue.pop()
+        if node not in found:
+            found.add(node)
+            handler = builder.nodes[node].error_handler_node
+            queue += [handler] if handler else []
+            queue += [target for target, senders in widths.items() if node in senders]
+    return found

@@ -1,0 +1,221 @@
+"""Reads a graph's builder into a `Topology`: every way that control can pass.
+
+The builder is read, never ``get_graph()``, which loses routers without a path map, Commands and Sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel
+
+from loopwright.engine.gate import DISPATCHER, is_engine_node
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.destinations import behaviour_of, router_words
+from loopwright.engine.proof.graph import Edge, EdgeKind, LoopEdge, Topology
+from loopwright.engine.proof.reach import unwrapped
+from loopwright.errors import GraphError
+
+Builder = StateGraph[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """Where the nodes and routers of a graph go, as they declare it or as their source shows it.
+
+    Reading source takes time, so it is done once for a graph and handed on to the copy that gets the gates.
+    """
+
+    nodes: Mapping[str, frozenset[str] | None]
+    """Node -> where its Commands go; None: any node."""
+    routers: Mapping[tuple[str, str], frozenset[str] | None]
+    """Source and name of a router -> the nodes that it leads to; None: any node."""
+    sending: frozenset[str | tuple[str, str]]
+    """The nodes, and the routers by source and name, that could return a ``Send``."""
+    sent: Mapping[str | tuple[str, str], frozenset[str]]
+    """Those whose source names nodes in a ``Send`` -> these."""
+    graphs: Mapping[str, tuple[Pregel[Any, Any, Any, Any], ...]]
+    """Node -> the graphs that its function can call."""
+    makers: Mapping[str, tuple[str, ...]]
+    """Node -> the functions that make a graph while it runs."""
+
+
+def builder_of(graph: Any) -> Builder:
+    """The builder of a graph, compiled or not.
+
+    Args:
+        graph: A ``StateGraph`` or a compiled one.
+
+    Raises:
+        GraphError: If it is neither.
+    """
+    builder = graph.builder if isinstance(graph, CompiledStateGraph) else graph
+    if not isinstance(builder, StateGraph):
+        raise GraphError(
+            f"a StateGraph is needed, compiled or not, and this is a {type(graph).__name__}: {str(graph)[:100]}"
+        )
+    return builder
+
+
+def read_destinations(builder: Builder) -> Destinations:
+    """Where every node and router goes; read again only for nodes that came later."""
+    before: Destinations | None = getattr(builder, "destinations", None)
+    if before is not None and before.nodes.keys() >= {node for node in builder.nodes if not is_engine_node(node)}:
+        return before
+    nodes: dict[str, frozenset[str] | None] = {}
+    graphs: dict[str, tuple[Pregel[Any, Any, Any, Any], ...]] = {}
+    makers: dict[str, tuple[str, ...]] = {}
+    sending: set[str | tuple[str, str]] = set()
+    sent: dict[str | tuple[str, str], frozenset[str]] = {}
+    for node, spec in builder.nodes.items():
+        if is_engine_node(node):
+            continue
+        found = behaviour_of(spec.runnable)
+        nodes[node] = frozenset(spec.ends) if spec.ends else found.jumps
+        if found.sends:
+            sending.add(node)
+            sent[node] = found.sent
+        if found.graphs:
+            graphs[node] = found.graphs
+        if found.makers:
+            makers[node] = found.makers
+    routers: dict[tuple[str, str], frozenset[str] | None] = {}
+    for source, branches in builder.branches.items():
+        for name, branch in branches.items():
+            ends = branch.ends
+            routers[source, name] = frozenset(ends.values()) if ends is not None else router_words(branch.path)
+            if (found := behaviour_of(branch.path)).sends:
+                sending.add((source, name))
+                sent[source, name] = found.sent
+    return Destinations(nodes, routers, frozenset(sending), sent, graphs, makers)
+
+
+def anywhere_in(builder: Builder) -> tuple[str, ...]:
+    """Where a router or Command that declares nothing may go: every node of the user's, and the end."""
+    written = (node for node, spec in builder.nodes.items() if not spec.is_error_handler and not is_engine_node(node))
+    return (*written, END)
+
+
+def read_topology(graph: Any, name: str | None = None) -> Topology:
+    """Every node and edge of a graph.
+
+    Args:
+        graph: A ``StateGraph`` or a compiled one, with gates or without.
+        name: The graph's name; by default that of the compiled graph.
+
+    Returns:
+        The topology. A router or Command that may go anywhere has an ``assumed`` edge to every node.
+    """
+    builder = builder_of(graph)
+    loops: tuple[Loop, ...] = getattr(builder, "loops", ())
+    gates = {loop.gate: loop for loop in loops}
+    hidden = {node for node, spec in builder.nodes.items() if node == DISPATCHER or spec.is_error_handler}
+    edges = {
+        Edge(edge.source, edge.target, "request", edge.label)
+        if edge.target in gates and edge.source not in gates
+        else edge
+        for edge in _edges(builder)
+        if edge.source not in gates
+    }
+    for loop in loops:
+        edges.add(Edge(loop.gate, loop.target, "granted", loop.name))
+        edges |= {Edge(loop.gate, route, "exhausted", loop.name) for route in loop.fallbacks}
+    order = {node: place for place, node in enumerate([START, *builder.nodes, END])}
+    return Topology(
+        name=name or getattr(graph, "name", None) or "LangGraph",
+        nodes=tuple(builder.nodes),
+        edges=tuple(
+            sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
+        ),
+        loops=tuple(edge for loop in loops for edge in _loop_edges(loop)),
+        hidden=frozenset(hidden),
+    )
+
+
+def _loop_edges(loop: Loop) -> Iterator[LoopEdge]:
+    """One for the loop, or one for each source where every source has its own fallback."""
+    if isinstance(loop.exhausted, str):
+        yield LoopEdge(loop.name, loop.gate, loop.target, loop.sources, loop.limit_text, loop.fallbacks)
+        return
+    for source, route in loop.exhausted.items():
+        yield LoopEdge(loop.name, loop.gate, loop.target, (source,), loop.limit_text, (route, *loop.own_routes))
+
+
+def _edges(builder: Builder) -> Iterator[Edge]:
+    for source, target in builder.edges:
+        yield Edge(source, target, "static")
+    for sources, target in builder.waiting_edges:
+        for source in sources:
+            yield Edge(source, target, "join")
+    for way in ways_of(builder):
+        for target, label in way.ends:
+            yield Edge(way.source, target, way.kind, label)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One thing that says where control goes: a router, a node or an error handler."""
+
+    source: str
+    """The node that control leaves."""
+    kind: EdgeKind
+    """``conditional``, ``command`` or ``handler``; ``assumed`` where nothing says where it goes."""
+    ends: tuple[tuple[str, str | None], ...]
+    """The nodes that it leads to, each with its label."""
+    sends: bool
+    """Whether it could return a ``Send``."""
+
+
+def ways_of(builder: Builder) -> Iterator[Way]:
+    """Every router, node and error handler of a graph, its gates too, with where it leads."""
+    known, anywhere = read_destinations(builder), anywhere_in(builder)
+
+    gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
+
+    def leads(source: str, kind: EdgeKind, targets: frozenset[str] | None, sends: bool, node: str = "") -> Way:
+        gates = gated.get(node, {})
+        ends = tuple(
+            (gates[end].gate if end in gates else end, None) for end in anywhere if targets is None or end in targets
+        )
+        return Way(source, "assumed" if targets is None else kind, ends, sends)
+
+    for source, branches in builder.branches.items():
+        for name, branch in branches.items():
+            sends = (source, name) in known.sending
+            if branch.ends is None:
+                yield leads(source, "conditional", known.routers[source, name], sends)
+            else:
+                labelled = ((str(end), None if label == end else str(label)) for label, end in branch.ends.items())
+                yield Way(source, "conditional", tuple(labelled), sends)
+    handled: dict[str, list[str]] = {}
+    for node, spec in builder.nodes.items():
+        if spec.error_handler_node:
+            handled.setdefault(spec.error_handler_node, []).append(node)
+    for node, spec in builder.nodes.items():
+        # A handler runs in the superstep of the node that failed, so its jumps are that node's.
+        kind: EdgeKind = "handler" if spec.is_error_handler else "command"
+        for source in handled.get(node, []) if spec.is_error_handler else [node]:
+            if spec.ends:
+                labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends)
+                yield Way(source, kind, tuple(labels.items()), node in known.sending)
+            elif not is_engine_node(node):
+                yield leads(source, kind, known.nodes[node], node in known.sending, node)
+
+
+def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
+    """The nodes that are compiled graphs themselves, by name."""
+    found: dict[str, CompiledStateGraph[Any, Any, Any, Any]] = {}
+    for node, spec in builder.nodes.items():
+        inner = unwrapped(spec.runnable)
+        if isinstance(inner, CompiledStateGraph):
+            found[node] = cast("CompiledStateGraph[Any, Any, Any, Any]", inner)
+    return found
+
+
+def called_graphs(builder: Builder) -> Mapping[str, tuple[Pregel[Any, Any, Any, Any], ...]]:
+    """The graphs that a node's function can call, by node."""
+    return read_destinations(builder).graphs

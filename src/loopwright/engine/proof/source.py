@@ -1,0 +1,567 @@
+"""What a router's or node's source says of where it goes, read from the syntax tree alone.
+
+Sound before clever: a destination counts as read only if every return is a constant, or something made of constants;
+one return that cannot be read, and the answer is None: any node. Nothing here runs code or needs LangGraph.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+"""The syntax of a function."""
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+UNKNOWN = object()
+"""The value of a name that cannot be known."""
+
+SEND = "langgraph.types.Send"
+COMMAND = "langgraph.types.Command"
+"""What a `Values` answers for LangGraph's own classes; everything else that it answers is the value itself."""
+
+MANY = 2
+"""What a binding counts that may happen more than once, or whose value nobody can tell."""
+
+
+class Symbol(str):
+    """The full name of a class of LangGraph's, to tell it from a string of that content."""
+
+    __slots__ = ()
+
+
+Values: TypeAlias = Callable[[ast.expr], Any]
+"""The value of a name or attribute that a function finds around it: a string, a list or table of strings, a `Symbol`, a
+`Helper`, a `Jump`, or `UNKNOWN`."""
+
+
+class Unreadable(Exception):
+    """A part of the source whose value cannot be told."""
+
+
+# Routers
+
+
+def returned_words(function: Function, values: Values, fixed: frozenset[str] = frozenset()) -> frozenset[str] | None:
+    """What a router returns.
+
+    Args:
+        function: Its syntax.
+        values: Tells the values of names that are not the function's own.
+        fixed: Parameters whose attributes `values` knows too: ``self`` of a method.
+
+    Returns:
+        Every string that it can return, alone, in a list or as the node of a ``Send``; None if that cannot be told.
+    """
+    try:
+        words = _Reading(function, values, fixed).returned(_Reading.words)
+    except Unreadable:
+        return None
+    return frozenset(words) or None
+
+
+def sent_words(function: Function, values: Values, fixed: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The nodes that a function names in a ``Send``, as far as they can be told: a path map does not hold them back."""
+    found: set[str] = set()
+    reading = _Reading(function, values, fixed)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and _is(values, node.func, SEND):
+            with suppress(Unreadable):
+                found |= reading.words(_argument(node, 0, "node"))
+    return frozenset(found)
+
+
+def words_of(value: ast.expr, function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
+    """The nodes that an expression within a function names; None if that cannot be told."""
+    try:
+        return frozenset(_Reading(function, values, fixed).words(value))
+    except Unreadable:
+        return None
+
+
+# Nodes
+
+
+def command_words(
+    function: Function, values: Values, fixed: frozenset[str] = frozenset(), doubts: list[ast.expr] | None = None
+) -> frozenset[str] | None:
+    """Where the Commands of a node go in its own graph.
+
+    Args:
+        function: Its syntax.
+        values: Tells the values of names that are not the function's own.
+        fixed: Parameters whose attributes `values` knows too: ``self`` of a method.
+        doubts: Takes what the node may return and what nobody read, a call of something unknown, say. Without it, such
+            a part counts as any node if a Command is in sight, and as no Command else.
+
+    Returns:
+        The destinations, none if its source shows no ``Command`` with a goto; None if they cannot be told.
+    """
+    reading = _Reading(function, values, fixed, doubts)
+    try:
+        words = reading.returned(_Reading.gotos)
+    except Unreadable:
+        return None if reading.commands or doubts is not None else frozenset()
+    # A Command or Send that is handed on could be changed, or return by another way.
+    if any(all(call is not other for other in reading.read) for call in reading.commands):
+        return None
+    return frozenset(words)
+
+
+def commands_in(tree: ast.AST, values: Values) -> list[ast.Call]:
+    """Every call of ``Command`` in a function, those of functions inside it too."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [call for call in calls if _is_command(call, values)]
+
+
+def goes_on_here(command: ast.Call) -> bool:
+    """Whether a Command has a goto in its own graph; ``**options`` could hold one."""
+    keywords = {keyword.arg: keyword.value for keyword in command.keywords}
+    if None in keywords:
+        return True
+    graph = keywords.get("graph")
+    return "goto" in keywords and (graph is None or (isinstance(graph, ast.Constant) and graph.value is None))
+
+
+def goes_to_parent(command: ast.Call) -> bool:
+    """Whether a Command is for another graph than its own, as far as its source says so."""
+    return any(keyword.arg == "graph" for keyword in command.keywords)
+
+
+def _is_command(call: ast.Call, values: Values) -> bool:
+    name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    return name == "Command" or _is(values, call.func, COMMAND)
+
+
+def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        raise Unreadable
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    if None in named or (name not in named and len(call.args) <= place):
+        raise Unreadable
+    return named[name] if name in named else call.args[place]
+
+
+def _is(values: Values, called: ast.expr, name: str) -> bool:
+    if not isinstance(called, ast.Name | ast.Attribute):
+        return False
+    value = values(called)
+    return isinstance(value, Symbol) and value == name
+
+
+class Helper(NamedTuple):
+    """A function that `Values` answers: what it returns is followed."""
+
+    node: Function
+    """Its syntax."""
+    values: Values
+    """Tells the values of names that are not its own."""
+    fixed: frozenset[str] = frozenset()
+    """Parameters whose attributes `values` knows too; the first parameter is then no argument of a call."""
+
+
+class Jump(NamedTuple):
+    """A Command or Send that was made elsewhere, as `Values` answers it."""
+
+    words: frozenset[str] | None
+    """Where it goes; None if nobody can tell."""
+
+
+DEEPEST = 6
+"""Helpers of helpers are followed this far."""
+
+
+class _Reading:
+    """One function as it is read, and the helpers that it calls.
+
+    Args:
+        function: Its syntax.
+        values: Tells the values of names that are not the function's own.
+        fixed: Parameters whose attributes `values` knows too.
+        doubts: Takes what nobody read; see `command_words`.
+        around: What is being read and called it, and with which arguments.
+    """
+
+    def __init__(
+        self, function: Function, values: Values, fixed: frozenset[str] = frozenset(),
+        doubts: list[ast.expr] | None = None, around: tuple[_Reading, Mapping[str, ast.expr]] | None = None,
+    ) -> None:  # fmt: skip
+        self.function = function
+        self.doubts = doubts
+        self.around = around
+        self.depth: int = around[0].depth + 1 if around else 0
+        self.outer = values
+        self.values = _without_own_names(function, values, fixed)
+        self.read: list[ast.Call] = around[0].read if around else []
+        self.commands: list[ast.Call] = around[0].commands if around else []
+        calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+        self.commands += (
+            call for call in calls
+            if (goes_on_here(call) if _is_command(call, values) else _is(values, call.func, SEND))
+        )  # fmt: skip
+        self.following: set[str] = set()
+
+    def returned(self, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
+        """What is read of every value that the function returns."""
+        values = [*_returned(self.function)]
+        if _yields(self.function):
+            if part is _Reading.words or self.commands:
+                raise Unreadable
+            return set()
+        return set[str]().union(*(part(self, value) for value in values))
+
+    def words(self, value: ast.expr) -> set[str]:
+        """The nodes that a router's value or a Command's goto names."""
+        match value:
+            case ast.Constant(value=str(word)):
+                return {word}
+            case ast.Constant(value=None):
+                return set()
+            case ast.Call(func=called) if _is(self.outer, called, SEND):
+                self.read.append(value)
+                return self.words(_argument(value, 0, "node"))
+            case ast.Call():
+                return self.called(value, _Reading.words)
+            case ast.Dict(values=values):
+                return set[str]().union(*map(self.words, values))
+            case ast.Subscript(value=ast.Dict() | ast.Name() | ast.Attribute() as owner):
+                return self.choices(owner)
+            case ast.Name() | ast.Attribute():
+                return self.named(value, _Reading.words)
+            case _:
+                return self.parts(value, _Reading.words)
+
+    def gotos(self, value: ast.expr) -> set[str]:
+        """The nodes that the Commands and Sends in a returned value name."""
+        match value:
+            case ast.Call(func=called) if _is(self.outer, called, SEND):
+                return self.words(value)
+            case ast.Call() if _is_command(value, self.outer):
+                self.read += (node for node in ast.walk(value) if isinstance(node, ast.Call))
+                return self.words(_argument(value, 0, "goto")) if goes_on_here(value) else set()
+            case ast.Call():
+                return self.called(value, _Reading.gotos)
+            case ast.Constant() | ast.Dict() | ast.JoinedStr() | ast.Compare() | ast.DictComp() | ast.Set():
+                return set()
+            case ast.Name() | ast.Attribute():
+                return self.named(value, _Reading.gotos)
+            case ast.Lambda() | ast.Subscript() | ast.UnaryOp() | ast.BinOp():
+                return self.doubt(value)
+            case _:
+                return self.parts(value, _Reading.gotos)
+
+    def parts(self, value: ast.expr, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
+        """What is read of a value that is one of several, or made of several."""
+        match value:
+            case ast.IfExp(body=body, orelse=other):
+                return part(self, body) | part(self, other)
+            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.BoolOp(values=items):
+                return set[str]().union(*(part(self, item) for item in items))
+            case ast.ListComp(elt=inner) | ast.Await(value=inner) | ast.NamedExpr(value=inner):
+                return part(self, inner)
+            case ast.Starred(value=inner):
+                return part(self, inner)
+            case ast.BinOp(left=left, op=ast.Add(), right=right) if _is_list(left) or _is_list(right):
+                return part(self, left) | part(self, right)
+            case _:
+                raise Unreadable
+
+    def doubt(self, value: ast.expr) -> set[str]:
+        """A value that may be a Command, and that nobody read."""
+        if self.doubts is None:
+            raise Unreadable
+        self.doubts.append(value)
+        return set()
+
+    def choices(self, owner: ast.expr) -> set[str]:
+        """Everything that a table of names holds."""
+        if isinstance(owner, ast.Dict):
+            return self.words(owner)
+        table = self.values(owner)
+        held = [*table.values()] if isinstance(table, dict) else table
+        if isinstance(held, list | tuple) and all(_is_text(word) for word in held):
+            return {*held}
+        found = values_given(self.function, owner.id) if isinstance(owner, ast.Name) else None
+        if found and all(isinstance(value, ast.Dict) for value in found):
+            return set[str]().union(*map(self.words, found))
+        raise Unreadable
+
+    def called(self, call: ast.Call, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
+        """What a call returns, if it calls a helper; or the words of ``table.get(key, default)``."""
+        helper = self.helper(call.func)
+        if helper is None:
+            if part is _Reading.gotos:
+                return self.doubt(call)
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "get":
+                return self.choices(call.func.value).union(*map(self.words, call.args[1:]))
+            raise Unreadable
+        reading: _Reading | None = self
+        while reading is not None:
+            if reading.function is helper.node:
+                return set()  # what it returns is being read already
+            reading = reading.around[0] if reading.around else None
+        if self.depth >= DEEPEST:
+            raise Unreadable
+        inner = _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, _arguments_of(call, helper)))
+        return inner.returned(part)
+
+    def helper(self, called: ast.expr) -> Helper | None:
+        """The function that is called, if it is in sight."""
+        if not isinstance(called, ast.Name | ast.Attribute):
+            return None
+        if isinstance(found := self.values(called), Helper):
+            return found
+        if isinstance(called, ast.Name) and bound_once(self.function, called.id):
+            inner = (node for node in own_nodes(self.function) if getattr(node, "name", None) == called.id)
+            node = next((node for node in inner if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+            if node is not None and not node.decorator_list:
+                return Helper(node, self.values)
+        return None
+
+    def named(self, name: ast.Name | ast.Attribute, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
+        """What is read of the values that a name can have."""
+        value = self.values(name)
+        router = part is _Reading.words
+        if isinstance(value, Jump):
+            return self.jump(value)
+        held = [value] if isinstance(value, str) else value
+        if isinstance(held, list | tuple) and all(_is_text(word) for word in held):
+            return {str.__str__(word) for word in held} if router else set()
+        if isinstance(name, ast.Name) and name.id in bindings(self.function):
+            return self.local(name.id, part)
+        if router:
+            raise Unreadable
+        return set() if isinstance(name, ast.Attribute) and self.doubts is not None else self.doubt(name)
+
+    def jump(self, made: Jump) -> set[str]:
+        """Where a Command goes that was made elsewhere."""
+        if made.words is None:
+            raise Unreadable
+        return {*made.words}
+
+    def local(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
+        """What is read of the values that a name of the function's own can have."""
+        if name in self.following:
+            return set()
+        if name in _parameters(self.function) and bindings(self.function)[name] == 1:
+            if self.around and name in self.around[1]:
+                return part(self.around[0], self.around[1][name])
+            if part is _Reading.gotos and self.doubts is not None:
+                return set()  # a state that is handed on
+            raise Unreadable
+        found = values_given(self.function, name)
+        if found is None and part is _Reading.words:
+            raise Unreadable
+        if found is None:
+            giving = (
+                node for node in own_nodes(self.function) if isinstance(node, ast.stmt) and name in _stored_in(node)
+            )
+            for statement in giving:
+                for inner in ast.iter_child_nodes(statement):
+                    self.doubt(inner) if isinstance(inner, ast.expr) else None
+            return set()
+        self.following.add(name)
+        try:
+            return set[str]().union(*(part(self, value) for value in found))
+        finally:
+            self.following.discard(name)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, Symbol)
+
+
+def _is_list(node: ast.expr) -> bool:
+    return isinstance(node, ast.List | ast.ListComp)
+
+
+def _parameters(function: Function) -> list[str]:
+    given = function.args
+    return [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+
+
+def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
+    """Parameter -> the expression that a call hands over; none where ``*`` or ``**`` may change them."""
+    if any(isinstance(value, ast.Starred) for value in call.args) or any(not word.arg for word in call.keywords):
+        return {}
+    its = helper.node.args
+    places = [argument.arg for argument in (*its.posonlyargs, *its.args)][len(helper.fixed) :]
+    found = dict(zip(places, call.args, strict=False))
+    return found | {word.arg: word.value for word in call.keywords if word.arg}
+
+
+_ADDING = frozenset({"append", "extend", "insert"})
+_LOOKING = frozenset({
+    "len", "print", "bool", "str", "repr", "isinstance", "any", "all", "list", "tuple", "set", "sorted",
+    "Command", "Send",
+})  # fmt: skip
+"""What leaves a list that it is handed as it is."""
+
+
+@lru_cache(maxsize=4096)
+def values_given(function: Function, name: str) -> list[ast.expr] | None:
+    """The values that a function gives to a name of its own, and what it adds to them; None if others may, too."""
+    found: list[ast.expr] = []
+    accounted = 0
+    lists = False
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    if isinstance(target, ast.Name) and target.id == name:
+                        found.append(value)
+                        accounted += 1
+            case ast.AnnAssign(target=ast.Name(id=other), value=value) if other == name:
+                found += [value] if value else []
+                accounted += 1
+            case ast.NamedExpr(target=ast.Name(id=other), value=value) if other == name:
+                found.append(value)
+                accounted += 1
+            case ast.AugAssign(target=ast.Name(id=other), op=ast.Add(), value=value) if other == name and _is_list(
+                value
+            ):
+                found.append(value)
+                accounted += 1
+            case (
+                ast.For(target=ast.Name(id=other), iter=value)
+                | ast.comprehension(target=ast.Name(id=other), iter=value)
+            ) if other == name and isinstance(value, ast.List | ast.Tuple | ast.Name):
+                found.append(value)
+                accounted += 1
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=attr), args=args) if (
+                other == name and attr in _ADDING and args
+            ):
+                found.append(args[-1])
+                lists = True
+            case _:
+                pass
+    if name in reassigned_inside(function) or name in _parameters(function):
+        return None
+    stores = sum(name in _stored(node) for node in own_nodes(function))
+    if accounted != stores or not accounted:
+        return None
+    lists = lists or any(_is_list(value) or isinstance(value, ast.Dict) for value in found)
+    return None if _changed_elsewhere(function, name, lists) else found
+
+
+def _changed_elsewhere(function: Function, name: str, lists: bool) -> bool:
+    """Whether an attribute or item of a function's own variable is changed, or a list by what it is handed to."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Attribute(value=ast.Name(id=other), ctx=ast.Store()) if other == name:
+                return True
+            case ast.Call(func=called, args=args, keywords=keywords) if lists:
+                handed = any(
+                    isinstance(value, ast.Name) and value.id == name for value in (*args, *(k.value for k in keywords))
+                )
+                if handed and getattr(called, "id", getattr(called, "attr", None)) not in _LOOKING:
+                    return True
+            case ast.Subscript(value=ast.Name(id=other), ctx=ast.Store()) if other == name:
+                return True
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                if any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node)):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def _stored_in(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.iter_child_nodes(statement):
+        for inner in ast.walk(node) if isinstance(node, ast.expr) else ():
+            yield from _stored(inner)
+
+
+# Scopes
+
+
+def _returned(function: Function) -> Iterator[ast.expr]:
+    """The values of a function's own returns; a bare one, or none at all, returns None, which is no destination."""
+    if isinstance(function, ast.Lambda):
+        yield function.body
+        return
+    yield from (node.value for node in own_nodes(function) if isinstance(node, ast.Return) and node.value is not None)
+
+
+def _yields(function: Function) -> bool:
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function))
+
+
+def _without_own_names(function: Function, values: Values, fixed: frozenset[str]) -> Values:
+    own = bindings(function).keys() - {name for name in fixed if bound_once(function, name)}
+
+    def value(expression: ast.expr) -> Any:
+        base = expression
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        return UNKNOWN if not isinstance(base, ast.Name) or base.id in own else values(expression)
+
+    return value
+
+
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module or function without those of the functions and classes inside it, which it yields bare."""
+    body: Any = getattr(scope, "body", [])
+    queue: list[ast.AST] = [*body] if isinstance(body, list) else [body]
+    while queue:
+        node = queue.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            queue += ast.iter_child_nodes(node)
+
+
+@lru_cache(maxsize=4096)
+def bindings(scope: ast.AST) -> Counter[str]:
+    """Name -> how often a module or function binds it itself; what may happen more often counts as `MANY`."""
+    found: Counter[str] = Counter()
+    if isinstance(scope, FUNCTIONS):
+        given = scope.args
+        every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        found.update(argument.arg for argument in every if argument)
+    for node in own_nodes(scope):
+        for name, count in _bound(node):
+            found[name] += count
+    return found
+
+
+def _bound(node: ast.AST) -> Iterable[tuple[str, int]]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()):
+            return [(name, 1)]
+        case ast.Name(id=name, ctx=ast.Del()):
+            return [(name, MANY)]
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [(name, 1)]
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return [((alias.asname or alias.name).partition(".")[0], 1) for alias in names]
+        case ast.For() | ast.AsyncFor() | ast.While():
+            return [(name, MANY) for inner in ast.walk(node) for name in _stored(inner)]
+        case ast.AugAssign(target=ast.Name(id=name)) | ast.ExceptHandler(name=str(name)):
+            return [(name, MANY)]
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            return [(name, MANY)]
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return [(name, MANY) for name in names]
+        case _:
+            return []
+
+
+def _stored(node: ast.AST) -> list[str]:
+    return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+
+
+@lru_cache(maxsize=4096)
+def reassigned_inside(scope: ast.AST) -> frozenset[str]:
+    """Names that functions inside a module or function declare ``global`` or ``nonlocal``, so that they may change."""
+    declared = (node.names for node in ast.walk(scope) if isinstance(node, ast.Global | ast.Nonlocal))
+    return frozenset(name for names in declared for name in names)
+
+
+def bound_once(scope: ast.AST, name: str) -> bool:
+    """Whether a module or function gives a name its value exactly once, so that what it holds now it always holds."""
+    return bindings(scope)[name] == 1 and name not in reassigned_inside(scope)

@@ -1,0 +1,95 @@
+"""The proof that every cycle of a graph crosses a bound, and the certificate of its worst case.
+
+The proof takes away the *granted* edges, those from a gate into its loop's target. If what is left has no cycle, then
+every cycle crosses a gate, and a gate grants a counted number of passes; so every run ends.
+`loopwright.engine.proof.worst_case` counts what it takes at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langgraph.graph import START
+
+from loopwright.engine.bind import BoundBuilder, bind, copy_builder
+from loopwright.engine.gate import DISPATCHER
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.agent_limits import own_limits
+from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.cycles import reached, unbounded_cycles
+from loopwright.engine.proof.fan_out import check_fan_out, read_fan_out
+from loopwright.engine.proof.graph import Topology
+from loopwright.engine.proof.read import Builder, builder_of, read_topology, subgraphs
+from loopwright.engine.proof.refusals import limits_apart, refusals_apart
+from loopwright.engine.proof.worst_case import assumptions_of, worst_case
+from loopwright.errors import GraphError
+
+
+def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | None = None) -> Certificate:
+    """Prove that every cycle of a graph is bounded, and compute the worst case of a run.
+
+    Args:
+        graph: A ``StateGraph`` or a compiled one, bounded already or not; it is not changed.
+        loops: Loops to bind first, for a graph that has no gates yet.
+        fan_out: Node -> the most tasks that one run of a router or node sends to it with ``Send``; with it, the runs of
+            that node are counted. `bounded` enforces it.
+
+    Returns:
+        The certificate; ``bounded`` is False and ``unbounded_cycles`` names the culprits where the proof fails.
+
+    Raises:
+        LoopDeclarationError: If a loop does not fit the graph.
+        GraphError: If no path from the start reaches a node, or `fan_out` does not fit the graph.
+    """
+    builder = _prepared(builder_of(graph), loops, fan_out)
+    topology = read_topology(builder, getattr(graph, "name", None))
+    check_shape(topology)
+    topology = refusals_apart(topology, builder.loops if isinstance(builder, BoundBuilder) else ())
+    limits = own_limits(builder, ((edge.source, edge.target) for edge in topology.edges))
+    topology = limits_apart(topology, limits)
+    left = {node: {*targets} for node, targets in topology.ways().items()}
+    inner = {node: verify(child) for node, child in subgraphs(builder).items()}
+    cycles = [*unbounded_cycles(left)]
+    cycles += [
+        (f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles
+    ]
+    if cycles:
+        found = tuple(tuple(cycle) for cycle in cycles)
+        return Certificate(
+            bounded=False,
+            unbounded_cycles=found,
+            assumptions=tuple(assumptions_of(builder, topology, read_fan_out(builder, topology))),
+        )
+    return worst_case(builder, topology, left, inner, limits)
+
+
+def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> Builder:
+    """The builder with its gates and with limits on what is sent; the one that was given stays as it is."""
+    if loops:
+        return bind(builder, loops, fan_out=fan_out)
+    if isinstance(builder, BoundBuilder) and not fan_out:
+        return builder
+    kept = vars(builder) if isinstance(builder, BoundBuilder) else {}
+    builder = copy_builder(builder)
+    for name in ("loops", "budget", "gated"):
+        if name in kept:
+            setattr(builder, name, kept[name])
+    check_fan_out(builder, fan_out or {})
+    builder.fan_out = {**kept.get("fan_out", {}), **(fan_out or {})}
+    return builder
+
+
+def check_shape(topology: Topology) -> None:
+    """Refuse nodes that no path from the start reaches.
+
+    Raises:
+        GraphError: It names them.
+    """
+    known = reached(((edge.source, edge.target) for edge in topology.edges), (START, DISPATCHER)) | topology.hidden
+    lost = [node for node in topology.nodes if node not in known]
+    if lost:
+        raise GraphError(
+            f"graph {topology.name!r}: no path from the start reaches {', '.join(map(repr, lost))}. "
+            "Add an edge to it, or remove the node; a node that jumps there with Command must declare its destinations."
+        )

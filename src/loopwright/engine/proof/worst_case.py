@@ -1,0 +1,228 @@
+"""The certificate of a graph that is proven bounded: what one run can cost at most, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from langgraph.graph import END, START
+
+from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate
+from loopwright.engine.loop import RUN, Loop
+from loopwright.engine.proof.certificate import Certificate, Witness
+from loopwright.engine.proof.counting import Counted
+from loopwright.engine.proof.fan_out import FanOut, read_fan_out
+from loopwright.engine.proof.graph import Topology
+from loopwright.engine.proof.read import Builder, called_graphs, read_destinations, subgraphs
+from loopwright.engine.proof.refusals import limit_of
+
+
+def passes_in_a_run(loops: Sequence[Loop]) -> dict[str, int]:
+    """Loop -> the most passes that it grants in one run; a scoped loop's limit counts anew for every outer pass."""
+    by_name = {loop.name: loop for loop in loops}
+
+    def total(loop: Loop) -> int:
+        return loop.ceiling * (1 if loop.scope == RUN else total(by_name[loop.scope]) + 1) + loop.first_free
+
+    return {loop.name: total(loop) for loop in loops}
+
+
+def waits_in_a_run(loops: Sequence[Loop]) -> float:
+    """The most seconds that gates wait before the passes of one run; each scope's first wait is the initial one again.
+
+    Args:
+        loops: The loops of one graph.
+    """
+    passes = passes_in_a_run(loops)
+    scopes = ((loop, 1 if loop.scope == RUN else passes[loop.scope] + 1) for loop in loops)
+    return sum(times * loop.backoff.total(loop.ceiling) for loop, times in scopes if loop.backoff)
+
+
+def worst_case(
+    builder: Builder,
+    topology: Topology,
+    left: dict[str, set[str]],
+    inner: Mapping[str, Certificate],
+    limits: Mapping[str, int],
+) -> Certificate:
+    """The certificate of a graph that is proven bounded.
+
+    Args:
+        builder: The graph with its gates.
+        topology: Its nodes and edges.
+        left: Node -> the nodes that it leads to, without the granted edges; free of cycles.
+        inner: The certificates of the nodes that are graphs themselves.
+        limits: Node -> how many times control goes on from it, by a limit of an agent's own.
+    """
+    loops = builder.loops if isinstance(builder, BoundBuilder) else ()
+    budget = builder.budget if isinstance(builder, BoundBuilder) else None
+    fan_out = read_fan_out(builder, topology)
+    counted = Counted(
+        topology=topology,
+        left=left,
+        joins=_joins(builder),
+        joined=frozenset(_joined(builder)),
+        passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
+        deferred={node for node, spec in builder.nodes.items() if spec.defer},
+        fan_out=fan_out,
+    )
+    count = counted.count(START)
+    runs, supersteps, closing = dict(count.runs), count.supersteps, dict[str, int]()
+    if left.get(DISPATCHER, set()) - {END}:
+        # When the run's budget is spent, the engine ends what is going on, and goes to the fallback from here.
+        last = counted.closing().count(DISPATCHER)
+        runs = {node: runs[node] + last.runs[node] for node in topology.nodes}
+        supersteps += 1 + last.supersteps
+        closing = last.levels.level
+    handled = {node: spec.error_handler_node for node, spec in builder.nodes.items() if spec.error_handler_node}
+    for handler in set(handled.values()):
+        # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
+        runs[handler] += sum(runs[node] for node, its in handled.items() if its == handler)
+    nodes = [node for node in topology.nodes if node != DISPATCHER]
+    by_node: dict[str, int | None] = {node: None if node in fan_out.unknown else runs[node] for node in nodes}
+    seconds = _total(builder, by_node, inner, "seconds")
+    return Certificate(
+        bounded=True,
+        max_supersteps=supersteps,
+        max_runs_by_node=by_node,
+        max_node_runs=_total_runs(by_node, inner),
+        max_model_calls=_least(_total(builder, by_node, inner, "model_calls"), budget and budget.model_calls),
+        max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
+        max_tokens=budget and budget.tokens,
+        assumptions=tuple(assumptions_of(builder, topology, fan_out, limits)),
+        witness=Witness(passes=dict(counted.passes), **vars(count.levels), closing=closing, inner=dict(inner)),
+    )
+
+
+def _least(*bounds: float | None) -> Any:
+    """The smallest of the bounds that are known."""
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _joins(builder: Builder) -> dict[str, list[tuple[str, ...]]]:
+    joins: dict[str, list[tuple[str, ...]]] = {}
+    for starts, end in builder.waiting_edges:
+        joins.setdefault(end, []).append(starts)
+    return joins
+
+
+def _joined(builder: Builder) -> Iterator[tuple[str, str]]:
+    """Sources and targets between which there is a join and nothing else."""
+    for starts, end in builder.waiting_edges:
+        for source in starts:
+            branches = builder.branches.get(source, {}).values()
+            routed = any(branch.ends is None or end in branch.ends.values() for branch in branches)
+            jumps = source in builder.nodes and read_destinations(builder).nodes.get(source) != frozenset()
+            handled = source in builder.nodes and builder.nodes[source].error_handler_node
+            if (
+                not routed
+                and not jumps
+                and not handled
+                and (source, end) not in builder.edges
+                and end not in (builder.nodes[source].ends or ())
+            ):
+                yield source, end
+
+
+def _written(builder: Builder) -> dict[str, Any]:
+    """The nodes that the engine did not add, with their specs."""
+    return {name: spec for name, spec in builder.nodes.items() if not isinstance(spec.runnable, Gate | Dispatcher)}
+
+
+def _total_runs(by_node: Mapping[str, int | None], inner: Mapping[str, Certificate]) -> int | None:
+    total = 0
+    for node, runs in by_node.items():
+        per_run = 1
+        if node in inner:
+            inside = inner[node].max_node_runs
+            if inside is None:
+                return None
+            per_run += inside
+        if runs is None:
+            return None
+        total += runs * per_run
+    return total
+
+
+def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str) -> Any:
+    """The sum over nodes of runs times what one run costs at most; None as soon as one is unknown."""
+    total: float = 0
+    written = _written(builder)
+    for node, runs in by_node.items():
+        if node in inner:
+            cost = getattr(inner[node], f"max_{what}")
+        elif node not in written:
+            cost = 0
+        else:
+            cost = (builder.nodes[node].metadata or {}).get(f"loopwright_max_{what}")
+        if cost is None or runs is None:
+            return None
+        total += runs * cost
+    return total
+
+
+def _held(builder: Builder) -> bool:
+    """Whether `bounded` refuses, while the graph runs, what the proof does not count with, in graphs inside it too."""
+    held = isinstance(builder, BoundBuilder) and builder.held
+    return held and all(_held(child.builder) for child in subgraphs(builder).values())
+
+
+def assumptions_of(
+    builder: Builder, topology: Topology, fan_out: FanOut, limits: Mapping[str, int] | None = None
+) -> list[str]:
+    """What a certificate rests on and the engine cannot check, one sentence each."""
+    nodes = [*_written(builder)]
+    found = ["a node's own code ends: a loop inside a node is not seen"]
+    if not _held(builder):
+        # What is compiled by `bounded` is held to it while it runs.
+        found.append("no router or node goes, or sends, where it does not declare and its source does not show it")
+    onward = topology.hidden | {edge.source for edge in topology.edges}
+    ends = [node for node in nodes if node not in onward]
+    if ends:
+        found.append(f"{', '.join(ends)} has no way on: LangGraph ends that branch there")
+    assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
+    if assumed:
+        found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
+    if fan_out.unknown:
+        unknown = ", ".join(sorted(fan_out.unknown))
+        found.append(f"how many Sends reach {unknown} at once is not declared, so their runs are not counted")
+    for node, senders in fan_out.widths.items():
+        widths = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
+        found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {widths}")
+    if isinstance(builder, BoundBuilder) and builder.budget:
+        found.append(
+            "what a budget counts is what LangChain or record_usage() reports; calls in flight can go over its tokens, "
+            "money and seconds"
+        )
+    if isinstance(builder, BoundBuilder) and builder.metered:
+        found.append(
+            "a model call from a thread that a node starts itself is counted if the thread is handed the node's "
+            "config, or runs in a copy of its context; one that is handed neither is not"
+        )
+    for node, most in (limits or {}).items():
+        found.append(
+            f"{node} lets control go on at most {most} times (LangChain's own limit; a resume may begin it anew)"
+        )
+    retried = [node for node in nodes if builder.nodes[node].retry_policy]
+    if retried:
+        found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
+    for node, number in _calls(builder, ()):
+        found.append(f"{node} calls {number} graph(s) inside; their steps and passes are not counted here")
+    for node, makers in read_destinations(builder).makers.items():
+        found.append(
+            f"{node} makes a graph while it runs (in {', '.join(makers)}), which is not seen here: bound it there, "
+            "with bounded(...) in place of compile()"
+        )
+    found.append("a resume or an interrupt's answer runs the tasks that were in flight again")
+    return found
+
+
+def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int]]:
+    """Each node whose function calls graphs, by its path through the graphs that are nodes, and how many."""
+    if any(builder is outer for outer in around):
+        return []
+    found = [(node, len(graphs)) for node, graphs in called_graphs(builder).items()]
+    for node, child in subgraphs(builder).items():
+        found += [(f"{node}/{name}", number) for name, number in _calls(child.builder, (*around, builder))]
+    return found

@@ -1,0 +1,105 @@
+"""Why a pass is wanted, where the loop's declaration does not say: read from the messages, or from what changed.
+
+Messages are read by their attributes, so that any state that holds some will do. What a model is told of its last
+passes stands here, too.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from typing import Any, cast
+
+from loopwright.engine.nodes.redact import redacted
+
+MESSAGES = "messages"
+"""The state key of the messages, as LangGraph and LangChain name it."""
+
+SHOWN = 300
+"""Characters of a call or a reason that are shown."""
+
+LISTED = 3
+"""So many calls or keys are listed; the rest is counted."""
+
+
+def wanted(state: Any, changed: Iterable[str] = (), *, messages: str = MESSAGES) -> str:
+    """What the pass was wanted for: the tools that the model asked for last, else the keys that changed.
+
+    Args:
+        state: The graph's state, a mapping or an object with attributes.
+        changed: The state keys that changed since the loop's last pass, if that is known.
+        messages: The state key of the messages.
+
+    Returns:
+        One line, without secrets; empty where nothing is known.
+    """
+    held: Any = cast("Mapping[str, Any]", state).get(messages) if isinstance(state, Mapping) else getattr(
+        state, messages, None
+    )  # fmt: skip
+    asked = _last_calls(held) if isinstance(held, list | tuple) else []
+    if asked:
+        return _listed([call_text(call) for call in asked], "calls")
+    keys = [*changed]
+    return f"{_listed(keys, 'keys', ', ')} changed" if keys else ""
+
+
+def marks(state: Mapping[str, Any], without: Iterable[str]) -> dict[str, Any]:
+    """A short mark of every value, in plain JSON: where two differ, the value has changed.
+
+    Args:
+        state: The graph's state.
+        without: Keys that are left out.
+    """
+    return {key: _mark(value) for key, value in state.items() if key not in without}
+
+
+def _mark(value: Any) -> Any:
+    if isinstance(value, str):
+        return zlib.crc32(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, Sized):
+        return len(value)
+    return value if isinstance(value, bool | int | float) else type(value).__name__
+
+
+def warning(left: int) -> str:
+    """What the model is told when few passes are left.
+
+    Args:
+        left: How many, after the one that begins.
+    """
+    if left > 0:
+        rounds = "1 more round" if left == 1 else f"{left} more rounds"
+        return f"(Note: after this one, {rounds} of tool calls can be read. Then you will be stopped: answer in time.)"
+    return "(Note: what further tool calls return will not be read any more. Answer now from what you have.)"
+
+
+def call_text(call: Mapping[str, Any]) -> str:
+    """A tool call as code, on one line, shortened, and without what looks like a secret by its name.
+
+    Args:
+        call: A mapping with ``name`` and ``args``, as LangChain's messages hold them.
+    """
+    given = redacted(call.get("args") or {})
+    shown = ", ".join(f"{name}={value!r}" for name, value in given.items()) if isinstance(given, dict) else repr(given)
+    return shorten(f"{call.get('name')}({shown})")
+
+
+def shorten(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+def _last_calls(messages: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """The tool calls of the last message of a model."""
+    for message in reversed(messages):
+        if getattr(message, "type", None) in ("ai", "AIMessageChunk"):
+            return list(getattr(message, "tool_calls", None) or [])
+    return []
+
+
+def _listed(texts: Sequence[str], what: str, between: str = "; ") -> str:
+    more = len(texts) - LISTED
+    return between.join(
+        [*texts[:LISTED], *([f"and {more} more {what if more > 1 else what[:-1]}"] if more > 0 else [])]
+    )

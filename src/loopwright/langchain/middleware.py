@@ -1,0 +1,307 @@
+"""A bound for agents that somebody else compiles: deep agents' subagents, other people's factories.
+
+Where you compile the graph yourself, `loopwright.bounded` needs no middleware. This one decides as a gate does, by the
+same function, and leaves the same traces: the ledger in the state, the stop reason, the event, the log lines.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Annotated, Any, NotRequired, TypedDict, TypeVar, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.config import get_config
+from langgraph.types import Command
+
+try:
+    from langchain.agents.middleware.types import (
+        AgentMiddleware,
+        ExtendedModelResponse,
+        ModelRequest,
+        ModelResponse,
+        OmitFromInput,
+        PrivateStateAttr,
+        hook_config,
+    )
+except ImportError as missing:
+    raise ImportError(
+        "loopwright.langchain.LoopMiddleware needs langchain: pip install -U 'loopwright[chat]'. "
+        "A graph that you compile yourself needs no middleware: bounded(graph, limit=...)"
+    ) from missing
+
+from loopwright.engine.budget.budget import Budget, Spent
+from loopwright.engine.budget.meter import Meter
+from loopwright.engine.gate import stop_reason, tell
+from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons
+from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, decide, is_count
+from loopwright.engine.reasons import wanted, warning
+from loopwright.errors import LoopDeclarationError
+from loopwright.fallbacks import close_tool_calls, say_what_is_missing
+from loopwright.fallbacks.reading import NOT_RUN, open_calls
+
+logger = logging.getLogger("loopwright.loops")
+
+_meter: ContextVar[Meter | None] = ContextVar("loopwright_agent_meter", default=None)
+register_configure_hook(_meter, inheritable=False)
+
+AGENT = "agent"
+"""The loop's name where the agent has none."""
+
+BOOKS = "loop_middleware"
+"""The private state key of the middleware."""
+
+Update = dict[str, Any]
+
+Number = TypeVar("Number", int, float)
+
+Fallback = Callable[[Mapping[str, Any]], Any] | Runnable[Any, Any]
+"""What answers when the agent is refused: a function of the state, or a node of `loopwright.fallbacks`."""
+
+
+class Books(TypedDict, total=False):
+    """What the middleware keeps of one run, in plain JSON; a new input empties it."""
+
+    ledger: dict[str, Spend]
+    """The loop's entry, as in a gate's ledger; absent before the run's first model call."""
+    tools: dict[str, int]
+    """Tool -> how many calls of it were let through."""
+    spent: Spent
+    """What the agent's own model calls took, where there is a budget."""
+
+
+def merge_books(old: Books, new: Books) -> Books:
+    """Reduce two writes: empty books begin a new run, else no count falls; where a tool jumps, two come at once."""
+    if not new:
+        return Books()
+    entries = [each["ledger"][AGENT] for each in (old, new) if "ledger" in each]
+    merged = Books(
+        tools=_larger(old.get("tools", {}), new.get("tools", {})),
+        spent=_larger(old.get("spent", {}), new.get("spent", {})),
+    )
+    if entries:
+        merged["ledger"] = {AGENT: max(entries, key=lambda entry: (entry["spent"], entry["refused"]))}
+    return merged
+
+
+def _larger(one: Mapping[str, Number], other: Mapping[str, Number]) -> dict[str, Number]:
+    return {key: max(each.get(key, 0) for each in (one, other)) for key in {**one, **other}}  # pyright: ignore[reportReturnType]
+
+
+class LoopState(TypedDict):
+    """The state keys of the middleware. No others: what an agent makes of its messages is not touched."""
+
+    loop_middleware: NotRequired[Annotated[Books, PrivateStateAttr, merge_books]]
+    """What was spent."""
+    stop_reason: NotRequired[Annotated[Any, StopReasons, OmitFromInput]]
+    """Why the agent was stopped."""
+
+
+class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Bounds an agent's loop: after `limit` passes it ends with an honest answer.
+
+    A pass is one return to the model. Put it first in the list: what comes before it also runs before it decides, and a
+    middleware that jumps back to the model from there does so without asking.
+
+    Args:
+        limit: How many passes a run gets after the first model call; a new input starts a new run, a resume or an
+            answer to an interrupt does not. A `StateLimit` reads it from the state.
+        per_tool: Tool -> how many of its calls run. A further one is answered with a message that says so.
+        stall: How lack of progress is noticed, for example ``same_call_same_result()``.
+        warn_at: From so many passes left on, the model is told how many. The history does not keep it.
+        budget: What the agent's own model calls may take (model calls, tokens, money), looked at before every pass.
+        fallback: Gives the last answer: text, a message, messages, or a state update, which can fill
+            ``structured_response``. It finds ``stop_reason`` in the state. None says what was tried and what is
+            missing.
+
+    Raises:
+        LoopDeclarationError: If a value is of no use; it names it.
+    """
+
+    state_schema = cast("Any", LoopState)
+
+    def __init__(
+        self,
+        *,
+        limit: int | StateLimit,
+        per_tool: Mapping[str, int] | None = None,
+        stall: StallRule | Sequence[StallRule] | None = None,
+        warn_at: int = 0,
+        budget: Budget | None = None,
+        fallback: Fallback | None = None,
+    ) -> None:
+        super().__init__()
+        if budget is not None and not isinstance(budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LoopDeclarationError("LoopMiddleware", f"budget is {budget!r}: give a Budget(...)")
+        self.loop = Loop(
+            name=AGENT, target="model", sources=("tools",), limit=limit, stall=stall, budget=budget, warn_at=warn_at
+        )
+        self.per_tool = dict(per_tool or {})
+        for problem in self._problems():
+            raise LoopDeclarationError("LoopMiddleware", problem)
+        fallback = say_what_is_missing() if fallback is None else fallback
+        if not isinstance(fallback, Runnable) and not callable(fallback):
+            raise LoopDeclarationError("LoopMiddleware", f"fallback is {fallback!r}: give a function of the state")
+        self._fallback: Runnable[Any, Any] = (
+            fallback if isinstance(fallback, Runnable) else RunnableLambda(fallback)  # pyright: ignore[reportArgumentType]
+        )
+
+    def _problems(self) -> Iterator[str]:
+        for tool, count in self.per_tool.items():
+            if not is_count(count):
+                yield f"per_tool[{tool!r}] must be a whole number from 0 up, not {count!r}"
+        for rule in self.loop.stall_rules:
+            if rule.route:
+                yield f"the route {rule.route!r} of stall rule {rule.name!r} cannot be taken here; give fallback=..."
+        budget = self.loop.budget
+        if budget and budget.exhausted:
+            yield f"the budget's exhausted={budget.exhausted!r} cannot be taken here; give fallback=..."
+        if budget and budget.seconds is not None:
+            yield (
+                "the budget's seconds cannot be kept by a middleware, which does not see its tools' time; bound them "
+                "where the agent is called: bounded(agent, budget=Budget(seconds=...))"
+            )
+
+    # A new input
+
+    def before_agent(self, state: Any, runtime: Any) -> Update:
+        """Start new books: LangChain calls this for a new input, and neither for a resume nor for an answer."""
+        return {BOOKS: Books(), STOP_REASON: NO_STOP}
+
+    async def abefore_agent(self, state: Any, runtime: Any) -> Update:
+        """As `before_agent`."""
+        return self.before_agent(state, runtime)
+
+    # A pass
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: Any, runtime: Any) -> Update:
+        """Grant or refuse one pass; the run's first model call is none."""
+        update, stop = self._asked(state)
+        return self._ended(state, update, stop, self._fallback.invoke({**state, STOP_REASON: stop})) if stop else update
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: Any, runtime: Any) -> Update:
+        """As `before_model`."""
+        update, stop = self._asked(state)
+        if stop is None:
+            return update
+        return self._ended(state, update, stop, await self._fallback.ainvoke({**state, STOP_REASON: stop}))
+
+    def _asked(self, state: Any) -> tuple[Update, StopReason | None]:
+        """What to write, and why the agent stops if it does."""
+        books: Books = state.get(BOOKS) or {}
+        ledger = books.get("ledger")
+        if ledger is None:
+            first = Spend(spent=0, total=0, limit=self._limit(state), refused=0, pass_of=0)
+            return {BOOKS: {**books, "ledger": {AGENT: first}}}, None
+        verdict = decide(self.loop, state, state, ledger, books.get("spent"))
+        step = int(get_config().get("metadata", {}).get("langgraph_step", 0))
+        loop, reason, granted = replace(self.loop, name=_name_of(state)), wanted(state), verdict.decision == "granted"
+        tell(loop, verdict, reason, goto=[loop.target if granted else END], step=step, asked=[*loop.sources])
+        update: Update = {BOOKS: {**books, "ledger": {AGENT: verdict.spend}}}
+        return update, None if granted else stop_reason(loop, verdict, reason, step)
+
+    def _limit(self, state: Any) -> int:
+        limit = self.loop.limit
+        try:
+            return limit if isinstance(limit, int) else limit.resolve(state)
+        except ValueError as error:
+            raise LoopDeclarationError("LoopMiddleware", str(error)) from error
+
+    def _ended(self, state: Any, update: Update, stop: StopReason, answer: Any) -> Update:
+        """The last update: the fallback's answer, and no tool call left open for the thread's next turn."""
+        given: Update = dict(cast("Update", answer)) if isinstance(answer, Mapping) else {"messages": answer}
+        said = _messages(given.get("messages"))
+        if not any(isinstance(message, AIMessage) for message in said):
+            said += _messages(say_what_is_missing().invoke({**state, STOP_REASON: stop})["messages"])
+        closed = {message.tool_call_id for message in said if isinstance(message, ToolMessage)}
+        closing = [one for one in close_tool_calls(state["messages"], stop) if one.tool_call_id not in closed]
+        said = [*closing, *said]
+        return {**given, **update, "messages": [*said, *close_tool_calls(said, stop)], STOP_REASON: stop,
+                "jump_to": "end"}  # fmt: skip
+
+    # A model call
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
+        """Say how many passes are left, and count what the call takes."""
+        with self._counting(request.state) as meter:
+            return _counted(handler(self._warned(request)), request.state, meter)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
+    ) -> Any:
+        """As `wrap_model_call`."""
+        with self._counting(request.state) as meter:
+            return _counted(await handler(self._warned(request)), request.state, meter)
+
+    @contextmanager
+    def _counting(self, state: Any) -> Generator[Meter | None]:
+        budget = self.loop.budget
+        if budget is None:
+            yield None
+            return
+        meter = Meter(None, budget.price, (state.get(BOOKS) or {}).get("spent", {}))
+        meter.outer = None  # a run's own meter around this one sees the call by itself
+        token = _meter.set(meter)
+        try:
+            yield meter
+        finally:
+            _meter.reset(token)
+
+    def _warned(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        entry = ((cast("Any", request.state).get(BOOKS) or {}).get("ledger") or {}).get(AGENT)
+        warn_at = self.loop.warn_at
+        left = min(entry["limit"], self.loop.ceiling) - entry["spent"] if entry else warn_at
+        if not warn_at or left > warn_at:
+            return request
+        return request.override(messages=[*request.messages, HumanMessage(warning(left))])
+
+    # Tools
+
+    def after_model(self, state: Any, runtime: Any) -> Update | None:
+        """Answer the calls of tools that were called as often as they may be; the others run."""
+        if not self.per_tool:
+            return None
+        books: Books = state.get(BOOKS) or {}
+        counts, answers = dict(books.get("tools", {})), list[ToolMessage]()
+        for call in open_calls(state["messages"]):
+            name, limit = call["name"], self.per_tool.get(call["name"])
+            if limit is None:
+                continue
+            if counts.get(name, 0) < limit:
+                counts[name] = counts.get(name, 0) + 1
+            else:
+                text = f"{NOT_RUN}{name} was called as often as it may be in one run ({limit}). Go on without it."
+                answers.append(ToolMessage(text, tool_call_id=call["id"] or "", name=name, status="error"))
+        return {BOOKS: {**books, "tools": counts}, "messages": answers}
+
+    async def aafter_model(self, state: Any, runtime: Any) -> Update | None:
+        """As `after_model`."""
+        return self.after_model(state, runtime)
+
+
+def _name_of(state: Any) -> str:
+    """The agent's name: LangChain writes it on what its model says."""
+    said = next((message for message in reversed(state["messages"]) if isinstance(message, AIMessage)), None)
+    return (said.name if said else None) or AGENT
+
+
+def _messages(given: Any) -> list[BaseMessage]:
+    """Messages in whatever form a fallback gives them."""
+    if given is None or isinstance(given, BaseMessage):
+        return [given] if given else []
+    return [AIMessage(given)] if isinstance(given, str) else convert_to_messages(given)
+
+
+def _counted(response: ModelResponse[Any], state: Any, meter: Meter | None) -> Any:
+    """A model's response, and with it what the run has spent so far."""
+    if meter is None:
+        return response
+    books = cast("Books", {**(state.get(BOOKS) or {}), "spent": meter.total()})
+    return ExtendedModelResponse(model_response=response, command=Command(update={BOOKS: books}))

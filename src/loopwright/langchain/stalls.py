@@ -1,0 +1,151 @@
+"""Stall rules for graphs with messages: no key to write.
+
+Each looks at the last round (what the model asked for, and what came of it), and keeps fingerprints of the rounds
+before. A round without tool calls is no evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+
+from loopwright.engine.loop import Look, StallRule, fingerprint, is_count
+from loopwright.errors import GraphError
+
+
+def same_call_same_result(
+    *, times: int = 1, remembers: int = 20, route: str | None = None, messages: str = "messages"
+) -> StallRule:
+    """No progress is when a round brings nothing but what earlier ones brought: the same calls, with the same results.
+
+    The result decides: a repeated call whose result is new is progress, and so is a new call with a known result.
+
+    Args:
+        times: After how many such rounds in a row it counts.
+        remembers: With how many earlier results it is compared.
+        route: Where control goes then; None takes the loop's `exhausted` route.
+        messages: The state key of the messages.
+    """
+    return _SameCallSameResult(times=times, remembers=remembers, route=route, messages=messages)
+
+
+def alternation(*, times: int = 2, route: str | None = None, messages: str = "messages") -> StallRule:
+    """No progress is when the model goes to and fro between two rounds of calls, whatever comes of them: A, B, A, B.
+
+    Waiting for something (look, wait, look, wait) alternates too; take `same_call_same_result` there.
+
+    Args:
+        times: How often the pair must come in a row.
+        route: Where control goes then; None takes the loop's `exhausted` route.
+        messages: The state key of the messages.
+    """
+    return _Alternation(times=times, route=route, messages=messages)
+
+
+def repeated_error(*, times: int = 2, route: str | None = None, messages: str = "messages") -> StallRule:
+    """No progress is when rounds in a row end with the same error, whatever the model tries: no call of them succeeded.
+
+    Args:
+        times: After how many such rounds in a row it counts, the first included.
+        route: Where control goes then; None takes the loop's `exhausted` route.
+        messages: The state key of the messages.
+    """
+    return _RepeatedError(times=times, route=route, messages=messages)
+
+
+class _Result(NamedTuple):
+    """A call and what came of it."""
+
+    call: str
+    """The fingerprint of the tool and its arguments."""
+    text: str
+    """The fingerprint of the tool and the result."""
+    failed: bool
+    """Whether the result is an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    times: int
+    """After how many rounds, or pairs of rounds, it counts."""
+    route: str | None = None
+    """Where control goes then."""
+    messages: str = "messages"
+    """The state key of the messages."""
+
+    def __post_init__(self) -> None:
+        if not is_count(self.times) or self.times < 1:
+            raise GraphError(f"the stall rule's times is {self.times!r}: give a whole number from 1 up")
+
+    def round_of(self, state: Any) -> list[_Result]:
+        """The last calls of the model that were answered, with the answers."""
+        held = state.get(self.messages) if isinstance(state, Mapping) else getattr(state, self.messages, None)
+        answers: dict[str, ToolMessage] = {}
+        for given in reversed(held or []):
+            message = given if isinstance(given, BaseMessage) else convert_to_messages([given])[0]
+            if isinstance(message, ToolMessage):
+                answers.setdefault(message.tool_call_id, message)
+            elif isinstance(message, AIMessage):
+                return [
+                    _Result(
+                        fingerprint([call["name"], call["args"]]),
+                        fingerprint([call["name"], answer.content]),
+                        answer.status == "error",
+                    )
+                    for call in message.tool_calls
+                    if (answer := answers.get(call["id"] or ""))
+                ]
+        return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SameCallSameResult(_Rule):
+    remembers: int = 20
+    """With how many earlier results it is compared."""
+    name: str = "same call, same result"
+    """What the stop reason calls it."""
+
+    def look(self, state: Any, notes: list[Any]) -> Look:
+        """Count the rounds in a row in which every pair of call and result is known; the first note is that count."""
+        seen = [fingerprint([result.call, result.text]) for result in self.round_of(state)]
+        if not seen:
+            return Look(False, notes)
+        row, known = (notes[0], notes[1:]) if notes else (0, [])
+        row = row + 1 if all(one in known for one in seen) else 0
+        # What comes again moves to the end: it is what must be known the next time.
+        return Look(row >= self.times, [row, *[*(one for one in known if one not in seen), *seen][-self.remembers :]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alternation(_Rule):
+    name: str = "the same two calls in turn"
+    """What the stop reason calls it."""
+
+    def look(self, state: Any, notes: list[Any]) -> Look:
+        """Note each round's calls; two that differ, in turn, are an alternation."""
+        asked = sorted(result.call for result in self.round_of(state))
+        if not asked:
+            return Look(False, notes)
+        rounds = [*notes, fingerprint(asked)][-2 * self.times :]
+        pair = rounds[:2]
+        return Look(rounds == pair * self.times and len(set(pair)) == 2, rounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RepeatedError(_Rule):
+    name: str = "the same error again"
+    """What the stop reason calls it."""
+
+    def look(self, state: Any, notes: list[Any]) -> Look:
+        """Count the rounds in a row that brought the same errors; the notes are that count and the errors."""
+        results = self.round_of(state)
+        if not results:
+            return Look(False, notes)
+        if not all(result.failed for result in results):
+            return Look(False, [])
+        errors = fingerprint(sorted({result.text for result in results}))
+        row = notes[0] + 1 if notes and notes[1] == errors else 1
+        return Look(row >= self.times, [row, errors])

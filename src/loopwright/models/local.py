@@ -1,0 +1,254 @@
+"""A LangChain chat model that runs in this process: ``local:NAME`` in a configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, cast
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
+from langchain_core.messages import AIMessageChunk, BaseMessage, convert_to_openai_messages
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable, RunnableMap, RunnablePassthrough
+from langchain_core.utils.function_calling import convert_to_json_schema
+from pydantic import BaseModel, Field, PositiveFloat, PositiveInt
+
+from loopwright.engine.nodes.timeout import given_up
+from loopwright.models.embedded.llama import Opening, complete, find_file, require_runtime
+
+_END = None
+"""What a generation delivers last."""
+
+_LOOK = 0.2
+"""Seconds between two looks at whether the node that asked was given up."""
+
+
+class LocalChatModel(BaseChatModel):
+    """A small chat model on this machine, run by llama.cpp; one instance serves all threads of the process.
+
+    The file must be here and the runtime installed when it is made; it is loaded at the first request.
+
+    Raises:
+        WeightsError: If the name is unknown or the file is not here.
+        ModelError: If llama.cpp is not installed.
+    """
+
+    model: str
+    """A name of the catalogue, or the path of a GGUF file."""
+    context: int = Field(default=8192, ge=256)
+    """The longest prompt and reply together, in tokens; memory grows with it."""
+    threads: PositiveInt | None = None
+    """The cores that it uses; None leaves it to llama.cpp."""
+    temperature: float | None = 0.0
+    """0 for the most repeatable replies; None for the runtime's own."""
+    max_tokens: PositiveInt | None = None
+    """The longest reply; None for 1,024, because a small model can go round in circles."""
+    timeout: PositiveFloat | None = None
+    """Seconds for one request, with its wait for others; None for no limit."""
+    logprobs: bool | None = None
+    """Whether the reply carries token log-probabilities."""
+    top_logprobs: int | None = None
+    """How many alternatives each token has beside it."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Look for the file and the runtime, so that a wrong configuration is found before a run."""
+        super().model_post_init(context)
+        self._file = find_file(self.model)
+        require_runtime()
+        self.profile = {"image_inputs": False, "structured_output": True, "tool_calling": False}
+
+    @property
+    def _llm_type(self) -> str:
+        return "loopwright-local"
+
+    def with_structured_output(
+        self, schema: Any, *, include_raw: bool = False, method: str = "json_schema", **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """Bind a schema, which the runtime's grammar enforces token by token.
+
+        Args:
+            schema: A pydantic class or a JSON schema.
+            include_raw: Whether the result is a mapping with ``raw``, ``parsed`` and ``parsing_error``.
+            method: ``"json_schema"``; there is no other.
+            kwargs: ``strict`` is accepted, since the grammar always is.
+
+        Returns:
+            The runnable.
+
+        Raises:
+            ValueError: If the method or an argument is unknown.
+        """
+        kwargs.pop("strict", None)
+        if method != "json_schema" or kwargs:
+            raise ValueError(f"a local model enforces a schema by method='json_schema'; given {method!r}, {kwargs}")
+        response_format = {"type": "json_schema", "json_schema": {"schema": convert_to_json_schema(schema)}}
+        model = self.bind(response_format=response_format)
+        is_class = isinstance(schema, type) and issubclass(schema, BaseModel)
+        parser: Any = PydanticOutputParser(pydantic_object=schema) if is_class else JsonOutputParser()
+        if not include_raw:
+            return model | parser
+        parsed = RunnablePassthrough.assign(parsed=itemgetter("raw") | parser, parsing_error=lambda _: None)
+        failed = RunnablePassthrough.assign(parsed=lambda _: None)
+        return RunnableMap(raw=model) | parsed.with_fallbacks([failed], exception_key="parsing_error")
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        async with contextlib.aclosing(self._astream(messages, stop, run_manager, **kwargs)) as chunks:
+            return await agenerate_from_stream(chunks)
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        abandoned = given_up.get()
+        stopped = self._start(messages, stop, kwargs, arrived.put)
+        end = None if self.timeout is None else time.monotonic() + self.timeout
+        try:
+            while True:
+                wait = _LOOK if end is None else min(_LOOK, end - time.monotonic())
+                if wait <= 0 or (abandoned is not None and abandoned.is_set()):
+                    raise self._out_of_time()
+                try:
+                    item = arrived.get(timeout=wait)
+                except queue.Empty:
+                    continue
+                if item is _END:
+                    return
+                if (chunk := self._read(item)) is not None:
+                    if run_manager is not None:
+                        run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                    yield chunk
+        finally:
+            stopped.set()
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncGenerator[ChatGenerationChunk]:
+        arrived: asyncio.Queue[Any] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def deliver(item: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+                loop.call_soon_threadsafe(arrived.put_nowait, item)
+
+        stopped = self._start(messages, stop, kwargs, deliver)
+        end = None if self.timeout is None else loop.time() + self.timeout
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout_at(end):
+                        item = await arrived.get()
+                except TimeoutError:
+                    raise self._out_of_time() from None
+                if item is _END:
+                    return
+                if (chunk := self._read(item)) is not None:
+                    if run_manager is not None:
+                        await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                    yield chunk
+        finally:
+            stopped.set()
+
+    def _start(
+        self,
+        messages: Sequence[BaseMessage],
+        stop: list[str] | None,
+        given: Mapping[str, Any],
+        deliver: Callable[[Any], None],
+    ) -> threading.Event:
+        """Generate in a thread that delivers each chunk, a failure, and at last `_END`; setting the event ends it."""
+        stopped = threading.Event()
+        opening = Opening(self._file, self.context, self.threads)
+        request = self._request(messages, stop, given)
+
+        def take(chunk: dict[str, Any]) -> bool:
+            deliver(chunk)
+            return stopped.is_set()
+
+        def work() -> None:
+            try:
+                complete(opening, request, take)
+            except Exception as error:
+                deliver(error)
+            deliver(_END)
+
+        threading.Thread(target=work, daemon=True, name="loopwright-local-model").start()
+        return stopped
+
+    def _request(
+        self, messages: Sequence[BaseMessage], stop: list[str] | None, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        settings = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens or 1024,
+            "logprobs": self.logprobs,
+            "top_logprobs": self.top_logprobs,
+            "stop": stop,
+            **given,
+        }
+        known = {name: value for name, value in settings.items() if value is not None}
+        return {"messages": convert_to_openai_messages(messages, text_format="string"), **known}
+
+    def _read(self, item: Any) -> ChatGenerationChunk | None:
+        """A chunk of the runtime as LangChain's; None for one that only says how much of the prompt is read."""
+        if isinstance(item, Exception):
+            raise item
+        said = cast("dict[str, Any]", item)
+        usage = said.get("usage")
+        if usage:
+            cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
+            counted = UsageMetadata(
+                input_tokens=usage["prompt_tokens"],
+                output_tokens=usage["completion_tokens"],
+                total_tokens=usage["total_tokens"],
+                input_token_details={"cache_read": cached},
+            )
+            metadata: dict[str, Any] = {"model_name": self.model}
+            return ChatGenerationChunk(
+                message=AIMessageChunk(content="", usage_metadata=counted, response_metadata=metadata)
+            )
+        if not said.get("choices") or "prompt_progress" in said:
+            return None
+        choice = said["choices"][0]
+        told = {name: choice[name] for name in ("logprobs", "finish_reason") if choice.get(name)}
+        text = choice["delta"].get("content") or ""
+        if not text and not told:
+            return None
+        return ChatGenerationChunk(message=AIMessageChunk(content=text, response_metadata=told))
+
+    def _out_of_time(self) -> TimeoutError:
+        limit = "its node was given up" if self.timeout is None else f"there was no reply within {self.timeout:g} s"
+        return TimeoutError(
+            f"local model {self.model}: {limit}, and the generation was stopped. Raise the model's timeout."
+        )

@@ -1,0 +1,396 @@
+"""The knowledge store on a database that SQLAlchemy speaks to; what depends on which one is in its `Backend`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    delete,
+    distinct,
+    func,
+    insert,
+    inspect,
+    or_,
+    select,
+)
+from sqlalchemy.schema import CreateSchema
+
+from loopwright.database.database import Database
+from loopwright.errors import StoreError
+from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Hit, Links, Passage, StoreStats
+from loopwright.retrieval.stores.backend import Backend, Scored
+from loopwright.retrieval.stores.filtering import containing, documents_within, passages_within
+from loopwright.retrieval.stores.resolution import Resolution
+from loopwright.retrieval.stores.storable import bounded, storable
+from loopwright.retrieval.stores.tables import (
+    COUNTER,
+    DOCUMENT,
+    DOCUMENT_COLUMNS,
+    EMBEDDING,
+    FACT,
+    FACT_COLUMNS,
+    METADATA,
+    PASSAGE,
+    PASSAGE_COLUMNS,
+    SCHEMA_VERSION,
+    count_up,
+    counted,
+    document_of,
+    fact_of,
+    passage_of,
+)
+from loopwright.retrieval.stores.vectors import check_dimensions, unit
+from loopwright.retrieval.stores.writing import add
+from loopwright.retrieval.text import fold, query_terms
+
+HOLDS = "a knowledge store"
+"""What messages call it."""
+
+_MAKING = 0x4C57_4B53  # the advisory lock of those that make the tables
+_TEXT_DIGITS = 9  # of a score of words; beyond them, equal passages may differ by the order of additions
+_VECTOR_DIGITS = 6
+_TIES = 16
+
+
+class SqlStore:
+    """A knowledge store: see `KnowledgeStore`; its methods say only what the protocol does not.
+
+    Those that write do so one after another.
+    """
+
+    def __init__(self, database: Database, backend: Backend) -> None:
+        """Recognise the store, or make one where there is nothing.
+
+        Args:
+            database: The database; closed with the store.
+            backend: What this kind of database does in a way of its own.
+
+        Raises:
+            StoreError: If the database fails, holds something else, or a store of another version.
+        """
+        self._database = database
+        self._backend = backend
+        self._vectors_complete_below: dict[str, int] = {}
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def put(self, contributions: Sequence[Contribution]) -> None:
+        """Store documents; of two with the same id, the later counts.
+
+        Raises:
+            StoreError: If the database fails, or a passage, mention or fact belongs to another document, or an id has
+                more than about 2,000 bytes; nothing of it is stored then.
+        """
+        latest = {storable(item.document.id): item for item in contributions}
+        if not latest:
+            return
+        with self._writing() as connection:
+            self._remove(connection, list(latest))
+            self._backend.index(connection, add(connection, self._backend, list(latest.values())))
+            count_up(connection, "revision")
+
+    def delete(self, document_ids: Sequence[str]) -> int:
+        """Take documents away."""
+        with self._writing() as connection:
+            gone = self._remove(connection, document_ids)
+            if gone:
+                count_up(connection, "revision")
+        return gone
+
+    def digests(self, document_ids: Sequence[str] | None = None) -> dict[str, str]:
+        """The digests of documents."""
+        wanted = select(DOCUMENT.c.id, DOCUMENT.c.digest).order_by(DOCUMENT.c.id)
+        if document_ids is not None:
+            wanted = wanted.where(self._backend.among(DOCUMENT.c.id, document_ids))
+        with self._reading() as connection:
+            return {row[0]: row[1] for row in connection.execute(wanted)}
+
+    def documents(self, where: Filter | None = None, *, offset: int = 0, limit: int | None = None) -> list[Document]:
+        """The documents.
+
+        Args:
+            where: Which of them.
+            offset: How many to leave out at the beginning.
+            limit: At most how many; None for all.
+        """
+        wanted = select(*DOCUMENT_COLUMNS).order_by(DOCUMENT.c.id).offset(max(0, offset))
+        if limit is not None:
+            wanted = wanted.limit(max(0, limit))
+        within = documents_within(self._backend, where)
+        if within is not None:
+            wanted = wanted.where(within)
+        with self._reading() as connection:
+            return [document_of(row) for row in connection.execute(wanted)]
+
+    def passages(self, ids: Sequence[str]) -> list[Passage]:
+        """Passages by their ids."""
+        with self._reading() as connection:
+            found = self._passages(connection, self._backend.among(PASSAGE.c.id, ids))
+        by_id = {passage.id: passage for passage in found}
+        return [by_id[id] for id in map(storable, ids) if id in by_id]
+
+    def passages_of(self, document_id: str) -> list[Passage]:
+        """A document's passages."""
+        with self._reading() as connection:
+            return self._passages(connection, DOCUMENT.c.id == document_id)
+
+    def search_text(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
+        """The best passages by their words.
+
+        Args:
+            query: Words; signs and operators in it mean nothing.
+            k: At most how many.
+            where: The passages of which documents count. How rare a word is, is told from all passages.
+        """
+        terms = query_terms(query)
+        if not terms or k < 1:
+            return []
+        with self._reading() as connection:
+            inside = passages_within(self._backend, where)
+
+            def best(limit: int) -> Scored:
+                return self._backend.best_by_text(connection, terms, inside, limit)
+
+            return self._hits(connection, k, _TEXT_DIGITS, best)
+
+    def search_vector(
+        self, vector: NDArray[np.float32], k: int, where: Filter | None = None, *, model: str
+    ) -> list[Hit]:
+        """The passages with the most similar vectors. It is exact, never approximate.
+
+        Args:
+            vector: What to compare with, shape (dimensions,), of any length.
+            k: At most how many.
+            where: The passages of which documents count.
+            model: The embedding model that the vector comes from.
+
+        Raises:
+            StoreError: If the model's other vectors have another shape.
+        """
+        wanted = unit(vector, "the query")
+        if k < 1:
+            return []
+        with self._reading() as connection:
+            check_dimensions(connection, model, len(wanted))
+            inside = passages_within(self._backend, where)
+
+            def best(limit: int) -> Scored:
+                return self._backend.best_by_vector(connection, model, wanted, inside, limit)
+
+            return self._hits(connection, k, _VECTOR_DIGITS, best)
+
+    def without_vector(self, model: str, limit: int) -> list[Passage]:
+        """Passages that have no vector of this model yet, those stored first before others."""
+        # A vector goes only with its passage, and no number is given twice: below a passage without a vector that was
+        # the first once, none is ever missing. Without this, filling n passages would take n * n steps.
+        begin = self._vectors_complete_below.get(model, 0)
+        there = select(EMBEDDING.c.key).where(EMBEDDING.c.passage == PASSAGE.c.key, EMBEDDING.c.model == model)
+        missing = select(PASSAGE.c.key).where(PASSAGE.c.key >= begin, ~there.exists()).order_by(PASSAGE.c.key)
+        with self._reading() as connection:
+            keys = connection.scalars(missing.limit(max(0, limit))).all()
+            passages = self._passages(connection, self._backend.among(PASSAGE.c.key, keys))
+        if keys:
+            self._vectors_complete_below[model] = keys[0]
+        return passages
+
+    def put_vectors(self, model: str, vectors: Sequence[tuple[Passage, NDArray[np.float32]]]) -> None:
+        """Store the vectors of passages.
+
+        Args:
+            model: The embedding model that they come from.
+            vectors: Passages as they were embedded, and their vectors, shape (dimensions,), of any length.
+
+        Raises:
+            StoreError: If a vector has another shape than the model's others, or a number that is not finite.
+        """
+        units = {
+            storable(passage.id): (passage, unit(vector, f"passage {passage.id!r}")) for passage, vector in vectors
+        }
+        if not units:
+            return
+        parts = select(PASSAGE.c.key, PASSAGE.c.id, PASSAGE.c.title, PASSAGE.c.heading, PASSAGE.c.text)
+        with self._writing() as connection:
+            found = connection.execute(parts.where(self._backend.among(PASSAGE.c.id, list(units)))).all()
+            # A document that was replaced meanwhile may have another text under the same id.
+            rows = [row for row in found if tuple(row[2:]) == _embedded(units[row.id][0])]
+            if not rows:
+                return
+            dimensions = check_dimensions(connection, model, *(len(vector) for _, vector in units.values()))
+            replaced = self._backend.among(EMBEDDING.c.passage, [row.key for row in rows])
+            connection.execute(delete(EMBEDDING).where(EMBEDDING.c.model == model, replaced))
+            first = count_up(connection, "key", len(rows)) + 1
+            shared = {"model": model, "dimensions": dimensions}
+            added = [
+                {"key": number, "passage": row.key, **shared, "value": self._backend.encoded(units[row.id][1])}
+                for number, row in enumerate(rows, first)
+            ]
+            self._backend.insert(connection, EMBEDDING, added)
+
+    def facts(
+        self, *, entity: str | None = None, passage_ids: Sequence[str] | None = None, text: str = "", limit: int = 100
+    ) -> list[Fact]:
+        """Facts that meet all that is given.
+
+        Args:
+            entity: An entity's key, or that of an alias: it is the subject or the object.
+            passage_ids: The passages that say it.
+            text: A part of its words, in any case.
+            limit: At most how many.
+        """
+        order = (FACT.c.confidence.desc(), FACT.c.id, PASSAGE.c.id)
+        wanted = select(*FACT_COLUMNS).join(PASSAGE).order_by(*order).limit(max(0, limit))
+        if passage_ids is not None:
+            wanted = wanted.where(self._backend.among(PASSAGE.c.id, passage_ids))
+        if text:
+            wanted = wanted.where(containing(FACT.c.folded, fold(storable(text))))
+        with self._reading() as connection:
+            if entity is not None:
+                keys = _resolution(connection).members(bounded(entity))
+                sides = (self._backend.among(side, keys) for side in (FACT.c.subject_key, FACT.c.object_key))
+                wanted = wanted.where(or_(*sides))
+            return [fact_of(row) for row in connection.execute(wanted)]
+
+    def links(self) -> Links:
+        """Which passages name which entities, aliases resolved."""
+        columns = select(PASSAGE.c.id, PASSAGE.c.title_key, PASSAGE.c.entities).order_by(PASSAGE.c.id)
+        with self._reading() as connection:
+            canonical = _resolution(connection).canonical
+            rows = connection.execute(columns).all()
+        named = [{canonical(key): None for key in json.loads(row.entities)} for row in rows]
+        entities = sorted({key for keys in named for key in keys})
+        place = {key: number for number, key in enumerate(entities)}
+        return Links(
+            passages=tuple(row.id for row in rows),
+            titles=tuple(canonical(row.title_key) for row in rows),
+            entities=tuple(entities),
+            mentions=tuple((n, place[key]) for n, keys in enumerate(named) for key in keys),
+        )
+
+    def revision(self) -> int:
+        """The number of changes."""
+        with self._reading() as connection:
+            return counted(connection, "revision")
+
+    def stats(self) -> StoreStats:
+        """How much it holds."""
+        counts = select(
+            *(select(func.count()).select_from(table).scalar_subquery() for table in (DOCUMENT, PASSAGE, FACT)),
+            select(func.count(distinct(EMBEDDING.c.passage))).scalar_subquery(),
+        )
+        with self._reading() as connection:
+            documents, passages, facts, vectors = map(int, connection.execute(counts).one())
+            resolved = _resolution(connection)
+            named = connection.scalars(select(PASSAGE.c.entities).distinct())
+            entities = len({resolved.canonical(key) for keys in named for key in json.loads(keys)})
+        return StoreStats(documents=documents, passages=passages, entities=entities, facts=facts, vectors=vectors)
+
+    def close(self) -> None:
+        """Let go of files and connections; again does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        """Use it in a ``with`` statement."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Generator[Connection]:
+        """A transaction that sees one state of the database."""
+        with self._database.reading() as connection:
+            if self._database.schema:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Generator[Connection]:
+        """A transaction that writes; no other does until it ends."""
+        with self._database.writing() as connection:
+            if self._database.schema:
+                connection.exec_driver_sql("LOCK TABLE counter IN EXCLUSIVE MODE")
+            yield connection
+
+    def _prepare(self) -> None:
+        with self._database.reading() as connection:
+            if self._recognised(connection):
+                return
+        with self._database.writing() as connection:
+            schema = self._database.schema
+            if schema:
+                connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
+            if self._recognised(connection):
+                return  # another process made it in between
+            self._backend.prepare(connection)
+            if schema:
+                connection.execute(CreateSchema(schema, if_not_exists=True))
+            METADATA.create_all(connection, checkfirst=False)
+            self._backend.make(connection)
+            counters = {"revision": 0, "key": 0, "version": SCHEMA_VERSION}
+            connection.execute(insert(COUNTER), [{"name": name, "value": value} for name, value in counters.items()])
+
+    def _recognised(self, connection: Connection) -> bool:
+        name = self._database.name
+        tables = set(inspect(connection).get_table_names(schema=self._database.schema or None))
+        if not tables:
+            return False
+        if not {COUNTER.name, DOCUMENT.name, PASSAGE.name} <= tables:
+            raise StoreError(
+                f"{name} belongs to something else (it holds other tables), and was not touched: give another path, or "
+                "in PostgreSQL another schema, with ?schema=NAME"
+            )
+        version = counted(connection, "version")
+        if version != SCHEMA_VERSION:
+            raise StoreError(
+                f"{name} has the format {version}, this version of Loopwright reads format {SCHEMA_VERSION}; it was "
+                "not touched: ingest the documents again, into a new file, or in PostgreSQL into another schema, with "
+                "?schema=NAME"
+            )
+        return True
+
+    def _remove(self, connection: Connection, document_ids: Sequence[str]) -> int:
+        named = self._backend.among(DOCUMENT.c.id, document_ids)
+        keys = connection.scalars(select(DOCUMENT.c.key).where(named)).all()
+        if keys:
+            gone = select(PASSAGE.c.key).where(self._backend.among(PASSAGE.c.document, keys))
+            self._backend.unindex(connection, gone)
+            connection.execute(delete(DOCUMENT).where(self._backend.among(DOCUMENT.c.key, keys)))
+        return len(keys)
+
+    def _passages(self, connection: Connection, named: ColumnElement[bool]) -> list[Passage]:
+        wanted = select(*PASSAGE_COLUMNS).join(DOCUMENT).where(named)
+        return [passage_of(row) for row in connection.execute(wanted.order_by(PASSAGE.c.document, PASSAGE.c.place))]
+
+    def _hits(self, connection: Connection, k: int, digits: int, best: Callable[[int], Scored]) -> list[Hit]:
+        limit = k + _TIES
+        # Which of several equal passages are the last of k is decided by id, so all that equal the last are needed.
+        while True:
+            found = [(key, round(score, digits)) for key, score in best(limit)]
+            if len(found) < limit or found[-1][1] < found[k - 1][1]:
+                break
+            limit *= 4
+        among = self._backend.among(PASSAGE.c.key, [key for key, _ in found])
+        ids = {row.key: row.id for row in connection.execute(select(PASSAGE.c.key, PASSAGE.c.id).where(among))}
+        hits = [Hit(ids[key], score) for key, score in found]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
+
+
+def _resolution(connection: Connection) -> Resolution:
+    """The aliases that the documents declare, merged."""
+    declared = connection.scalars(select(DOCUMENT.c.aliases).where(DOCUMENT.c.aliases != "[]"))
+    return Resolution((alias, entity) for aliases in declared for alias, entity in json.loads(aliases))
+
+
+def _embedded(passage: Passage) -> tuple[str, str, str]:
+    return storable(passage.title), storable(passage.heading), storable(passage.text)

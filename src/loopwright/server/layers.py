@@ -1,0 +1,106 @@
+"""What stands between the network and the application: each layer sees every request, and may answer it itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from loopwright.server.problems import problem_of
+
+ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+"""Header -> its value where a route sets no other, so that a browser makes nothing of a reply that it is not."""
+
+
+class Layer(ABC):
+    """Stands before an application."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand before an application."""
+        self.app = app
+        """What stands behind it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an HTTP request; anything else is passed on."""
+        await (self.answer if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    @abstractmethod
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or have the application do it."""
+
+
+class SafeHeaders(Layer):
+    """Adds the headers of `ALWAYS` to what an application answers."""
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its reply back with the headers."""
+
+        async def added(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in ALWAYS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, added)
+
+
+class AnswerUnforeseen(Layer):
+    """Answers what nobody foresaw in JSON too.
+
+    Starlette does that before everything else: its reply would be without the headers that every reply has, and the
+    figures would not have it.
+    """
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and tell what was raised."""
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception as error:
+            if not begun:
+                await replace(problem_of(error), headers={"Connection": "close"}).response(scope, receive, send)
+            # For the log; uvicorn then closes the connection.
+            raise
+
+
+class _Answered(Exception):
+    """The head was sent: the rest of the answer, which may be a stream without end, is not wanted."""
+
+
+class HeadAsGet(Layer):
+    """Has an application answer HEAD as it answers GET, as far as the head of the answer (RFC 9110, section 9.3.2)."""
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, HEAD as GET."""
+        if scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+        # The server itself must go on to see a HEAD request, whose answer has a length and no body.
+        asked = {**scope, "method": "GET"}
+
+        async def head_alone(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                scope["route"] = asked.get("route")  # for whoever counts requests
+                await send(message)
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                raise _Answered
+
+        try:
+            await self.app(asked, receive, head_alone)
+        except _Answered:
+            return

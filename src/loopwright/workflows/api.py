@@ -1,0 +1,469 @@
+"""What a workflow is to all that runs, shows, serves or measures one: a class with eight things in it.
+
+A workflow subclasses `Workflow` and says what it takes (`Workflow.Input`), how it is configured (`Workflow.Config`),
+how its graph is built (`Workflow.build`), what people are shown of its nodes (`Workflow.nodes`), and what came of a run
+(`Workflow.outcome`). The options of the command line, the body of a request, its checks and the page's form derive
+from the input; `loopwright.workflows.registry` finds the class by an entry point.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self
+
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import to_jsonable_python
+from typing_extensions import TypeVar
+
+from loopwright.diagram.shown import ShownGraph, shown_graph
+from loopwright.engine import BoundedGraph, RunEvent, RunResult
+from loopwright.engine import astream as engine_astream
+from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing
+from loopwright.engine.ledger import STOP_REASON
+from loopwright.errors import InputError
+from loopwright.models import ModelRegistry, UsageRecorder
+from loopwright.models.prompts import PromptLibrary
+from loopwright.models.validation import problem_lines
+from loopwright.workflows.runtime import Graphs, Services, Session, prices, usage_of_the_run
+from loopwright.workflows.sections import WorkflowConfig
+
+if TYPE_CHECKING:
+    from loopwright.workflows.evaluation.questions import Expected
+
+UPLOAD = "loopwright-upload"
+"""The ``format`` of a text in an input schema that takes the id of an uploaded file; the host gives its path in."""
+LONGEST_TITLE = 120
+"""Characters of a run's title."""
+MULTILINE = "multiline"
+"""The ``format`` of a text in an input schema for which a form has room for several lines."""
+
+
+S = TypeVar("S", bound=Services[Any], default=Services[Any])
+LONGEST_TEXT = 10_000
+"""Characters of a question; a longer one is more likely a document."""
+
+Text = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TEXT),
+    Field(json_schema_extra={"format": MULTILINE}),
+]
+"""A text that asks something, for which a form has room for several lines."""
+Upload = Annotated[str, Field(json_schema_extra={"format": UPLOAD})]
+"""A file: over HTTP the id of an uploaded one, on the command line its path."""
+
+
+def upload_fields(model: type[BaseModel]) -> list[str]:
+    """The fields of an input that take a file, or perhaps one."""
+    fields: dict[str, dict[str, Any]] = model.model_json_schema().get("properties", {})
+    kinds = {name: (field, *field.get("anyOf", ())) for name, field in fields.items()}
+    return [name for name, of_it in kinds.items() if any(kind.get("format") == UPLOAD for kind in of_it)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WorkflowInput(_Frozen):
+    """What a run takes. The description of a field is what its option and its place in the form say."""
+
+
+class NodeInfo(_Frozen):
+    """What people are shown of a node."""
+
+    label: str
+    """What people call it."""
+    icon: str = ""
+    """An emoji, or nothing."""
+    has_llm: bool = False
+    """Whether it asks a chat model where one is configured."""
+    prompt: str | None = None
+    """The id of its prompt, or None without one."""
+    description: str = ""
+    """What it does, in a sentence."""
+
+
+class Citation(_Frozen):
+    """A source that an answer cites."""
+
+    mark: str
+    """How the answer's text refers to it, without brackets: ``1`` or a record's id."""
+    title: str
+    """The title of the source."""
+    quote: str = ""
+    """What it says, verbatim where it was quoted."""
+    url: str | None = None
+    """Its address on the web (http or https), if it has one."""
+    details: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """What else is known of it, in plain JSON: where and when a talk is, a page number."""
+
+
+class Outcome(_Frozen):
+    """How a run ended, in words that all workflows share."""
+
+    answer: str = ""
+    """The answer as Markdown; empty if there is none."""
+    status: str = ""
+    """How honest an end it is, in the workflow's own word, for example ``answered``, ``best_effort``."""
+    citations: tuple[Citation, ...] = ()
+    """What the answer cites, in its order."""
+    evidence: tuple[Citation, ...] = ()
+    """What else was found that bears on the question, nearest first."""
+    quality: float | None = None
+    """How good the answer is by the workflow's own measure, from 0 to 1; None if it was not judged."""
+    scores: dict[str, float] = Field(default_factory=dict[str, float])
+    """Further figures by name, for example ``faithfulness``."""
+    details: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """The workflow's own result in plain JSON."""
+    error: str | None = None
+    """What failed on the way, or None."""
+    error_node: str | None = None
+    """Where it failed, or None."""
+
+
+class Example(_Frozen):
+    """An input to try."""
+
+    title: str
+    """What it shows."""
+    input: dict[str, Any]
+    """The input, as the input schema has it."""
+
+
+class RunChanges(_Frozen):
+    """What one run does otherwise than its workflow as configured."""
+
+    models: dict[str, str | None] = Field(default_factory=dict[str, "str | None"])
+    """Node (or ``default``) -> the chat model's name, ``provider:name``; None for no model."""
+    prompts: dict[str, int | str] = Field(default_factory=dict[str, "int | str"])
+    """Prompt -> the version to use, or a text that is not kept as a version (a draft)."""
+
+
+class ClientEvent(Protocol):
+    """What a workflow's own clients see of a run, where that is not the engine's events: a tagged value."""
+
+    @property
+    def event(self) -> str:
+        """The tag."""
+        ...
+
+    def model_dump_json(self, *, exclude: set[str]) -> str:
+        """The value as JSON, without the fields named."""
+        ...
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A context variable that holds a value while a run goes on."""
+
+    variable: ContextVar[Any]
+    """The variable."""
+    value: Any
+    """What it holds."""
+
+
+class Run:
+    """One run of a workflow: its input, and what is made of its events. The defaults suit any graph."""
+
+    texts: ClassVar[bool] = False
+    """Whether all that chat models write in it is told as `TextStreamed`: for nodes that tell nothing themselves."""
+
+    def __init__(
+        self, given: Mapping[str, Any], graph_input: Any, title: str, workflow: Workflow[Any] | None = None
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            given: The input as it was given, valid, in plain JSON.
+            graph_input: What the graph is run with.
+            title: What a list of runs calls it, for example the question; put in one line and cut.
+            workflow: Whose run it is.
+        """
+        self.given = dict(given)
+        self.graph_input = graph_input
+        self.title = " ".join(title.split())[:LONGEST_TITLE]
+        self.workflow = workflow
+        self.usage = UsageRecorder(prices())
+        """What its model calls use."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What tells it from runs that asked something else, in plain JSON."""
+        return self.given
+
+    def settings(self) -> Sequence[Setting]:
+        """Context variables to set while the run goes on."""
+        return (Setting(usage_of_the_run, self.usage),)
+
+    def told(self, event: RunEvent) -> Iterable[Told]:
+        """What people are told when an event happens.
+
+        Args:
+            event: The engine's event, its values as the state has them.
+        """
+        return ()
+
+    def client_events(self, event: RunEvent) -> Iterable[ClientEvent]:
+        """What the workflow's own clients see of an event.
+
+        Args:
+            event: The engine's event, its values as the state has them.
+        """
+        return ()
+
+    def plain(self, key: str, value: Any) -> Any:
+        """A value of the state in plain JSON, as developers read it; the host redacts and shortens it afterwards."""
+        return value
+
+    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+        """The outcome of a run that ended, and the last events for the workflow's own clients.
+
+        What is to be remembered of it (a conversation's turn) is kept here.
+
+        Args:
+            result: The final state, and the events since the start or the resume.
+        """
+        return self.workflow.outcome(result.state) if self.workflow else Outcome(), ()
+
+    def failed(self, error: BaseException) -> Sequence[ClientEvent]:
+        """The last events for the workflow's own clients of a run that ended with an exception."""
+        return ()
+
+
+class Workflow(ABC, Generic[S]):
+    """A workflow: the class says what it is, an object of it is opened, and serves any number of runs at once."""
+
+    name: str = ""
+    """Names it, in addresses too: lower case, no spaces. The entry point's name where the class has none."""
+    title: str = ""
+    """What people call it."""
+    description: str = ""
+    """What it does, in a sentence or two."""
+    Input: type[BaseModel] = WorkflowInput
+    """What a run takes: its fields are the options, the request's body and the form."""
+    Config: ClassVar[type[WorkflowConfig]] = WorkflowConfig
+    """Its configuration, with a section that is called as the workflow."""
+    Services: ClassVar[type[Any]] = Services
+    """What its nodes need besides the state; see `loopwright.workflows.runtime.Services`."""
+    nodes: Mapping[str, NodeInfo] = {}
+    """Node -> what people are shown of it; nodes that are missing are called by their name."""
+    examples: Sequence[Example] = ()
+    """Inputs to try."""
+    samples: Mapping[str, Path] = {}
+    """Files to try it on: what an input calls one -> where it lies."""
+    streams_answer: bool = False
+    """Whether its answer comes in pieces, as `TextStreamed` events."""
+    prompts: PromptLibrary | None = None
+    """Its prompts, or None if it has none that a host can change."""
+    models: ModelRegistry | None = None
+    """Which chat model serves which node, or None if a host cannot change that."""
+    model_nodes: tuple[str, ...] = ()
+    """The nodes that can have a chat model; where a class does not say, those of `nodes` that ask one."""
+    state_schema: type[Any] | None = None
+    """The class of the graph's state, by which edited and kept values are read back; None leaves them plain."""
+    places: frozenset[str] = frozenset()
+    """The keys of the state that name files of this machine; clients cannot set them."""
+    allow: tuple[Any, ...] | None = None
+    """What a checkpointer may bring back, as for ``open_checkpointer``; None leaves it to LangGraph."""
+    routes: ClassVar[str | None] = None
+    """Addresses of its own: ``module:router``, imported by the server alone."""
+    expected: tuple[str, ...] = ()
+    """What the ``expected`` of an evaluation's questions may hold for `score`, beside answers, citations and status."""
+    file_routes: ClassVar[tuple[str, ...]] = ()
+    """Those of them whose requests bring several documents."""
+    schemas: Mapping[str, Any] = {}
+    """Name -> type of what its own clients' streams hold, for the description of the server."""
+
+    def __init__(self, services: S) -> None:
+        """Prepare; no graph is made and nothing is opened yet.
+
+        Args:
+            services: What its nodes need; closed by `close`.
+        """
+        self.services = services
+        """What its nodes need besides the state."""
+        self.models = services.models
+        self._graphs = Graphs(lambda: self.build(self.services), self.models, self.model_nodes)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Read off what a class need not say twice."""
+        super().__init_subclass__(**options)
+        if "nodes" in cls.__dict__ and "model_nodes" not in cls.__dict__:
+            cls.model_nodes = tuple(node for node, info in cls.nodes.items() if info.has_llm)
+        if cls.Config is WorkflowConfig and cls.model_nodes:
+            cls.Config = type("Config", (WorkflowConfig,), {"model_nodes": cls.model_nodes, "__module__": __name__})
+        if cls.allow is None and cls.state_schema is not None:
+            cls.allow = (cls.state_schema,)
+
+    @classmethod
+    def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
+        """Open it as it is configured; what is opened lazily is closed with `close`.
+
+        Args:
+            config: The file of the configuration, as for `EngineConfig.load`.
+            overrides: Values by dotted key over the file's.
+
+        Raises:
+            ConfigError: If the configuration is wrong.
+            LoopwrightError: If what it needs cannot be opened.
+        """
+        return cls(cls.Services.of(cls.Config.load(config, overrides)))
+
+    @abstractmethod
+    def build(self, services: S) -> BoundedGraph:
+        """Make the graph with its loops, with the models that its nodes have now, without a saver.
+
+        Args:
+            services: What its nodes need besides the state.
+        """
+
+    def start(self, given: Any, uploads: Mapping[str, Path], run_id: str) -> Any:
+        """What the graph is run with; by default the input as a mapping, without what is None.
+
+        Args:
+            given: The input, an `Input`.
+            uploads: Id of an uploaded file -> where it lies.
+            run_id: Names the run.
+        """
+        return given.model_dump(exclude_none=True)
+
+    def outcome(self, state: Mapping[str, Any]) -> Outcome:
+        """What came of a run: by default the last word of a model in the state, else the last text written there."""
+        builder = self.graph(None).builder
+        output = {key: state[key] for key in builder.schemas[builder.output_schema] if key in state}
+        details = {key: value for key, value in output.items() if key != STOP_REASON}
+        said = [
+            message.text
+            for value in details.values()
+            if isinstance(value, list)
+            for message in value  # pyright: ignore[reportUnknownVariableType]
+            if isinstance(message, AIMessage) and message.text.strip()
+        ]
+        written = [value for value in details.values() if isinstance(value, str) and value.strip()]
+        return Outcome(answer=(said or written or [""])[-1], details=to_jsonable_python(details, fallback=str))
+
+    def uncitable(self, names: Sequence[str]) -> Sequence[str]:
+        """Those of the citations that an evaluation expects which this workflow can never make, as far as it knows."""
+        return ()
+
+    def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
+        """Further scores of an outcome in an evaluation, or those in place of what can be said without knowing it.
+
+        Returns:
+            Name -> score, most of them from 0 to 1; None where the question has none.
+        """
+        return {}
+
+    def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """The graph. Within a run whose models are changed (see `loopwright.models.changes`), as it is with these.
+
+        Args:
+            saver: Where its runs are kept; the same graph is given for the same saver.
+        """
+        return self._graphs.get(saver)
+
+    def read(self, given: Mapping[str, Any]) -> BaseModel:
+        """The input, checked.
+
+        Args:
+            given: The input in plain JSON, or an option's texts.
+
+        Raises:
+            InputError: If a value is missing, unknown or of another kind.
+        """
+        try:
+            return self.Input.model_validate(dict(given))
+        except ValidationError as error:
+            known = ", ".join(self.Input.model_fields)
+            said = "; ".join(problem_lines(error))
+            raise InputError(f"the input of {self.name!r} does not fit: {said}. It takes: {known}.") from None
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+        """Prepare a run.
+
+        Args:
+            given: The input, as `input_schema` has it.
+            uploads: Id of an uploaded file -> where it lies.
+            run_id: Names the run.
+
+        Raises:
+            InputError: If the input is unusable; the message says what would be.
+        """
+        read = self.read(given)
+        title = next((text for text in given.values() if isinstance(text, str) and text.strip()), self.title)
+        return Run(given, self.start(read, uploads, run_id), title, self)
+
+    def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+        """Prepare to go on with a run that was begun earlier, maybe by another process; see `run`."""
+        return self.run(given, uploads, run_id)
+
+    def session(self, run: Run, *, run_id: str | None = None, resume: bool = False, force: bool = False) -> Session:
+        """A run outside of a server, kept as the configuration says; see `Session`.
+
+        Args:
+            run: The run.
+            run_id: Names its checkpoint.
+            resume: Whether to go on from its last checkpoint.
+            force: Resume also if a graph of another structure began it.
+        """
+        return Session(
+            self.graph(None), self.services.config, run.graph_input, run.identity, state=self.state_schema,
+            run_id=run_id, resume=resume, force=force,
+        )  # fmt: skip
+
+    async def follow(self, run: Run, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
+        """Run to the end outside of a server, and give what happens as it happens; the last is the result.
+
+        Args:
+            run: The run.
+            **options: As for `session`.
+        """
+        with self.session(run, **options) as session:
+            events: list[RunEvent] = []
+            stream = engine_astream(session.graph, session.input, texts=run.texts, **session.options)
+            async with closing(afollowing(stream, usage_of_the_run, run.usage)) as counted:
+                async for event in counted:
+                    events.append(event)
+                    yield event
+            finished = next(event for event in reversed(events) if isinstance(event, RunFinished))
+            yield RunResult(finished.state, tuple(events))
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON schema (an object) of what a run takes, with the formats `UPLOAD` and `MULTILINE` where they fit."""
+        return {"properties": {}, **self.Input.model_json_schema()}
+
+    def shown(self) -> ShownGraph:
+        """The graph as pages show it, with what `nodes` says of its nodes."""
+        graph = shown_graph(self.graph(None))
+        nodes = [
+            node.model_copy(update=self.nodes[node.name].model_dump()) if node.name in self.nodes else node
+            for node in graph.nodes
+        ]
+        return graph.model_copy(update={"nodes": tuple(nodes)})
+
+    def holds(self) -> int | None:
+        """How many documents it answers from, 0 if it cannot answer without some; None where it needs none.
+
+        Raises:
+            StoreError: If they cannot be read.
+        """
+        return None
+
+    def warm_up(self) -> None:
+        """Make now what the first run would wait for."""
+        self.graph(None)
+
+    @classmethod
+    def __loopwright_graph__(cls) -> BoundedGraph:
+        """The graph as it ships, for ``loopwright check`` and ``graph show``; nothing is opened."""
+        return cls(cls.Services.of(cls.Config())).graph(None)
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        self.services.close()

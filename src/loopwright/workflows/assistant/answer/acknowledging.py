@@ -1,0 +1,39 @@
+"""The first word to the person, before anything is planned or searched."""
+
+from __future__ import annotations
+
+from loopwright.workflows.assistant.answer.wording import NOUNS, plain
+from loopwright.workflows.assistant.question.nearest import nearest
+from loopwright.workflows.assistant.question.personal import is_about_the_person
+from loopwright.workflows.assistant.question.tokens import Sentence
+from loopwright.workflows.assistant.schemas import SMALLTALK, Profile, Table
+from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+
+_SURE = 0.6
+
+
+def acknowledgment(text: str, profile: Profile | None = None, info: ConferenceInfo | None = None) -> str:
+    """Say at once that the question arrived and where the answer is looked for, without a promise to find it.
+
+    Args:
+        text: The question as asked.
+        profile: What is known of the person.
+        info: The conference.
+
+    Returns:
+        One short sentence; empty where nothing is searched, for example after thanks.
+    """
+    sentence = Sentence.of(text)
+    near = nearest(sentence, 0, len(sentence))
+    small = near.operation in (*SMALLTALK, "outside") and near.likeness >= _SURE
+    if not len(sentence) or small or is_about_the_person(text):
+        return ""
+    said = {token.word for token in sentence.tokens}
+    sought = next(
+        (table for table in (Table.EXHIBITORS, Table.ATTENDEES, Table.SPEAKERS) if said & words("things", table)), None
+    )
+    place = f"the {NOUNS[sought][1]}" if sought else "the programme"
+    name = f"{plain(profile.name)}, l" if profile and profile.name else "L"
+    conference = f" of {plain(info.title)}" if info and info.title else ""
+    return f"{name}et me look through {place}{conference}."

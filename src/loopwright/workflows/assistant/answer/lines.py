@@ -1,0 +1,185 @@
+"""One found record as a line of an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from loopwright.retrieval.text import query_terms
+from loopwright.workflows.assistant.answer.fitting import folded_words, terms_of, unmet
+from loopwright.workflows.assistant.answer.quoting import quoted
+from loopwright.workflows.assistant.answer.references import mark
+from loopwright.workflows.assistant.answer.wording import joined, plain, shortened, when
+from loopwright.workflows.assistant.schemas import Filters, Found, Record, Slot, Table
+
+_SNIPPET = 160
+_LONG_TITLE = 150
+_MOST_TALKS = 6
+_MOST_PERSONS = 4
+_NAMES = frozenset({"title", "name", "speakers", "track", "talks"})
+"""Facets that every line shows anyway."""
+_OTHERWISE: dict[Slot, str] = {
+    "day": "on another day",
+    "start": "at another time",
+    "end": "at another time",
+    "on": "at another time",
+    "minutes": "of another length",
+    "room": "in another room",
+    "track": "in another track",
+    "type": "of another kind",
+    "language": "in another language",
+    "person": "with other speakers",
+}
+"""What was asked -> how a record differs that does not meet it."""
+
+
+# Not "Cancelling system calls", nor "(replaces a cancelled talk)".
+_CANCELLED = re.compile(
+    r"^\W*cancell?ed\s*(?:[\])*:–—!-]+\s*|$)|[\[(]\s*cancell?ed\s*[\])]|\s[:–—-]+\s*cancell?ed\b", re.IGNORECASE
+)
+"""How a title says it: at its beginning, in brackets, or after a dash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How the records of one answer are told."""
+
+    topic: str
+    """What was asked about; a record that does not say so in its title is quoted."""
+    filters: Filters
+    """What was asked, to say what a record does not meet."""
+    known: Mapping[str, Record]
+    """Records by id, for the sessions of a person."""
+    cited: frozenset[str]
+    """The ids that the answer cites; only these are marked."""
+    detail: bool = False
+    """Whether there is room for the beginning of each text."""
+    shared: tuple[str, ...] = ()
+    """How all of them differ from what was asked, which is said once before them."""
+
+
+def line_of(found: Found, telling: Telling) -> str:
+    """A record with its mark, when and where, who, and what it says of what was asked.
+
+    Args:
+        found: The record as it was found.
+        telling: How the records of the answer are told.
+    """
+    record = found.record
+    said = _talks(record, telling) or _text(record, telling)
+    described = ["Cancelled" if cancelled(record) else "", _facts(record), said]
+    differs = [part for part in differences(record, telling.filters) if part not in telling.shared]
+    if differs:
+        described.append(f"But {joined(differs)} than asked")
+    told = " ".join(_sentence(part) for part in described if part)
+    return f"- **{plain(_name(record))}** {mark(record.id)}{': ' if told else ''}{told}"
+
+
+def cancelled(record: Record) -> bool:
+    """Whether a record's title says that it will not take place.
+
+    Args:
+        record: The record.
+    """
+    return _CANCELLED.search(record.title) is not None
+
+
+def differences(record: Record, filters: Filters) -> tuple[str, ...]:
+    """How a record differs from what was asked, for example ``on another day``.
+
+    Args:
+        record: The record.
+        filters: What was asked.
+    """
+    return tuple(dict.fromkeys(_OTHERWISE.get(asked.slot, "otherwise") for asked in unmet(record, filters)))
+
+
+def overlaps(records: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """The pairs of records that are on at the same time, in the order given.
+
+    Args:
+        records: The records; those without a beginning and an end overlap with none.
+    """
+    timed = [(record, record.start, record.end) for record in records if record.start and record.end]
+    return [
+        (first, second)
+        for place, (first, start, end) in enumerate(timed)
+        for second, begins, ends in timed[place + 1 :]
+        if start < ends and begins < end
+    ]
+
+
+def titled(record: Record, most: int = _LONG_TITLE) -> str:
+    """A record in running text: its title and its mark.
+
+    Args:
+        record: The record.
+        most: The most characters of its title.
+    """
+    return f"“{plain(shortened(_name(record), most))}” {mark(record.id)}"
+
+
+def _name(record: Record) -> str:
+    """The title without the word before it that says that the record is cancelled, which is told beside it."""
+    marked = _CANCELLED.match(record.title)
+    return record.title[marked.end() :] or record.title if marked else record.title
+
+
+def _facts(record: Record) -> str:
+    if record.table is not Table.SESSIONS:
+        return _place(record)
+    persons = record.values("speaker")
+    more = [f"{len(persons) - _MOST_PERSONS} more"] if len(persons) > _MOST_PERSONS + 1 else []
+    named = joined([*(persons[:_MOST_PERSONS] if more else persons), *more])
+    place = ", ".join(part for part in (_place(record), f"with {plain(named)}" if named else "") if part)
+    track = plain(joined(record.values("track")))
+    return " ".join(part for part in (_sentence(place) if place else "", f"Track: {track}" if track else "") if part)
+
+
+def _talks(record: Record, telling: Telling) -> str:
+    if record.table is not Table.SPEAKERS:
+        return ""
+    known = telling.known
+    talks = [known[each] for each in record.related if each in known and known[each].table is Table.SESSIONS]
+    talks.sort(key=lambda talk: (talk.start is None, talk.start.timestamp() if talk.start else 0.0))
+    named = [_talk(talk, telling.cited) for talk in talks[:_MOST_TALKS]]
+    more = [f"{len(talks) - _MOST_TALKS} more"] if len(talks) > _MOST_TALKS else []
+    return f"Gives {joined([*named, *more])}" if named else ""
+
+
+def _talk(talk: Record, cited: frozenset[str]) -> str:
+    """A session of a person; when and where one is that is cited stands in its own line."""
+    if talk.id in cited:
+        return titled(talk)
+    place = _place(talk)
+    return f"“{plain(talk.title)}” ({place})" if place else f"“{plain(talk.title)}”"
+
+
+def _place(record: Record) -> str:
+    return ", ".join(part for part in (when(record), plain(joined(record.values("room"), "or"))) if part)
+
+
+def _text(record: Record, telling: Telling) -> str:
+    """What a record says of the topic in its own words, or the beginning of its text where there is room."""
+    own = [
+        text for facet, text in record.texts.items() if facet not in _NAMES and text.strip() not in ("", record.title)
+    ]
+    beginning = plain(shortened(own[0], _SNIPPET)) if own else ""
+    if record.table is Table.EXHIBITORS:
+        return beginning
+    said = _said(record, own, telling.topic)
+    if record.table is Table.ATTENDEES:
+        return f"{_sentence(beginning)} “{said}”" if said and said not in beginning else beginning
+    return f"“{said}”" if said else beginning if telling.detail else ""
+
+
+def _said(record: Record, texts: Sequence[str], topic: str) -> str:
+    """A quotation with those words of the topic that the title and the track do not show."""
+    shown = terms_of(folded_words(" ".join([record.title, *record.values("track")])))
+    unseen = [term for term in query_terms(topic) if term not in shown] if topic else []
+    return quoted(texts, unseen)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", ".”", "…”", "!”", "?”")) else f"{text}."

@@ -1,0 +1,323 @@
+"""The answer without a chat model: what was computed, a list that explains each hit, and plainly what was not found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from loopwright.workflows.assistant.answer.fitting import unmet
+from loopwright.workflows.assistant.answer.lines import Telling, cancelled, differences, line_of, overlaps, titled
+from loopwright.workflows.assistant.answer.offering import offered
+from loopwright.workflows.assistant.answer.operating import clashing, compared, counted, most, sessions_in, until
+from loopwright.workflows.assistant.answer.references import referenced
+from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
+from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
+from loopwright.workflows.assistant.schemas import (
+    Draft,
+    Filters,
+    Found,
+    Operation,
+    Question,
+    Record,
+    SearchOutcome,
+    Status,
+    Table,
+    ThinkingUpdate,
+)
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+
+SURE = 0.5
+"""The evidence from which the best record answers a question; below, it only comes near."""
+BESIDE = 0.38
+"""Beside the best record, others must have this share of its evidence."""
+NEAR = 0.2
+"""The evidence from which a record may be what was asked for; below, what comes nearest is probably something else."""
+RELATED = 0.12
+"""What has less evidence is not related to the question at all."""
+NEAREST = 4
+"""Where nothing fits, at most so many records that come near are told at length; others are only named."""
+EXAMPLES = (
+    "Ask me what is on at a time, in a room or about a topic, who speaks about something, or which exhibitors there "
+    "are: for example “what is on about security on the first day?” or “who can I talk to about storage?”"
+)
+"""What can be asked."""
+_FEW = 3
+_IN_TIME: tuple[Operation, ...] = ("now", "next", "count")
+_ENDS = (".", "!", "?", ":")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What an answer is written from, besides the hits."""
+
+    info: ConferenceInfo | None = None
+    """The conference."""
+    records: Mapping[str, Record] | None = None
+    """All its records by id, to name the sessions of a speaker."""
+    outcomes: Sequence[SearchOutcome] = ()
+    """What the queries of the last plan brought."""
+    near: Sequence[Found] = ()
+    """What came near, over all plans."""
+    thinking: Sequence[ThinkingUpdate] = ()
+    """The retries that the person was told of."""
+    now: datetime | None = None
+    """The moment of asking."""
+    limit: int = DEFAULT_LIMIT
+    """At most so many records are cited."""
+    threshold: float = DEFAULT_THRESHOLD
+    """The score below which a hit only comes near."""
+
+
+def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]], known: Known) -> Draft:
+    """Answer with what was computed, or with the best hits, each with its mark, its time and place, and why it fits.
+
+    Args:
+        question: What was asked.
+        query_results: Table -> its hits, best first.
+        known: What else is known.
+
+    Returns:
+        The answer. It is ``answered`` only where a cited record fits all that was asked; where the nearest only come
+        near, that is said, and the status is ``partial`` or ``nothing_found``.
+    """
+    if not question.searches:
+        return _without_search(question, known)
+    hits = offered(query_results, known.limit, tables=question.tables)
+    status, told = chosen(question, hits, known.outcomes, known.threshold, known.near)
+    notes = [plain(note) for note in question.notes]
+    left_out = excluded(question.filters)
+    if not told:
+        nothing = f"I found no {_things(question)}{_asked(question)}{_of(known.info)}"
+        widely = ", also when I searched more widely" if known.thinking else ""
+        computed = _computed(question, [], known) if question.operation in ("count", "most") else ""
+        said = [
+            *notes,
+            computed or f"{nothing}{widely}",
+            f"I left out what is {left_out}" if left_out else "",
+            _advice(question),
+        ]
+        done: Status = "answered" if computed and not notes and known.outcomes else "nothing_found"
+        return Draft(text=" ".join(_stopped(each) for each in said if each), status=done)
+    if question.notes and status == "answered":
+        status = "partial"
+    telling = Telling(
+        topic=question.topic,
+        filters=_all_asked(question),
+        known=known.records or {found.record.id: found.record for hits in query_results.values() for found in hits},
+        cited=frozenset(found.record.id for found in told),
+        detail=len(told) <= _FEW,
+        shared=_shared_differences(question, told),
+    )
+    missing = [table for table in question.tables if table not in {found.record.table for found in told}]
+    head = [*notes, _lead(question, told, status, telling, known)]
+    if missing and status == "answered" and len(question.tables) > 1 and question.tables[0] in missing:
+        head.insert(0, f"I found no {joined((NOUNS[table][1] for table in missing), 'or')} for this.")
+    if left_out:
+        head.insert(-1, f"I left out what is {left_out}.")
+    further = told[NEAREST:] if status != "answered" else []
+    told = told[: len(told) - len(further)]
+    after = [
+        _further(further),
+        _overlapping(question, told),
+        _more(question, told, known) if status == "answered" else "",
+    ]
+    hits = [*hits, *told, *further]
+    text = "\n\n".join(
+        [" ".join(map(_stopped, filter(None, head))), *_groups(question, told, telling), *filter(None, after)]
+    )
+    return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=status)
+
+
+def chosen(
+    question: Question,
+    hits: Sequence[Found],
+    outcomes: Sequence[SearchOutcome],
+    threshold: float,
+    near: Sequence[Found] = (),
+) -> tuple[Status, list[Found]]:
+    """How well the best hits fit what was asked, and which of them are told.
+
+    Args:
+        question: What was asked.
+        hits: What may be cited, the best first.
+        outcomes: What the last queries brought.
+        threshold: The score below which a hit only comes near.
+        near: What came near over all plans: told where nothing fits, and beside what fits where it has enough of the
+            best one's evidence.
+    """
+    fitting = [found for found in hits if not unmet(found.record, _all_asked(question))]
+    best = max((found.score for found in fitting), default=0.0)
+    named = question.filters.values("person") or (question.filters.values("record") and not question.topic)
+    sure = min(SURE, threshold + 0.15)
+    if fitting and (not question.topic or best >= sure):
+        parts = len(question.parts) > 1
+        beside = [found for found in near if not unmet(found.record, _all_asked(question))] if question.topic else []
+        good = [found for found in fitting if parts or found.score >= BESIDE * best]
+        return "answered", [*good, *_beside(question, good, beside, best)]
+    if fitting and named and question.operation not in ("count", "most"):
+        # A person's sessions are told whatever else is said of the person, but not as if they were about that.
+        return "partial", fitting
+    close = {found.record.id: found for outcome in outcomes for found in outcome.near_misses}
+    close |= {found.record.id: found for found in hits}
+    related = [found for found in close.values() if found.score >= RELATED]
+    if not related or question.operation in ("count", "most"):
+        return "nothing_found", []
+    best = max(found.score for found in related)
+    # In a few words, one that nobody uses here is the point.
+    if any(outcome.strangers and len(outcome.query.query_text.split()) <= _FEW + 1 for outcome in outcomes):
+        best = 0.0
+    return ("partial" if best >= NEAR else "nothing_found"), sorted(related, key=lambda found: -found.score)[
+        :DEFAULT_LIMIT
+    ]
+
+
+def _beside(question: Question, good: Sequence[Found], near: Sequence[Found], best: float) -> list[Found]:
+    """What came near and belongs beside what fits; of the few stands all that are related: to pass by costs little."""
+    if question.parts or question.operation != "find":
+        return []
+    stands = question.tables == (Table.EXHIBITORS,)
+    known = {found.record.id for found in good}
+    least = RELATED if stands else BESIDE * best
+    further = [each for each in near if each.score >= least and each.record.id not in known]
+    return further[: max(0, DEFAULT_LIMIT - len(good))]
+
+
+def _without_search(question: Question, known: Known) -> Draft:
+    conference = plain(known.info.title) if known.info else "the conference"
+    if question.operation == "outside":
+        text = (
+            f"That is outside of what the programme of {conference} tells: I know its sessions, speakers and "
+            "exhibitors, their times and rooms. The conference's own pages or its information desk will know."
+        )
+        return Draft(text=text, status="out_of_scope")
+    if question.notes:
+        return Draft(text=" ".join(_stopped(plain(note)) for note in question.notes))
+    said = {
+        "help": f"I answer questions about {conference} from its own programme. {EXAMPLES}",
+        "thanks": f"You are welcome. Ask me anything else about {conference}.",
+    }
+    return Draft(text=said.get(question.operation, f"Hello. {EXAMPLES}"))
+
+
+def _lead(question: Question, told: Sequence[Found], status: Status, telling: Telling, known: Known) -> str:
+    if status != "answered":
+        one = len(told) == 1
+        near = f"{'This comes' if one else 'These come'} nearest"
+        differs = f", {joined(telling.shared)} than asked" if telling.shared else ""
+        begin = "I found no" if telling.shared or status == "nothing_found" else "I am not sure that I found"
+        things = _things(question) if begin == "I found no" else "anything"
+        return f"{begin} {things}{_asked(question)}. {near}{differs}:"
+    computed = _computed(question, told, known)
+    if computed:
+        return computed
+    asked = _asked(question)
+    if question.operation in ("first", "last", "longest", "shortest"):
+        return f"The {question.operation}{asked}:"
+    if question.operation == "now":
+        return f"On now{asked}:"
+    if question.operation == "next":
+        return f"Next{asked}:"
+    if question.query_mode == "profile" or (question.operation == "recommend" and not question.topic):
+        return f"What may suit you{asked}:"
+    persons = question.filters.values("person")
+    if len(persons) == 1 and not question.topic and len(question.filters.include) == 1:
+        count = len(sessions_in(told))
+        return f"{plain(persons[0])} has {count} session{'s' * (count != 1)}:" if count else f"{plain(persons[0])}:"
+    return f"What I found{asked}:"
+
+
+def _computed(question: Question, told: Sequence[Found], known: Known) -> str:
+    if question.operation == "count":
+        return counted(question, known.outcomes, _asked(question))
+    if question.operation == "most":
+        return most(question, known.outcomes, _asked(question))
+    if question.operation == "clash":
+        return clashing(sessions_in(told))
+    if question.operation == "compare":
+        return compared(sessions_in(told))
+    if question.operation == "until" and told:
+        return until(told[0].record, known.now)
+    return ""
+
+
+def _asked(question: Question) -> str:
+    if question.parts:
+        return ""
+    said = " ".join(filter(None, (about(question.topic), described(question.filters))))
+    return f" {said}" if said else ""
+
+
+def _all_asked(question: Question) -> Filters:
+    """The filters of the question; where it has parts, each part's own were searched with."""
+    return question.filters if not question.parts else question.filters.model_copy(update={"include": ()})
+
+
+def _things(question: Question) -> str:
+    return joined((NOUNS[table][1] for table in question.tables or (Table.SESSIONS,)), "or")
+
+
+def _of(info: ConferenceInfo | None) -> str:
+    return f" in the programme of {plain(info.title)}" if info and info.title else " in the programme"
+
+
+def _advice(question: Question) -> str:
+    if question.topic:
+        return f"Try other words{', or without the limits' if question.filters.include else ''}."
+    return "Try another time, place or person." if not question.filters.empty else EXAMPLES
+
+
+def _shared_differences(question: Question, told: Sequence[Found]) -> tuple[str, ...]:
+    """How every record differs from what was asked."""
+    each = [differences(found.record, _all_asked(question)) for found in told]
+    return tuple(part for part in each[0] if all(part in others for others in each))
+
+
+def _groups(question: Question, told: Sequence[Found], telling: Telling) -> list[str]:
+    """The hits by table; those that were asked for first, then those of the best hits."""
+    by_table: dict[Table, list[Found]] = {}
+    for table in (*question.tables, *(found.record.table for found in told)):
+        if table not in by_table and (own := [found for found in told if found.record.table is table]):
+            by_table[table] = own
+    lines: list[str] = []
+    for table, hits in by_table.items():
+        in_time = question.operation in _IN_TIME or not (question.topic or question.parts)
+        listed = sorted(hits, key=_begins) if in_time else hits
+        if len(by_table) > 1:
+            lines.append(f"**{NOUNS[table][1].title()}**")
+        lines.append("\n".join(line_of(found, telling) for found in listed))
+    return lines
+
+
+def _begins(found: Found) -> float:
+    return found.record.start.timestamp() if found.record.start else 0.0
+
+
+def _overlapping(question: Question, told: Sequence[Found]) -> str:
+    sessions = [each for each in sessions_in(told) if not cancelled(each)]
+    if not question.topic or len(sessions) > 6 or question.operation in ("clash", "compare", "now"):
+        return ""
+    pairs = overlaps(sessions)
+    if not pairs:
+        return ""
+    if len(pairs) > _FEW:
+        return "Some of these are on at the same time."
+    return f"At the same time: {'; '.join(' and '.join(titled(each, 60) for each in pair) for pair in pairs)}."
+
+
+def _further(found: Sequence[Found]) -> str:
+    """What may be about something else, in few words."""
+    told = (f"{titled(each.record, 60)}{f' ({when})' if (when := begins(each.record)) else ''}" for each in found)
+    return f"Perhaps also: {'; '.join(told)}." if found else ""
+
+
+def _more(question: Question, told: Sequence[Found], known: Known) -> str:
+    """What the list leaves out, as far as the search counted it."""
+    if question.topic or question.operation in ("most", "recommend", "clash", "compare"):
+        return ""
+    rest = sum(outcome.total for outcome in known.outcomes) - len(told)
+    return f"And {rest} more: name a day, a time, a room or a topic to see others." if rest > 0 else ""
+
+
+def _stopped(text: str) -> str:
+    return text if text.endswith(_ENDS) else f"{text}."

@@ -1,0 +1,119 @@
+"""What is computed from records instead of ranked: counts, clashes, comparisons, and how long until something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from loopwright.workflows.assistant.answer.lines import overlaps, titled
+from loopwright.workflows.assistant.answer.wording import NOUNS, day_named, joined, minutes_of, plain, when
+from loopwright.workflows.assistant.schemas import Found, Question, Record, SearchOutcome, Table
+
+_MOST_COMPARED = 4
+_MINUTES = 60
+
+
+def counted(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
+    """How many there are.
+
+    Args:
+        question: The question.
+        outcomes: What its queries brought.
+        asked: What was asked, for people.
+    """
+    if question.by and question.by not in tuple(Table) and outcomes:
+        values = outcomes[0].counts.get(question.by, {})
+        return f"There {_are(len(values))} {len(values)} {question.by}{'s' * (len(values) != 1)}{asked}."
+    parts = [f"{each.total} {NOUNS[each.query.table][each.total != 1]}" for each in outcomes]
+    return f"There {_are(outcomes[0].total if outcomes else 0)} {joined(parts)}{asked}."
+
+
+def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
+    """Which day, person, room or track has the most.
+
+    Args:
+        question: The question.
+        outcomes: What its queries brought.
+        asked: What was asked, for people.
+    """
+    field = {"speakers": "speaker", "": "day"}.get(question.by, question.by)
+    values = outcomes[0].counts.get(field, {}) if outcomes else {}
+    if not values:
+        return f"Nothing can be counted{asked}."
+    best = max(values.values())
+    named = [_value(field, value) for value, count in values.items() if count == best]
+    rest = [f"{_value(field, value)} {count}" for value, count in values.items() if count < best][:3]
+    others = f"; {joined(rest)}" if rest else ""
+    verb = "has" if len(named) == 1 else "have"
+    return f"{joined(named)} {verb} the most{asked}: {best} session{'s' * (best != 1)}{others}."
+
+
+def clashing(sessions: Sequence[Record]) -> str:
+    """Whether sessions are on at the same time.
+
+    Args:
+        sessions: The sessions.
+    """
+    timed = [each for each in sessions if each.start and each.end][:_MOST_COMPARED]
+    if len(timed) < 2:
+        return "I found only one of them, so I cannot tell whether they clash."
+    pairs = overlaps(timed)
+    times = "; ".join(f"{titled(each)} is on {when(each)}" for each in timed)
+    if pairs:
+        return f"Yes, {'they' if len(timed) == 2 else 'some of them'} overlap: {times}."
+    days = {each.start.date() for each in timed if each.start}
+    return f"No, they do not clash{', they are on different days' if len(days) == len(timed) else ''}: {times}."
+
+
+def compared(sessions: Sequence[Record]) -> str:
+    """What tells sessions apart: when, where, how long, and who.
+
+    Args:
+        sessions: The sessions.
+    """
+    timed = [each for each in sessions if each.start][:_MOST_COMPARED]
+    if len(timed) < 2:
+        return "I found only one of them, so I cannot compare."
+    longest = max(timed, key=minutes_of)
+    same = len({minutes_of(each) for each in timed}) == 1
+    lengths = (
+        f"Both take {minutes_of(longest)} minutes"
+        if same
+        else f"{titled(longest)} is longer, with {minutes_of(longest)} minutes"
+    )
+    return f"{lengths}. {clashing(timed)}"
+
+
+def until(record: Record, now: datetime | None) -> str:
+    """How long it is until a session.
+
+    Args:
+        record: The session.
+        now: The moment of asking.
+    """
+    if now is None or record.start is None:
+        return f"{titled(record)} is on {when(record)}."
+    left = int((record.start - (now if now.tzinfo else now.replace(tzinfo=record.start.tzinfo))).total_seconds() // 60)
+    if left < 0:
+        return f"{titled(record)} has begun: {when(record)}."
+    hours, minutes = divmod(left, _MINUTES)
+    told = [f"{hours} hour{'s' * (hours != 1)}"] if hours else []
+    told += [f"{minutes} minutes"] if minutes or not hours else []
+    return f"{titled(record)} begins in {joined(told)}."
+
+
+def sessions_in(found: Sequence[Found]) -> list[Record]:
+    """The sessions among some hits.
+
+    Args:
+        found: The hits.
+    """
+    return [each.record for each in found if each.record.table is Table.SESSIONS]
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _value(field: str, value: str) -> str:
+    return day_named(date.fromisoformat(value)) if field == "day" else plain(value)

@@ -1,0 +1,184 @@
+"""Times, places, counts and filters in plain English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time
+
+from loopwright.retrieval.text import STOP_WORDS, fold
+from loopwright.workflows.assistant.question.languages import CODES
+from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
+from loopwright.workflows.assistant.searching.lexicon import words
+
+NOUNS: dict[Table, tuple[str, str]] = {
+    Table.SESSIONS: ("session", "sessions"),
+    Table.SPEAKERS: ("speaker", "speakers"),
+    Table.EXHIBITORS: ("exhibitor", "exhibitors"),
+    Table.ATTENDEES: ("attendee", "attendees"),
+}
+"""Table -> what one of its records is called, and several."""
+
+# strftime follows the locale of the machine, and the answer is English.
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MARKDOWN = re.compile(r"([\\`*<>|])|((?<!\w)_|_(?!\w))")
+_BRACKETS = str.maketrans("[]【】", "()()")
+_MOST_NAMED = 3
+_MOST_TOPIC = 120
+
+
+def day_named(day: date) -> str:
+    """A day, for example ``Sunday 2 Feb``.
+
+    Args:
+        day: The day.
+    """
+    return f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
+
+
+def clock(moment: datetime | time) -> str:
+    """A time of day, for example ``14:00``, in the moment's own time zone.
+
+    Args:
+        moment: The moment.
+    """
+    return f"{moment.hour:02}:{moment.minute:02}"
+
+
+def when(record: Record) -> str:
+    """When a record is on, for example ``Sun 2 Feb, 14:00-14:50 (50 min)``; empty without a time.
+
+    Args:
+        record: The record.
+    """
+    if record.start is None:
+        return ""
+    day = f"{_DAYS[record.start.weekday()][:3]} {record.start.day} {_MONTHS[record.start.month - 1]}"
+    if record.end is None:
+        return f"{day}, {clock(record.start)}"
+    return f"{day}, {clock(record.start)}-{clock(record.end)} ({minutes_of(record)} min)"
+
+
+def minutes_of(record: Record) -> int:
+    """How long a record takes; 0 if that is not known."""
+    return int((record.end - record.start).total_seconds() // 60) if record.start and record.end else 0
+
+
+def begins(record: Record) -> str:
+    """When a record begins, in the fewest words, for example ``Sun 14:00``; empty without a time.
+
+    Args:
+        record: The record.
+    """
+    return f"{_DAYS[record.start.weekday()][:3]} {clock(record.start)}" if record.start else ""
+
+
+def joined(items: Iterable[str], word: str = "and") -> str:
+    """Items as a sentence lists them: ``a, b and c``.
+
+    Args:
+        items: The items.
+        word: What stands before the last one.
+    """
+    *first, last = [*items] or [""]
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def several(items: Sequence[str]) -> str:
+    """A few of many items: ``a, b, c or 4 more``.
+
+    Args:
+        items: The items.
+    """
+    if len(items) <= _MOST_NAMED + 1:
+        return joined(items, "or")
+    return f"{', '.join(items[:_MOST_NAMED])} or {len(items) - _MOST_NAMED} more"
+
+
+def described(filters: Filters) -> str:
+    """What filters ask for, for example ``on Saturday 1 Feb before 13:00, in Janson``; empty without any.
+
+    Args:
+        filters: The filters.
+    """
+    return " ".join(filter(None, (condition_said(each) for each in filters.include)))
+
+
+def excluded(filters: Filters) -> str:
+    """What filters exclude, for people, for example ``before 13:00 and about MySQL``; empty without any.
+
+    Args:
+        filters: The filters.
+    """
+    said = [condition_said(each) for each in filters.exclude]
+    return joined(dict.fromkeys([*filter(None, said), *(f"about {plain(each)}" for each in filters.without)]))
+
+
+def condition_said(asked: Condition) -> str:
+    """One condition for people.
+
+    Args:
+        asked: The condition.
+    """
+    if asked.slot == "day":
+        days = [day_named(date.fromisoformat(day)) for day in asked.values if day != "none"]
+        return f"on {joined(days or [asked.said], 'or')}"
+    if asked.slot == "room":
+        named = asked.said if len(asked.values) > _MOST_NAMED and asked.said else several(asked.values)
+        return f"in {plain(named)}"
+    if asked.slot == "track":
+        return f"in the track {plain(several(asked.values))}"
+    if asked.slot == "type":
+        return f"of the kind {plain(several([f'“{kind}”' for kind in asked.values]))}"
+    if asked.slot == "language":
+        return f"in {several([CODES.get(code.lower(), code) for code in asked.values])}"
+    if asked.slot == "person":
+        return f"with {plain(several(asked.values))}"
+    return "" if asked.slot == "record" else asked.said
+
+
+def about(topic: str, most: int = _MOST_TOPIC) -> str:
+    """A topic for people, for example ``about “reproducible builds”``; empty without one.
+
+    Args:
+        topic: The topic.
+        most: The most characters of it.
+    """
+    return f"about “{plain(shortened(subject(topic), most))}”" if topic else ""
+
+
+def subject(topic: str) -> str:
+    """A topic without the words around it that only ask: ``Rust`` of ``are there talks about Rust on``."""
+    telling = topic.split()
+    while telling and _only_asks(telling[0]):
+        telling = telling[1:]
+    while telling and fold(telling[-1]) in STOP_WORDS:
+        telling = telling[:-1]
+    return " ".join(telling) or topic
+
+
+def _only_asks(word: str) -> bool:
+    return fold(word) in STOP_WORDS or any(fold(word) in words("things", table.value) for table in NOUNS)
+
+
+def plain(text: str) -> str:
+    """A text from the data on one line, so that no character of it means something in Markdown.
+
+    Brackets become round ones, which need no escape and cannot pass for a mark.
+
+    Args:
+        text: The text.
+    """
+    return _MARKDOWN.sub(lambda match: f"\\{match[0]}", " ".join(text.translate(_BRACKETS).split()))
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text, cut between words.
+
+    Args:
+        text: The text.
+        most: The most characters.
+    """
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else f"{flat[:most].rsplit(' ', 1)[0].rstrip(',;:.')}…"

@@ -1,0 +1,324 @@
+"""``loopwright assistant``: ask a conference."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import uuid
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from loopwright.cli.words import AsJson, ConfigFile, shown_count
+from loopwright.cli.words import visible as printable
+from loopwright.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from loopwright.workflows.assistant.config import AssistantConfig
+    from loopwright.workflows.assistant.events import ChatEvent, Done, Failed, NodeEnd, PipelineSummary
+    from loopwright.workflows.assistant.schemas import UserContext
+    from loopwright.workflows.assistant.services import Services
+
+app = typer.Typer(
+    help="Ask a conference what to see, when, where, and whom to meet; it thinks again when it finds too little.",
+    no_args_is_help=True,
+)
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store", "-s", show_default=False,
+        help="Where the conference lies: sqlite:FILE or postgres://...; by default assistant.store.",
+    ),
+]  # fmt: skip
+Now = Annotated[
+    str | None,
+    typer.Option(
+        "--now", help="The moment of asking, as 2025-02-01T14:00:00+01:00; by default now.", show_default=False
+    ),
+]
+Mode = Literal["none", "mechanical", "reflection"]
+"""The retry modes of the workflow, here so that the help needs no LangGraph."""
+GivenMode = Annotated[
+    Mode | None,
+    typer.Option("--mode", help="What follows a poor search; by default as configured.", show_default=False),
+]
+
+
+User = Annotated[
+    str | None, typer.Option("--user", help="Who asks: the profile of this name is used and kept.", show_default=False)
+]
+
+
+def load_config(file: Path | None, overrides: dict[str, Any] | None = None) -> AssistantConfig:
+    """Read the configuration, with what the command line says over it.
+
+    Args:
+        file: The file that was named.
+        overrides: Values by dotted key; None leaves the file's value.
+    """
+    from loopwright.workflows.assistant.config import AssistantConfig
+
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    return AssistantConfig.load(file, given)
+
+
+def quiet_loops() -> None:
+    """Leave warnings about reached bounds out, which answers and figures tell in words, unless all is to be logged."""
+    if all(handler.level > logging.INFO for handler in logging.getLogger().handlers):
+        logging.getLogger("loopwright.loops").setLevel(logging.ERROR)
+
+
+@contextmanager
+def conference(file: Path | None, store: str | None) -> Generator[Services]:
+    """Services over the conference that is configured, or over the sample where none was read yet.
+
+    Args:
+        file: The configuration that was named.
+        store: The store that was named.
+    """
+    from loopwright.workflows.assistant.workflow import AssistantWorkflow
+
+    quiet_loops()
+    with closing(AssistantWorkflow.open(file, {"assistant.store": store} if store else None)) as workflow:
+        yield workflow.services
+
+
+def moment_of(now: str | None) -> datetime | None:
+    """The moment of asking.
+
+    Args:
+        now: As the command line has it.
+
+    Raises:
+        InputError: If it is no ISO time.
+    """
+    from loopwright.workflows.assistant.reasons import moment
+
+    return moment(now)
+
+
+@app.command()
+def ingest(
+    schedule: Annotated[
+        Path | None,
+        typer.Argument(help="Pentabarf or frab XML, pretalx JSON, iCal, CSV, JSON, JSONL or Markdown.", readable=False),
+    ] = None,
+    exhibitors: Annotated[
+        Path | None, typer.Option(help="Stands and sponsors: CSV, JSON, JSONL or Markdown.", readable=False)
+    ] = None,
+    attendees: Annotated[
+        Path | None, typer.Option(help="Who comes and may be met: the same formats.", readable=False)
+    ] = None,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(help="The zone of times without one, as Europe/Brussels, where the schedule names none."),
+    ] = None,
+    store: Store = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a conference into the store; what has not changed is skipped, and what is gone is removed."""
+    from loopwright.retrieval.stores import open_store
+    from loopwright.workflows.assistant.schemas import Table
+    from loopwright.workflows.assistant.services import Services
+    from loopwright.workflows.assistant.sources.catalogue import current
+    from loopwright.workflows.assistant.sources.ingesting import embed_all
+    from loopwright.workflows.assistant.sources.ingesting import ingest as read_into
+
+    if schedule is None and exhibitors is None and attendees is None:
+        raise InputError("nothing to read was named: give a schedule, --exhibitors or --attendees")
+    settings = load_config(config, {"assistant.store": store})
+    shown = sys.stderr.isatty() and not as_json
+    with open_store(settings.assistant.store) as knowledge, Services.of(settings, knowledge) as services:
+        embedder = services.embedder
+        report = read_into(
+            knowledge, schedule, exhibitors=exhibitors, attendees=attendees, time_zone=time_zone,
+            progress=_said if shown else None,
+        )  # fmt: skip
+        counts = {table.value: len(current(knowledge).of_table(table)) for table in Table}
+        if not as_json:
+            print(
+                f"{report.added} added, {report.changed} changed, {report.unchanged} unchanged, {report.removed} "
+                f"removed in {report.seconds:.1f} s"
+            )
+            held = ", ".join(f"{table} {count:,}" for table, count in counts.items() if count)
+            print(f"now in {settings.assistant.store}: {held}")
+        vectors = 0
+        if embedder:
+            with shown_count("vectors", shown) as on_progress:
+                vectors = embed_all(knowledge, embedder, progress=on_progress)
+    if as_json:
+        print(json.dumps({**asdict(report), "holds": counts, "vectors": vectors}, indent=2))
+    for problem in report.problems:
+        print(f"loopwright: {problem}", file=sys.stderr)
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def _said(what: str) -> None:
+    print(what, file=sys.stderr)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    now: Now = None,
+    mode: GivenMode = None,
+    user: User = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option(help="Go on with the conversation of this name; see assistant.memory.", show_default=False),
+    ] = None,
+    store: Store = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question about the conference; without one that was read, about the sample conference."""
+    from loopwright.workflows.assistant.streaming import brief
+    from loopwright.workflows.assistant.workflow import chat as asked
+
+    context = _context(now=now, user_id=user, conversation_id=conversation)
+    with conference(config, store) as services:
+        if as_json:
+            result = asked(question, user_context=context, services=services, mode=mode)
+            print(json.dumps(brief(result), indent=2, ensure_ascii=False))
+            code = 1 if result.status == "failed" else 0
+        else:
+            code = services.background.call(_told, question, context, services, mode)
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def chat(
+    now: Now = None, mode: GivenMode = None, user: User = None, store: Store = None, config: ConfigFile = None
+) -> None:
+    """Ask one question after another; each may refer to those before. End with Ctrl-D."""
+    context = _context(now=now, user_id=user, conversation_id=uuid.uuid4().hex)
+    with conference(config, store) as services:
+        while (question := _read()) not in (None, "exit", "quit", "/exit", "/quit"):
+            if question:
+                services.background.call(_told, question, context, services, mode)
+
+
+def _read() -> str | None:
+    try:
+        return input("> " if sys.stdin.isatty() else "").strip()
+    except EOFError:
+        return None
+
+
+def _context(**given: str | None) -> UserContext:
+    return {key: value for key, value in given.items() if value is not None}
+
+
+async def _told(question: str, context: UserContext, services: Services, mode: Mode | None) -> int:
+    """Ask, and show what happens as it happens; give the exit code."""
+    from loopwright.workflows.assistant.workflow import astream_chat
+
+    shown = _Shown()
+    async for event in astream_chat(question, user_context=context, services=services, mode=mode):
+        shown.show(event)
+    return shown.code
+
+
+class _Shown:
+    """One run on the terminal: the answer on standard output, the rest on standard error."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console: Console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._midway = False
+        self._summary: PipelineSummary | None = None
+        self.code = 0
+
+    def show(self, event: ChatEvent) -> None:
+        """Show an event.
+
+        Args:
+            event: The event.
+        """
+        from loopwright.workflows.assistant import events as told
+        from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
+
+        if isinstance(event, told.Acknowledgment):
+            self._aside(event.message)
+        elif isinstance(event, told.Thinking):
+            self._aside(f"({event.strategy or 'nothing left to try'}) {event.message}")
+        elif isinstance(event, told.Chunk):
+            self._midway = True
+            print(printable(event.text), end="", flush=True)
+        elif isinstance(event, told.NodeEnd) and event.node == GENERATE_RESPONSE:
+            self._text_ended(event)
+        elif isinstance(event, told.PipelineSummary):
+            self._summary = event
+        elif isinstance(event, told.Done | told.Failed):
+            self._ended(event)
+
+    def _text_ended(self, event: NodeEnd) -> None:
+        """End the line; where the text is no answer, because its model failed, say so."""
+        if self._midway:
+            print()
+            if "response_text" not in event.output:
+                self._aside("(that broke off, and the answer begins anew)")
+        self._midway = False
+
+    def _ended(self, event: Done | Failed) -> None:
+        from loopwright.workflows.assistant.events import Failed
+
+        if isinstance(event, Failed):
+            self.code = 2 if event.error_type == InputError.__name__ else 1
+            print(f"loopwright: {' '.join(event.error.split())}", file=sys.stderr)
+            return
+        stops = event.stop_reason if isinstance(event.stop_reason, list) else [event.stop_reason]
+        parts = [event.status.replace("_", " ")]
+        parts += [
+            f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop
+        ]
+        if summary := self._summary:
+            if summary.retry_count:
+                times = f" {summary.retry_count} times" if summary.retry_count > 1 else ""
+                parts.append(f"searched again{times}")
+            if summary.model_calls:
+                cost = "" if summary.cost is None else f", ${summary.cost:.4f}"
+                parts.append(f"{summary.model_calls} model call(s), {summary.tokens} tokens{cost}")
+            parts.append(f"{summary.duration_ms:.0f} ms")
+        self._aside("; ".join(parts))
+
+    def _aside(self, text: str) -> None:
+        self._console.print(printable(text), style="dim", markup=False)
+
+
+@app.command()
+def compare(
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    relevant: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Id of a record that answers it, as 6196 or stand:TITLE; by default what the answer after the "
+            "reflection cites.",
+            show_default=False,
+        ),
+    ] = None,
+    now: Now = None,
+    store: Store = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question without a retry, with the mechanical one, with the reflection, and by one wide search."""
+    from loopwright.workflows.assistant.comparing import compare as compared
+    from loopwright.workflows.assistant.comparing import record_id
+
+    with conference(config, store) as services:
+        known = [record_id(name) for name in relevant] if relevant else None
+        found = compared(question, services, relevant=known, now=moment_of(now))
+    print(found.model_dump_json(indent=2) if as_json else found.table())

@@ -1,0 +1,267 @@
+"""The assistant over HTTP: its clients' events, and what is kept of persons and conversations."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from loopwright.errors import InputError
+from loopwright.runs.live import LiveRun
+from loopwright.runs.schemas import RunStatus
+from loopwright.runs.store.protocol import KeptEvent
+from loopwright.server.answering import begin, failure_of
+from loopwright.server.context import Context, Here, unknown_run
+from loopwright.server.described import streamed
+from loopwright.server.problems import PROBLEM, Problem, status_of
+from loopwright.server.sse import event_stream, position
+from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
+from loopwright.workflows.assistant.events import PipelineSummary
+from loopwright.workflows.assistant.memory import Memory
+from loopwright.workflows.assistant.schemas import Profile, Status, ThinkingUpdate, Turn
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.workflow import ChatMessage, Name, ProfileInput
+
+LastEventId = Annotated[
+    str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
+]
+
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: streamed("ChatEvent", "The events of the run, each with the id RUN_ID:N; the last is done or error."),
+    204: {"description": "The client has every event, and no more will come."},
+    400: PROBLEM,
+    404: PROBLEM,
+}
+BUSY: dict[int | str, dict[str, Any]] = {503: PROBLEM}
+ASSISTANT = "assistant"
+"""The workflow."""
+MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
+
+ANSWERED, FAILED = "done", "error"
+"""The events of which every run that ended has one."""
+
+chat = APIRouter(prefix="/api/chat", tags=["chat"])
+remembered = APIRouter(prefix="/api", tags=["memory"])
+
+
+class ChatAnswer(BaseModel):
+    """The outcome of one message."""
+
+    run_id: str
+    """Names the run; its events can be read for some minutes."""
+    acknowledgment: str = ""
+    """The first word to the person, before anything was searched."""
+    answer: str
+    """The answer as Markdown, a cited record's id in brackets."""
+    referenced_ids: tuple[str, ...]
+    """The records that the answer cites, in its order."""
+    status: Status
+    """How honest an end it is."""
+    stop_reason: dict[str, Any] | list[dict[str, Any]] | None
+    """Which loop reached its bound, or None."""
+    thinking_updates: tuple[ThinkingUpdate, ...] = ()
+    """What the person would have been told of each retry, in order."""
+    summary: PipelineSummary | None = None
+    """The run at a glance."""
+
+
+class ChatRun(BaseModel):
+    """Where a run stands."""
+
+    run_id: str
+    """Names the run."""
+    state: RunStatus
+    """Whether it goes on, and else how it ended."""
+    events: int
+    """How many events it has so far."""
+
+
+@chat.post("/stream", operation_id="stream_chat", response_class=Response, responses=STREAM | BUSY)
+async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId = None) -> Response:
+    """Answer a message and send what happens as it happens; with ``Last-Event-ID``, go on reading that run instead.
+
+    The run goes on when the client leaves.
+    """
+    if last_event_id is not None:
+        run_id, _number = position(last_event_id)
+        return await event_stream(context, run_id, "client", last_event_id)
+    run = await _start(asked, context)
+    return await event_stream(context, run.id, "client")
+
+
+@chat.post(
+    "",
+    operation_id="chat",
+    response_model_exclude={"summary": {"event"}},
+    responses={status: PROBLEM for status in (404, 500, 503)},
+)
+async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
+    """Answer a message in one piece."""
+    run = await _start(asked, context)
+    record = await run.wait()
+    events = await asyncio.to_thread(context.hub.store.events, run.id, "client", 0, context.hub.limits.events)
+    if (found := answer_of(run.id, events)) is not None:
+        return found
+    raise (told_failure(events) or failure_of(record)).exception
+
+
+@chat.get("/runs/{run_id}/events", operation_id="follow_chat", response_class=Response, responses=STREAM)
+async def events(run_id: str, context: Here, last_event_id: LastEventId = None) -> Response:
+    """Send the events of a run from the first, or behind ``Last-Event-ID``; also after its end."""
+    return await event_stream(context, run_id, "client", last_event_id)
+
+
+@chat.post("/runs/{run_id}/cancel", operation_id="cancel_chat", responses={404: PROBLEM})
+async def cancel(run_id: str, context: Here) -> ChatRun:
+    """End a run; one that has ended stays as it is."""
+    if await context.hub.record(run_id) is None:
+        raise unknown_run(run_id).exception
+    record = await context.hub.cancel(run_id)
+    count = await asyncio.to_thread(context.hub.store.count, run_id, "client")
+    return ChatRun(run_id=run_id, state=record.status, events=count)
+
+
+async def _start(asked: ChatMessage, context: Context) -> LiveRun:
+    given = asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    return await begin(context, ASSISTANT, given)
+
+
+def answer_of(run_id: str, events: Sequence[KeptEvent]) -> ChatAnswer | None:
+    """Read the outcome from the events of a run that ended.
+
+    Args:
+        run_id: The run.
+        events: What its client would have been sent.
+
+    Returns:
+        The outcome, or None if the run ended without an answer.
+    """
+    told: dict[str, list[Any]] = {}
+    pieces: list[str] = []
+    for event in events:
+        data = json.loads(event.data)
+        if event.name == "chunk":
+            pieces.append(data["text"])
+        elif event.name == "node_start" and data["node"] == GENERATE_RESPONSE:
+            # Another attempt at the answer replaces the one before.
+            pieces.clear()
+        else:
+            told.setdefault(event.name, []).append(data)
+    if ANSWERED not in told:
+        return None
+    return ChatAnswer.model_validate(
+        {
+            **told[ANSWERED][-1],
+            "run_id": run_id,
+            "acknowledgment": told.get("acknowledgment", [{"message": ""}])[-1]["message"],
+            "answer": "".join(pieces),
+            "thinking_updates": told.get("thinking", ()),
+            "summary": told.get("pipeline_summary", [None])[-1],
+        }
+    )
+
+
+def told_failure(events: Sequence[KeptEvent]) -> Problem | None:
+    """What went wrong in a run that ended without an answer, as its last ``error`` event has it.
+
+    Args:
+        events: What its client would have been sent.
+
+    Returns:
+        The problem, or None if there is no such event.
+    """
+    for event in reversed(events):
+        if event.name == FAILED:
+            told = json.loads(event.data)
+            return Problem(**told, status=status_of(told["error_type"], can_retry=told["can_retry"]))
+    return None
+
+
+class Conversation(BaseModel):
+    """The turns of a conversation."""
+
+    conversation_id: str
+    """Names it."""
+    turns: tuple[Turn, ...]
+    """The last of its turns, oldest first."""
+
+
+@remembered.get("/profiles/{user_id}", operation_id="get_profile", responses=MISSING)
+async def profile(user_id: Name, context: Here) -> Profile:
+    """What is known of a person."""
+    found = await memory_of(context).profile(user_id)
+    if found is None:
+        raise Problem(f"nothing is known of {user_id!r}", "UnknownPerson", status=404).exception
+    return found
+
+
+@remembered.put("/profiles/{user_id}", operation_id="keep_profile", responses=MISSING)
+async def keep_profile(user_id: Name, fields: ProfileInput, context: Here) -> Profile:
+    """Keep what is known of a person, in place of what was known before."""
+    kept = Profile(user_id=user_id, **fields.model_dump(), updated_at=datetime.now(UTC))
+    await memory_of(context).keep_profile(kept)
+    return kept
+
+
+@remembered.delete("/profiles/{user_id}", status_code=204, operation_id="delete_profile", responses=MISSING)
+async def delete_profile(user_id: Name, context: Here) -> Response:
+    """Forget a person, with all of the person's conversations."""
+    await memory_of(context).delete_profile(user_id)
+    return Response(status_code=204)
+
+
+@remembered.get("/conversations/{conversation_id}", operation_id="get_conversation", responses=MISSING)
+async def conversation(
+    conversation_id: Name, context: Here, user_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> Conversation:
+    """The last turns of a conversation; one that belongs to a person is shown to nobody else."""
+    try:
+        turns = await memory_of(context).turns(conversation_id, limit, user_id=user_id)
+    except InputError:
+        raise _unknown(conversation_id) from None
+    if not turns:
+        raise _unknown(conversation_id)
+    return Conversation(conversation_id=conversation_id, turns=tuple(turns))
+
+
+@remembered.delete(
+    "/conversations/{conversation_id}", status_code=204, operation_id="delete_conversation", responses=MISSING
+)
+async def delete_conversation(conversation_id: Name, context: Here, user_id: Name | None = None) -> Response:
+    """Forget a conversation."""
+    try:
+        await memory_of(context).delete_conversation(conversation_id, user_id=user_id)
+    except InputError:
+        raise _unknown(conversation_id) from None
+    return Response(status_code=204)
+
+
+def memory_of(context: Context) -> Memory:
+    """What the assistant remembers.
+
+    Args:
+        context: Knows the assistant.
+
+    Raises:
+        HTTPException: With status 404, if it is not served.
+    """
+    services: Services = context.workflow(ASSISTANT).services
+    return services.memory
+
+
+def _unknown(conversation_id: str) -> HTTPException:
+    # Whether it is somebody else's is nobody's business.
+    told = f"there is no conversation {conversation_id!r} of this user: give the user_id that began it"
+    return Problem(told, "UnknownConversation", status=404).exception
+
+
+router = APIRouter()
+"""Everything."""
+router.include_router(chat)
+router.include_router(remembered)

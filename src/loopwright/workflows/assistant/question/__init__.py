@@ -1,0 +1,1 @@
+"""Reading what is asked, and planning the first search."""

@@ -1,0 +1,78 @@
+"""Questions about the conference itself, answered from its own data: when, where, how many, which tracks and rooms."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from loopwright.workflows.assistant.question.languages import CODES
+from loopwright.workflows.assistant.question.moments import clock_said
+from loopwright.workflows.assistant.schemas import Question, Table
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, clock_of
+
+_MOST = 40
+_WHERE = frozenset("where venue city address location place".split())
+_FIELDS = {"room": "rooms", "track": "tracks", "day": "days", "language": "languages", "type": "kinds of sessions"}
+
+
+def facts_of(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
+    """The answer as sentences; empty if the conference's own data say nothing of it.
+
+    Args:
+        question: The question.
+        catalogue: The conference.
+    """
+    if question.filters.without or question.filters.values("person"):
+        return ()
+    counted = question.operation == "count"
+    if question.by in _FIELDS:
+        return _listed(question.by, catalogue, counted=counted)
+    if question.by in tuple(Table):
+        table = Table(question.by)
+        if not catalogue.of_table(table):
+            return (f"There is no list of {table.value}.",)
+        if question.filters.empty and counted:
+            return (f"There are {len(catalogue.of_table(table))} {table.value}.",)
+        return ()
+    return () if counted or question.topic else _itself(question, catalogue)
+
+
+def _listed(field: str, catalogue: Catalogue, *, counted: bool) -> tuple[str, ...]:
+    values = list(catalogue.values(field))
+    if not values:
+        return (f"The schedule names no {_FIELDS[field]}.",)
+    if field == "day":
+        named = [_day(date.fromisoformat(day)) for day in sorted(values)]
+    elif field == "language":
+        named = [CODES.get(code.lower(), code) for code in values]
+    else:
+        named = sorted(values)
+    more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
+    listed = f"The {_FIELDS[field]} are: {', '.join(named[:_MOST])}{more}."
+    return (f"There are {len(named)} {_FIELDS[field]}.", listed) if counted else (listed,)
+
+
+def _itself(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
+    info = catalogue.info
+    if info is None:
+        return ()
+    span = _day(info.start) if info.start == info.end else f"{_day(info.start)} to {_day(info.end)}"
+    place = ", ".join(part for part in (info.venue, info.city) if part)
+    where = f"{info.title} is {'at' if info.venue else 'in'} {place}." if place else ""
+    if _WHERE & set(question.text.lower().strip("?!. ").split()):
+        return (
+            where or f"The schedule does not say where {info.title} is; it has {len(catalogue.values('room'))} rooms.",
+        )
+    told = [f"{info.title} is on {span}.", where] if not question.filters.values("day") else []
+    for day in question.filters.values("day") or sorted(catalogue.values("day")):
+        held = [record for record in catalogue.of_table(Table.SESSIONS) if day in record.values("day") and record.start]
+        if held:
+            first = min(clock_of(record.start) for record in held if record.start)
+            last = max(clock_of(record.end or record.start) for record in held if record.start)
+            told.append(f"On {_day(date.fromisoformat(day))} it goes from {clock_said(first)} to {clock_said(last)}.")
+    sessions, speakers = len(catalogue.of_table(Table.SESSIONS)), len(catalogue.of_table(Table.SPEAKERS))
+    told.append(f"It has {sessions} sessions and {speakers} speakers.")
+    return tuple(filter(None, told))
+
+
+def _day(day: date) -> str:
+    return f"{day:%A}, {day.day} {day:%B %Y}"

@@ -1,0 +1,216 @@
+"""What a later turn means: it points at what was cited, asks on, or replaces what it corrects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
+from loopwright.workflows.assistant.question.tokens import Sentence
+from loopwright.workflows.assistant.schemas import Condition, Filters, Question, Record, Slot, Table, Turn
+from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.sources.catalogue import clock_of
+
+_TIMES: tuple[Slot, ...] = ("start", "end", "on")
+_PLACES: tuple[Slot, ...] = ("room",)
+_SHORT = 7
+
+
+def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
+    """Read a question with the turns before it.
+
+    Args:
+        text: The question.
+        history: The earlier turns, oldest first.
+        reader: Reads against the conference.
+    """
+    before: Question | None = None
+    cited: list[Record] = []
+    records = reader.search.catalogue.records
+    for turn in history:
+        if turn.role == "user":
+            before = _next(turn.text, before, cited, reader)
+        elif turn.referenced_ids:
+            cited = [records[each] for each in turn.referenced_ids if each in records]
+    return _next(text, before, cited, reader)
+
+
+def _next(text: str, before: Question | None, cited: Sequence[Record], reader: Reader) -> Question:
+    question = reader.read(text)
+    if before is None or question.smalltalk:
+        return question
+    sentence = reader.sentence(text)
+    # In "are there" it points at nothing.
+    idle = {
+        place
+        for place in range(1, len(sentence))
+        if sentence.word(place) == "there" and sentence.word(place - 1) in ("is", "are")
+    }
+    said = {token.word for place, token in enumerate(sentence.tokens) if place not in idle}
+    content = _content(sentence, reader)
+    if cited and (pointed := _pointed(question, sentence, said, content, cited, reader)):
+        return pointed
+    if not _continues(sentence, said, content, question):
+        return question
+    topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
+    english = sentence.language == "en"
+    return _resumed(
+        question.model_copy(update={"topic": topic if english else question.topic}), before, cited, said, content
+    )
+
+
+def _content(sentence: Sentence, reader: Reader) -> list[int]:
+    """The words of a turn that can be a subject, without those that only join it to what was before."""
+    joining = frozenset[str]().union(
+        *(words("turns", key) for key in ("opens", "corrects", "it", "person", "more", "after", "before", "what"))
+    )
+    asking = frozenset(
+        "exactly long take takes room time start starts begin begins end ends said talk speaker speaking".split()
+    )
+    return [
+        place
+        for place in sentence.rest()
+        if sentence.word(place) not in joining | asking and reader.weight(sentence, place) >= SUBJECT
+    ]
+
+
+def _continues(sentence: Sentence, said: set[str], content: list[int], question: Question) -> bool:
+    opens = (
+        sentence.word(0) in words("turns", "opens")
+        or said & words("turns", "corrects")
+        or said & words("turns", "more")
+    )
+    asks_on = sentence.word(0) in ("what", "how") and sentence.word(1) == "about"
+    points = said & (words("turns", "it", "en") | words("turns", "person", "en"))
+    short = len(sentence) <= _SHORT and question.operation == "find" and not (content and question.filters.include)
+    whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
+    bare = not content and question.operation == "find" and not whole
+    return bool(opens or asks_on or bare or (not whole and not content and (short or points)))
+
+
+def _pointed(
+    question: Question, sentence: Sentence, said: set[str], content: list[int], cited: Sequence[Record], reader: Reader
+) -> Question | None:
+    """A question about what was cited: one of them, its neighbours in the room, or others of its persons."""
+    sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
+    positions = {word: place for place, word in enumerate("first second third fourth fifth".split())}
+    ordinal = next(
+        (place for token in sentence.tokens for word, place in positions.items() if token.word == word), None
+    )
+    if said & words("things", "last") and said & {"one"}:
+        ordinal = len(sessions) - 1
+    it, there = said & words("turns", "it"), said & {"there", "in"}
+    person = said & words("turns", "person", "en") if sentence.language == "en" else said & words("turns", "person")
+    slots = [span.condition for span in sentence.spans]
+    if ordinal is not None and not slots and not content:
+        return _about(question, sessions[ordinal : ordinal + 1]) if ordinal < len(sessions) else None
+    after, earlier = said & words("turns", "after"), said & words("turns", "before")
+    if (
+        (after or earlier)
+        and (it or person or there)
+        and not content
+        and not [each for each in slots if each.slot != "day"]
+    ):
+        return _beside(question, sessions[0], bool(after))
+    if it and not slots and not said & words("turns", "more"):
+        if not content:
+            return _about(question, sessions[:1])
+        if said & {"one", "ones"} and not said & words("turns", "corrects"):
+            topic = " ".join(sentence.tokens[place].raw for place in content)
+            wanted = Condition(slot="record", values=tuple(record.id for record in sessions), said="of those")
+            return question.model_copy(
+                update={"operation": "find", "topic": topic, "filters": Filters(include=(wanted,))}
+            )
+    if person and not content:
+        people = list(
+            dict.fromkeys(name for record in sessions[:1] for name in record.values("speaker") or (record.title,))
+        )
+        more = said & words("turns", "more")
+        filters = Filters(
+            include=(
+                *([Condition(slot="person", values=tuple(people), said=f"with {people[0]}")] if people else []),
+                *slots,
+            ),
+            exclude=(*question.filters.exclude, *([_none_of(cited)] if more else [])),
+        )
+        return question.model_copy(update={"topic": "", "filters": filters, "tables": (Table.SESSIONS,)})
+    return None
+
+
+def _none_of(cited: Sequence[Record]) -> Condition:
+    return Condition(slot="record", values=tuple(record.id for record in cited), said="what you have seen")
+
+
+def _about(question: Question, records: Sequence[Record]) -> Question:
+    wanted = Condition(slot="record", values=tuple(record.id for record in records), said="that one")
+    tables = tuple(dict.fromkeys(record.table for record in records))
+    operation = question.operation if question.operation == "until" else "find"
+    return question.model_copy(
+        update={"operation": operation, "topic": "", "filters": Filters(include=(wanted,)), "tables": tables}
+    )
+
+
+def _beside(question: Question, anchor: Record, after: bool) -> Question:
+    """What is on in the same room after a session, or before it."""
+    if anchor.start is None:
+        return _about(question, [anchor])
+    day = Condition(slot="day", values=anchor.values("day"), said="that day")
+    room = Condition(slot="room", values=anchor.values("room"), said="the same room")
+    if after:
+        when = Condition(slot="start", least=clock_of(anchor.end or anchor.start), said="after that")
+    else:
+        when = Condition(slot="start", most=clock_of(anchor.start), said="before that")
+    operation = "first" if after else "last"
+    filters = Filters(include=(day, room, when), exclude=(_none_of([anchor]),))
+    return question.model_copy(
+        update={"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
+    )
+
+
+def _resumed(
+    question: Question, before: Question, cited: Sequence[Record], said: set[str], content: list[int]
+) -> Question:
+    """The question before, with what the later turn says in the place of what it corrects."""
+    new = question.filters
+    corrected = said & words("turns", "corrects")
+    include = tuple(_without_old(each, before) if corrected else each for each in new.include)
+    replaced = {each.slot for each in include}
+    if replaced & set(_TIMES):
+        replaced |= set(_TIMES)
+    if "day" in replaced and before.operation in ("now", "next"):
+        replaced |= set(_TIMES)
+    if {"track", "type"} & replaced:
+        replaced |= {"track", "type"}
+    kept = tuple(each for each in before.filters.include if each.slot not in replaced and each.slot != "record")
+    # What is denied now was wanted before: it goes, rather than stay as a second filter.
+    kept = tuple(each for each in kept if not any(each.slot == other.slot for other in new.exclude))
+    old = tuple(each for each in before.filters.exclude if each.slot not in replaced)
+    more = bool(said & words("turns", "more")) and not include and not content
+    topic = question.topic if content else "" if "track" in replaced and before.topic else before.topic
+    stale = " ".join(each for each in new.without)
+    if stale and not content and topic and topic.lower() in stale.lower():
+        topic = ""
+    exclude = (*old, *(each for each in new.exclude if each not in old), *([_none_of(cited)] if more and cited else []))
+    operation = question.operation if question.operation != "find" else before.operation
+    if {"day"} & replaced and before.operation in ("now", "next"):
+        operation = "find"
+    elsewhere = question.tables != (Table.SESSIONS,)
+    return question.model_copy(
+        update={
+            "operation": operation if before.searches or question.operation != "find" else "find",
+            "topic": topic,
+            "tables": question.tables if elsewhere or not before.tables else before.tables,
+            "filters": Filters(
+                include=(*kept, *include),
+                exclude=exclude,
+                without=tuple(dict.fromkeys((*before.filters.without, *new.without))),
+            ),
+            "by": question.by or before.by,
+            "more": more,
+        }
+    )
+
+
+def _without_old(condition: Condition, before: Question) -> Condition:
+    """Of several values those that were not asked before: "I said Ada but meant Grace"."""
+    fresh = tuple(value for value in condition.values if value not in before.filters.values(condition.slot))
+    return condition.model_copy(update={"values": fresh}) if fresh else condition

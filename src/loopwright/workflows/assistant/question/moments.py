@@ -1,0 +1,386 @@
+"""Days, times of day and lengths, as conditions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from loopwright.workflows.assistant.question.tokens import Sentence, Span
+from loopwright.workflows.assistant.schemas import Condition, Slot
+from loopwright.workflows.assistant.searching.lexicon import days, numbers, words
+from loopwright.workflows.assistant.sources.catalogue import clock_of
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+
+NOON, MIDNIGHT = 720, 1440
+_PARTS = {"morning": (0, NOON), "afternoon": (NOON, 1080), "evening": (1020, 1800)}
+_MOMENTS = {"noon": (NOON, 780), "dinner": (1080, 1170), "midnight": (MIDNIGHT, MIDNIGHT)}
+_CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)|(\d{1,2})(?:h|u)?")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+_STARTS = frozenset("start starts starting begin begins kick kicks open opens".split())
+_OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
+_BE = frozenset("i'm im am are is be was were".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The moment of asking, by the conference's own clock."""
+
+    day: date
+    """The day of the conference."""
+    minute: int
+    """The minutes of its clock."""
+
+    @classmethod
+    def of(cls, moment: datetime | None, info: ConferenceInfo | None) -> Now | None:
+        """Read a moment; None without one, or without a conference.
+
+        Args:
+            moment: The moment; without a zone in the conference's own.
+            info: The conference.
+        """
+        if moment is None or info is None:
+            return None
+        local = moment.replace(tzinfo=info.zone) if moment.tzinfo is None else moment.astimezone(info.zone)
+        minute = clock_of(local)
+        day = local.date() - timedelta(days=1) if minute >= MIDNIGHT else info.day_of(local)
+        return cls(day, minute)
+
+    def conditions(self, slot: Slot, length: int | None = 1) -> tuple[Condition, ...]:
+        """What is on now, or begins from now on, that day.
+
+        Args:
+            slot: ``on`` or ``start``.
+            length: For so many minutes; None until the day ends.
+        """
+        until = None if length is None else self.minute + length
+        said = "now" if slot == "on" else "from now on"
+        return (
+            Condition(slot="day", values=(self.day.isoformat(),), said="today"),
+            Condition(slot=slot, least=self.minute, most=until, said=said),
+        )
+
+
+def clock_said(minute: int) -> str:
+    """A time of day for people, for example ``13:00``.
+
+    Args:
+        minute: Minutes from midnight.
+    """
+    return f"{minute // 60 % 24:02}:{minute % 60:02}"
+
+
+def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, ...], now: Now | None) -> None:
+    """Read the days that are named: by their name, number or date, or as seen from now.
+
+    Args:
+        sentence: The question.
+        info: The conference.
+        held: Its days that have sessions, as ISO dates.
+        now: The moment of asking.
+    """
+    for place in range(len(sentence)):
+        word = sentence.word(place)
+        if sentence.tokens[place].taken:
+            continue
+        compound = _compound(word)
+        name, part = compound or (word, "")
+        if name in days() and (part or len(name) > 3 or _is_short_day(sentence, place)):
+            _ask_weekday(sentence, place, days()[name], held)
+        elif now and word in words("time", "today"):
+            sentence.ask(place, place + 1, "day", now.day.isoformat(), said="today")
+        elif now and word in words("time", "yesterday"):
+            sentence.ask(place, place + 1, "day", (now.day - timedelta(days=1)).isoformat(), said="yesterday")
+        elif now and word in words("time", "tomorrow", sentence.language) and sentence.word(place - 1) != "la":
+            sentence.ask(place, place + 1, "day", (now.day + timedelta(days=1)).isoformat(), said="tomorrow")
+        elif word in words("time", "day"):
+            _ask_numbered(sentence, place, held)
+        elif info and word[:3] in _MONTHS and (len(word) > 3 or word != "may"):
+            _ask_date(sentence, place, info, held)
+        if part or word in ("tonight", "2nite"):
+            _ask_part(sentence, place, place + 1, part or "evening")
+
+
+def _compound(word: str) -> tuple[str, str] | None:
+    """A day and a part of it in one word, as in "zondagochtend"."""
+    for name in days():
+        if len(name) > 4 and word.startswith(name) and len(word) > len(name):
+            rest = (
+                word[len(name) :].removeprefix("'").removeprefix("s")
+                if word[len(name) :] in ("s", "'s")
+                else word[len(name) :]
+            )
+            part = next((part for part in _PARTS if rest in words("time", part)), "")
+            if part or not rest:
+                return name, part
+    return None
+
+
+def _is_short_day(sentence: Sentence, place: int) -> bool:
+    """Whether "sat" or "sun" is a day here: before a time or a sign, or after "on"."""
+    after = sentence.word(place + 1)
+    timed = after in ("am", "pm", "") or any(
+        after in words("time", part) for part in (*_PARTS, "noon", "after", "before")
+    )
+    return sentence.word(place - 1) not in _BE and (
+        timed
+        or after[:1].isdigit()
+        or sentence.begins(place + 1)
+        or sentence.word(place - 1) in ("on", "this", "both", "by")
+    )
+
+
+def _ask_weekday(sentence: Sentence, place: int, weekday: int, held: tuple[str, ...]) -> None:
+    found = [day for day in held if date.fromisoformat(day).weekday() == weekday]
+    if not found:
+        sentence.notes.append(f"The programme has nothing on a {sentence.tokens[place].raw.capitalize()}")
+    sentence.ask(place, place + 1, "day", *(found or ("none",)))
+
+
+def _ask_numbered(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
+    """A day by its number: "day 2", "the first day", "the last day"."""
+    positions = {word: n for n, word in enumerate("first second third fourth fifth sixth seventh".split())}
+    before, after = sentence.word(place - 1), sentence.word(place + 1)
+    number = positions.get(before, numbers().get(after, 0) - 1 if not after.isdigit() else int(after) - 1)
+    if before in words("things", "last"):
+        number = len(held) - 1
+    if not held or number < 0:
+        return
+    first, last = (
+        (place - 1, place + 1) if before in positions or before in words("things", "last") else (place, place + 2)
+    )
+    sentence.ask(first, last, "day", held[number] if number < len(held) else "none")
+
+
+def _ask_date(sentence: Sentence, place: int, info: ConferenceInfo, held: tuple[str, ...]) -> None:
+    month = _MONTHS.index(sentence.word(place)[:3]) + 1
+    for other in (place - 1, place + 1):
+        match = _DAY_OF_MONTH.fullmatch(sentence.word(other))
+        if match and 0 < int(match[1]) <= 31:
+            found = [day for day in held if day[5:] == f"{month:02}-{int(match[1]):02}"]
+            named = found or [f"{info.start.year}-{month:02}-{int(match[1]):02}"]
+            sentence.ask(min(place, other), max(place, other) + 1, "day", *named)
+            return
+
+
+def _ask_part(sentence: Sentence, first: int, last: int, part: str) -> None:
+    least, most = _PARTS[part]
+    sentence.ask(first, last, "start", least=least or None, most=most, said=f"in the {part}")
+
+
+def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
+    """A time of day that begins at a word: its first and last minute, and the word after it.
+
+    Args:
+        sentence: The question.
+        place: The word.
+    """
+    word, after, half = sentence.word(place), place + 1, ""
+    if word in ("the", "a"):
+        return clock_at(sentence, after)
+    if word in ("half", "quarter") and sentence.word(after) in ("past", "to", "after"):
+        hour = clock_at(sentence, place + 2)
+        if hour is None:
+            return None
+        at = hour[0] + (30 if word == "half" else 15) * (-1 if sentence.word(after) == "to" else 1)
+        return at, at, hour[2]
+    for moment, span in _MOMENTS.items():
+        if word in words("time", moment):
+            return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
+    match = _CLOCK.fullmatch(word)
+    if match is None and word not in numbers():
+        return None
+    hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
+    if sentence.word(after) in ("am", "pm"):
+        half, after = sentence.word(after), after + 1
+    elif sentence.word(after) in _OCLOCK:
+        after += 1
+    if sentence.word(after) == "in" and sentence.is_any(after + 2, words("time", "morning")):
+        half, after = "am", after + 3
+    if hour > 24 or minute > 59:
+        return None
+    exact = match is not None and match[2] is not None and len(match[1]) == 2
+    if hour < 12 and (half == "pm" or (not half and hour < 8 and not exact)):
+        hour += 12
+    at = (0 if half == "am" and hour == 12 else hour) * 60 + minute
+    return at, at, after
+
+
+def read_times(sentence: Sentence, now: Now | None) -> None:
+    """Read times of day: before, after, between, at, parts of the day, and as seen from now.
+
+    Args:
+        sentence: The question.
+        now: The moment of asking.
+    """
+    place = 0
+    while place < len(sentence):
+        place = max(place + 1, _read_time(sentence, place, now))
+    for place in range(len(sentence)):
+        for part in _PARTS:
+            if sentence.free(place, place + 1) and sentence.is_any(place, words("time", part, sentence.language)):
+                _ask_part(sentence, place, place + 1, part)
+                if now and sentence.word(place - 1) == "this":
+                    sentence.ask(place - 1, place, "day", now.day.isoformat(), said="today")
+        if _is_half(sentence, place):
+            _ask_part(sentence, place, place + 1, "morning" if sentence.word(place) == "am" else "afternoon")
+            if sentence.word(place) == "pm":
+                sentence.spans[-1] = _until_night(sentence, place)
+
+
+def _is_half(sentence: Sentence, place: int) -> bool:
+    """Whether "am" or "pm" stands alone for a part of the day: after a day, or at the end."""
+    if sentence.language != "en" or not sentence.free(place, place + 1) or sentence.word(place) not in ("am", "pm"):
+        return False
+    before = place > 0 and sentence.tokens[place - 1].taken == "day"
+    return before or (place + 1 == len(sentence) and sentence.word(place - 1) not in ("i", "who", "than"))
+
+
+def _until_night(sentence: Sentence, place: int) -> Span:
+    span = sentence.spans[-1]
+    return type(span)(place, place + 1, Condition(slot="start", least=NOON, said="in the afternoon"))
+
+
+def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:  # noqa: C901 - one case after the other
+    """Read what begins at a word; gives back the word to go on with."""
+    word = sentence.word(place)
+    if not sentence.free(place, place + 1):
+        return place
+    if now and (after := _ahead(sentence, place, now)):
+        return after
+    first = clock_at(sentence, place + 1)
+    if word in words("time", "between") and first and sentence.is_any(first[2], words("time", "to")):
+        if second := clock_at(sentence, first[2] + 1):
+            return _window(sentence, place, second[2], first[0], second[0])
+    if word in words("time", "after") and first and sentence.is_any(first[2], words("time", "to")):
+        if second := clock_at(sentence, first[2] + 1):
+            return _window(sentence, place, second[2], first[0], second[0])
+    early, late = word in words("time", "before"), word in words("time", "after")
+    if early and sentence.is_any(place + 1, words("time", "after")):  # not until after lunch
+        first = clock_at(sentence, place + 2)
+        early, late = bool(first), False
+        if first:
+            first = (first[1], first[1], first[2])
+    ends = any(sentence.is_any(near, words("time", "ends")) for near in (place - 1, place - 2))
+    if first and (early or late):
+        after = first[2] + (sentence.word(first[2]) in ("on", "onwards", "onward"))
+        side = "before" if early else "from" if word in ("from", "ab", "vanaf") else "after"
+        said = f"{side} {clock_said(first[0] if early else first[1])}"
+        if ends:
+            sentence.ask(
+                place,
+                after,
+                "end",
+                least=None if early else first[1],
+                most=first[0] if early else None,
+                said=f"ending {said}",
+            )
+        elif early:
+            sentence.ask(place, after, "start", most=first[0], said=said)
+        else:
+            exact = word in words("time", "after") - {
+                "after",
+                "past",
+                "later",
+                "nach",
+                "apres",
+                "na",
+                "despues",
+                "dopo",
+            }
+            past = first[1] if exact or first[0] != first[1] else first[1] + _denied(sentence, place)
+            sentence.ask(place, after, "start", least=past, said=said)
+        return after
+    here = clock_at(sentence, place)
+    if here is None:
+        if (
+            word in words("time", "at")
+            and first
+            and (
+                word == "at"
+                or first[0] != first[1]
+                or sentence.word(place + 1)[:1].isdigit()
+                or sentence.word(place + 1) in numbers()
+            )
+        ):
+            return _at(sentence, place, first)
+        return place
+    second = None
+    if sentence.is_any(here[2], words("time", "to")) or (
+        here[2] < len(sentence) and sentence.tokens[here[2]].gap.strip() in ("-", "–")
+    ):
+        dashed = not sentence.is_any(here[2], words("time", "to"))
+        second = clock_at(sentence, here[2] + (not dashed))
+    spelled = word in ("half", "quarter")
+    exact = spelled or sentence.word(place + 1) in ("am", "pm") or ":" in word or re.fullmatch(r"\d{1,2}h\d\d", word)
+    if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
+        return _window(sentence, place, second[2], here[0], second[0])
+    return _at(sentence, place, here) if exact else place
+
+
+def _denied(sentence: Sentence, place: int) -> bool:
+    """Whether "not" stands before it: "not after 3": what begins at 3 is still welcome."""
+    return any(sentence.word(near) in ("not", "don't", "nothing", "no", "doesn't") for near in range(place - 3, place))
+
+
+def _window(sentence: Sentence, first: int, last: int, least: int, most: int) -> int:
+    # Of "4 to 6 pm" the first hour is in the afternoon too, and of "11 to 1" the second.
+    most += 720 if most <= least < 720 else 0
+    sentence.ask(
+        first, last, "start", least=least, most=most, said=f"between {clock_said(least)} and {clock_said(most)}"
+    )
+    return last
+
+
+def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
+    begins = any(token.word in _STARTS for token in sentence.tokens)
+    slot: Slot = "start" if begins and at[0] == at[1] else "on"
+    sentence.ask(place, at[2], slot, least=at[0], most=max(at[1], at[0] + 1), said=f"at {clock_said(at[0])}")
+    return at[2]
+
+
+def _ahead(sentence: Sentence, place: int, now: Now) -> int:
+    """What is ahead, as "in the next 20 minutes", "within an hour"; gives back the word after it, or 0."""
+    if sentence.word(place) not in ("next", "within", "coming", "nachsten", "prochaines"):
+        return 0
+    at = place + 1
+    said = sentence.word(at)
+    count = int(said) if said.isdigit() else numbers().get(said, 1)
+    unit = at + (said.isdigit() or said in numbers() or said in ("an", "a", "half"))
+    length = {"min": count, "hou": 60 * count, "stu": 60 * count}.get(sentence.word(unit)[:3])
+    if not length:
+        return 0
+    length = 30 if said == "half" else length
+    for condition in now.conditions("start", length + 1):
+        sentence.ask(
+            place,
+            unit + 1,
+            condition.slot,
+            *condition.values,
+            least=condition.least,
+            most=condition.most,
+            said=condition.said,
+        )
+    return unit + 1
+
+
+def read_lengths(sentence: Sentence) -> None:
+    """Read how long something may take: "at most 20 minutes", "longer than half an hour".
+
+    Args:
+        sentence: The question.
+    """
+    for place in range(len(sentence) - 1):
+        if not (
+            sentence.word(place).isdigit()
+            and sentence.word(place + 1)[:3] in ("min", "hou")
+            and sentence.free(place, place + 2)
+        ):
+            continue
+        length = int(sentence.word(place)) * (60 if sentence.word(place + 1)[0] == "h" else 1)
+        before = {sentence.word(place - 1), sentence.word(place - 2)}
+        if before & {"under", "most", "max", "maximum", "shorter", "less", "fewer", "within"}:
+            sentence.ask(place, place + 2, "minutes", most=length, said=f"of at most {length} minutes")
+        elif before & {"over", "least", "min", "longer", "more"}:
+            sentence.ask(place, place + 2, "minutes", least=length, said=f"of at least {length} minutes")

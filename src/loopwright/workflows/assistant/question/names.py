@@ -1,0 +1,383 @@
+"""The names that a conference has, and where they stand in a question: rooms, buildings, tracks, kinds and persons."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter, defaultdict
+from weakref import WeakKeyDictionary
+
+from rapidfuzz.distance import OSA
+
+from loopwright.retrieval.english import share
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
+from loopwright.workflows.assistant.question.languages import CODES, NAMES, code_of
+from loopwright.workflows.assistant.question.tokens import Sentence
+from loopwright.workflows.assistant.schemas import Record, Table
+from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.sources.catalogue import Catalogue
+
+_NAME = re.compile(r"[^\W\d_]{2,}")
+_PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
+_SIGNS = re.compile(r"[.,;?!()]")
+_SPEAKING = frozenset(
+    "speak speaks speaking talk talks talking give gives giving does is presenting present by when spricht parle habla "
+    "spreekt".split()
+)
+_PARTICLES = frozenset("van von de der den di del la le el al bin".split())
+_USUAL = 3e-5
+_LONGEST_ROOM = 5
+_LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
+
+
+class Names:
+    """The names of one conference; never changed once made, safe in threads."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        """Read the names.
+
+        Args:
+            catalogue: The conference.
+        """
+        sessions = catalogue.of_table(Table.SESSIONS)
+        self.days = tuple(sorted(catalogue.values("day")))
+        """Its days that have sessions, as ISO dates."""
+        self.rooms: dict[tuple[str, ...], tuple[str, ...]] = {}
+        """What a room or a building is called, as words -> the rooms."""
+        self.buildings: dict[str, tuple[str, ...]] = {}
+        """What a building's rooms begin with, folded -> the rooms."""
+        self._read_rooms([*catalogue.values("room"), *catalogue.values("room", Table.EXHIBITORS)])
+        self.tracks = {track: frozenset(terms(track)) for track in catalogue.values("track")}
+        """Track -> its words."""
+        self.single = frozenset(word for own in self.tracks.values() if len(own) == 1 for word in own)
+        """Tracks of one word, as terms: a subject, however common the word is."""
+        self.types = {_squashed(kind): kind for kind in catalogue.values("type")}
+        """Kind of session, squashed -> as the schedule has it."""
+        self.languages = {code_of(code): code for code in catalogue.values("language")}
+        """Code -> as the schedule has it."""
+        self.persons: dict[str, set[str]] = defaultdict(set)
+        """Word of a name -> the persons who have it."""
+        people = {person for record in sessions for person in record.values("speaker")}
+        for person in people | {record.title for record in catalogue.of_table(Table.SPEAKERS)}:
+            for word in _NAME.findall(fold(person)):
+                self.persons[word].add(person)
+        spoken = (fold(text) for record in sessions for text in (record.title, *record.texts.values()))
+        self.said = Counter(word for text in spoken for word in set(_NAME.findall(text)))
+        """Word -> in how many sessions it is written."""
+        self.stands = {_squashed(record.title): record for record in catalogue.of_table(Table.EXHIBITORS)}
+        """Exhibitor's name, squashed -> the exhibitor."""
+        self.titles = {_squashed(record.title): record for record in sessions}
+        """Session's title, squashed -> the session."""
+
+    def _read_rooms(self, rooms: list[str]) -> None:
+        found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        starts: dict[str, list[str]] = defaultdict(list)
+        for room in dict.fromkeys(rooms):
+            inside = re.findall(r"\(([^)]*)\)", room)
+            for alias in (room, re.sub(r"\([^)]*\)", "", room), *inside):
+                if phrase := _phrase(alias):
+                    found[phrase].append(room)
+            if prefix := _PREFIX.match(room):
+                starts[fold(prefix[0])].append(room)
+                longer = re.match(r"[A-Za-z]{1,3}\d(?=\.)", room)
+                if longer:
+                    starts[fold(longer[0])].append(room)
+        firsts: dict[str, list[str]] = defaultdict(list)
+        for room in dict.fromkeys(rooms):
+            if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
+                firsts[phrase[0]].append(room)
+        for word, several in firsts.items():
+            if len(several) > 1:
+                found.setdefault((word,), several)
+        self.rooms = {phrase: tuple(dict.fromkeys(named)) for phrase, named in found.items()}
+        self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
+
+    def record(self, quoted: str) -> Record | None:
+        """The session whose title is quoted, or begins so.
+
+        Args:
+            quoted: The title.
+        """
+        wanted = _squashed(quoted)
+        if wanted in self.titles:
+            return self.titles[wanted]
+        begun = [record for title, record in self.titles.items() if len(wanted) > 11 and title.startswith(wanted)]
+        return begun[0] if begun else None
+
+    def track_of(self, wanted: list[str]) -> tuple[str, frozenset[str]] | None:
+        """The track whose name some terms cover best, and the terms of it that they have.
+
+        Args:
+            wanted: The terms.
+        """
+        spread = Counter(term for own in self.tracks.values() for term in own)
+        best, found = 0.0, None
+        for track, own in self.tracks.items():
+            # A word that every track has, as "devroom", tells none of them.
+            telling = {term: 1 / spread[term] for term in own if spread[term] <= max(2, len(self.tracks) // 4)}
+            held = own.intersection(wanted) & telling.keys()
+            covered = sum(telling[term] for term in held)
+            score = covered + covered / sum(telling.values()) if held else 0.0
+            if score > best:
+                best, found = score, (track, frozenset(held))
+        return found
+
+
+_made: WeakKeyDictionary[Catalogue, Names] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def names_of(catalogue: Catalogue) -> Names:
+    """The names of a conference, made once.
+
+    Args:
+        catalogue: The conference.
+    """
+    with _lock:
+        names = _made.get(catalogue)
+    if names is None:
+        names = Names(catalogue)
+        with _lock:
+            _made[catalogue] = names
+    return names
+
+
+def read_titles(sentence: Sentence, names: Names) -> list[Record]:
+    """The sessions whose titles are quoted; their words are read as nothing else.
+
+    Args:
+        sentence: The question.
+        names: The conference's names.
+    """
+    found: list[Record] = []
+    for match in re.finditer(r"[\"“”„«]([^\"“”„«»]{3,200})[\"“”»]|(?<!\w)['‘]([^'‘’]{8,200})['’](?!\w)", sentence.text):
+        quoted = match[1] or match[2]
+        wanted = [token.word for token in Sentence.of(quoted).tokens]
+        first = next((place for place in range(len(sentence)) if sentence.match(place, wanted)), None)
+        if first is None:
+            continue
+        record = names.record(quoted)
+        if record is not None:
+            found.append(record)
+            sentence.take(first, first + len(wanted), "record")
+        elif len(wanted) > 1:
+            sentence.take(first, first + len(wanted), "title")
+    for first in range(len(sentence)):
+        for last in range(min(len(sentence), first + _LONGEST_TITLE), first + _SHORTEST_TITLE, -1):
+            if sentence.free(first, last) and (record := names.titles.get(_squashed(sentence.raw(first, last)))):
+                found.append(record)
+                sentence.take(first, last, "record")
+                break
+    return found
+
+
+def read_places(sentence: Sentence, names: Names) -> None:
+    """Read rooms and buildings; a room that is not there is noted and kept, so that no other is shown for it.
+
+    Args:
+        sentence: The question.
+        names: The conference's names.
+    """
+    blocks = words("things", "building")
+    for place in range(len(sentence)):
+        if sentence.tokens[place].taken:
+            continue
+        for length in range(_LONGEST_ROOM, 0, -1):
+            phrase = tuple(token.word for token in sentence.tokens[place : place + length])
+            rooms = names.rooms.get(phrase) if len(phrase) == length else None
+            if rooms and (length > 1 or _is_room(sentence, place, phrase[0])) and sentence.free(place, place + length):
+                sentence.ask(place, place + length, "room", *rooms)
+                break
+        else:
+            _read_building(sentence, place, names, blocks)
+
+
+def _is_room(sentence: Sentence, place: int, word: str) -> bool:
+    if any(letter.isdigit() for letter in word):
+        return True
+    near = {sentence.word(place - 1), sentence.word(place - 2), sentence.word(place + 1)}
+    located = near & {"in", "at", "im", "en", "room", "hall", "there", "into", *words("things", "room")}
+    return sentence.named(place) or bool(located) or share(word) < _USUAL / 10
+
+
+def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:
+    word = sentence.word(place)
+    near = next((other for other in (place + 1, place - 1) if sentence.is_any(other, blocks)), None)
+    if near is not None and word in names.buildings:
+        first, last = min(place, near), max(place, near) + 1
+        sentence.ask(
+            first, last, "room", *names.buildings[word], said=f"the {sentence.tokens[place].raw.upper()} building"
+        )
+    elif re.fullmatch(r"[a-z]{1,3}\d?\.[\d.]+\w*", word):
+        rooms = [room for each in names.buildings.values() for room in each if fold(room).startswith(word)]
+        if not rooms:
+            sentence.notes.append(f"There is no room {sentence.tokens[place].raw}")
+        sentence.ask(place, place + 1, "room", *(dict.fromkeys(rooms) or (sentence.tokens[place].raw,)))
+
+
+def read_kinds(sentence: Sentence, names: Names) -> None:
+    """Read tracks, kinds of sessions and languages.
+
+    Args:
+        sentence: The question.
+        names: The conference's names.
+    """
+    for place in range(len(sentence)):
+        if not sentence.free(place, place + 1):
+            continue
+        word = sentence.word(place)
+        if word in words("things", "track"):
+            _read_track(sentence, place, names)
+        for length in (2, 1):
+            squashed = _squashed("".join(token.word for token in sentence.tokens[place : place + length]))
+            if (
+                sentence.free(place, place + length)
+                and squashed in names.types
+                and squashed not in ("talk", "session", "devroom", "event")
+            ):
+                sentence.ask(place, place + length, "type", names.types[squashed])
+                break
+        code = NAMES.get(word)
+        if code and sentence.free(place, place + 1) and sentence.word(place - 1) in ("in", "auf", "en", "no", "not"):
+            if code not in names.languages:
+                sentence.notes.append(f"The programme has nothing in {CODES[code]}")
+            sentence.ask(place, place + 1, "language", names.languages.get(code, code))
+
+
+def _read_track(sentence: Sentence, place: int, names: Names) -> None:
+    """The track whose name stands before the word for it, or after it."""
+    before: list[int] = []
+    for other in range(place - 1, max(-1, place - 7), -1):
+        if not sentence.free(other, other + 1) or (sentence.begins(other + 1) and other + 1 != place):
+            break
+        before.append(other)
+    after = [other for other in range(place + 1, min(len(sentence), place + 4)) if sentence.free(other, other + 1)]
+    for places in (before, after if sentence.word(place + 1) in ("on", "about", "for", "zu") else []):
+        wanted = [term for other in places for term in terms(sentence.word(other)) if _can_name(sentence.word(other))]
+        if found := names.track_of(wanted):
+            track, held = found
+            used = [other for other in places if held.intersection(terms(sentence.word(other)))]
+            joining = [other for other in places if min(used) < other < max(used)]
+            same = (
+                [each for each, own in names.tracks.items() if held <= own]
+                if len(held) > 1 or len(names.tracks) < 4
+                else [track]
+            )
+            tracks = (track, *(each for each in same if each.split()[0] == track.split()[0] and each != track))
+            sentence.ask(
+                min(used), max(*used, place) + 1, "track", *dict.fromkeys(tracks), said=f"in the track {track}"
+            )
+            sentence.take(min(used), max(used) + 1, "track")
+            del joining
+            return
+
+
+def read_persons(sentence: Sentence, names: Names) -> None:
+    """Read who is named: two names of one person are enough; one alone must stand where a person is meant.
+
+    Args:
+        sentence: The question.
+        names: The conference's names.
+    """
+    place = 0
+    while place < len(sentence):
+        place = _read_person(sentence, place, names)
+    if sentence.asks("person"):
+        return
+    for place in range(len(sentence) - 1):
+        spoken = any(sentence.is_any(near, _SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
+        if sentence.word(place) in STOP_WORDS:
+            continue
+        last = place + 2 + (sentence.word(place + 1) in _PARTICLES)
+        both = sentence.free(place, last) and sentence.named(last - 1) if last <= len(sentence) else False
+        written = (
+            both and sentence.tokens[place].raw[0].isupper() and not re.search(r"\S", sentence.tokens[last - 1].gap)
+        )
+        nobody = not any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
+        rare = all(share(term) < _USUAL for term in terms(sentence.word(last - 1)))
+        if spoken and written and nobody and rare and not all(map(str.isupper, sentence.raw(place, last).split())):
+            name = sentence.raw(place, last)
+            sentence.notes.append(f"The programme has nobody called {name}")
+            sentence.ask(place, last, "person", name)
+            return
+
+
+def _read_person(sentence: Sentence, place: int, names: Names) -> int:
+    votes = Counter[str]()
+    last = place
+    while last < min(len(sentence), place + 5) and sentence.free(last, last + 1):
+        if last > place and _SIGNS.search(sentence.tokens[last].gap):
+            break
+        word = sentence.word(last).removesuffix("'s")
+        people = names.persons.get(word) or _misspelt(word, votes)
+        if last > place and votes and not people & votes.keys() and word not in _PARTICLES:
+            break
+        if not people and not (votes and word in _PARTICLES):
+            break
+        votes.update(people)
+        last += 1
+    most = max(votes.values(), default=0)
+    if most == 1 and not _alone(sentence, place, names):
+        return place + 1
+    if not most:
+        return place + 1
+    if most == 1:
+        last = place + 1
+        following = sentence.word(last)
+        if (
+            sentence.free(last, last + 1)
+            and sentence.named(last)
+            and not _SIGNS.search(sentence.tokens[last].gap)
+            and following not in names.said
+        ):
+            full = sentence.raw(place, last + 1)
+            sentence.notes.append(f"The programme has nobody called {full}")
+            sentence.ask(place, last + 1, "person", full)
+            return last + 1
+    persons = sorted(person for person, count in votes.items() if count == most)
+    sentence.ask(place, last, "person", *persons, said=f"with {persons[0]}" if len(persons) == 1 else "")
+    return last
+
+
+def _misspelt(word: str, votes: Counter[str]) -> set[str]:
+    """Who of those already meant has a name that differs from a word by a slip."""
+    if len(word) < 4:
+        return set()
+    slips = 1 + (len(word) > 6)
+    return {
+        person
+        for person in votes
+        if any(0 < OSA.distance(own, word, score_cutoff=slips) <= slips for own in _NAME.findall(fold(person)))
+    }
+
+
+def _alone(sentence: Sentence, place: int, names: Names) -> bool:
+    """Whether one name alone means a person: it is rarely written otherwise, or somebody is said to speak."""
+    word = sentence.word(place).removesuffix("'s")
+    if (
+        share(word) >= _USUAL
+        and not sentence.named(place)
+        and not any(sentence.is_any(near, _SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
+    ):
+        return False
+    have, written = len(names.persons[word]), names.said[word]
+    spoken = any(sentence.is_any(near, _SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
+    return (
+        have / (have + max(0, written - have)) + 0.25 * spoken + 0.1 * sentence.named(place) >= 0.55
+        and written <= 8 + 8 * spoken
+    )
+
+
+def _can_name(word: str) -> bool:
+    return len(word) > 1 and word not in STOP_WORDS and not any(word in words("things", kind) for kind in _KINDS)
+
+
+_KINDS = ("sessions", "speakers", "first", "last", "any", "room", "track")
+
+
+def _squashed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", fold(text)).removesuffix("s")
+
+
+def _phrase(text: str) -> tuple[str, ...]:
+    return tuple(token.word for token in Sentence.of(text).tokens)

@@ -1,0 +1,97 @@
+"""The first plan: which searches answer what was asked."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from loopwright.workflows.assistant.config import AssistantSection
+from loopwright.workflows.assistant.schemas import Filters, Pick, PlannedQuery, Profile, Question, Table
+
+MAX_WISHES = 3
+"""The most searches for a profile's wishes in one plan, shared by its tables; the newest wishes go first."""
+SURE = 0.5
+"""What is counted or stands at an end must be about the topic, and not only mention it."""
+_ALL = 200
+_PICKS: dict[str, Pick] = {
+    "first": "first",
+    "last": "last",
+    "longest": "longest",
+    "shortest": "shortest",
+    "next": "first",
+}
+
+
+def plan(question: Question, config: AssistantSection, profile: Profile | None = None) -> list[PlannedQuery]:
+    """Plan the searches for a question.
+
+    Each table gets a query of its own, and so does each part of a question that asks for several things.
+    What suits a person is searched aspect by aspect: one query for each of the newest wishes.
+
+    Args:
+        question: What is asked for.
+        config: The limit and the threshold of a query.
+        profile: What is known of the person, if anything.
+
+    Returns:
+        The queries, the most important first; none where nothing is searched.
+    """
+    if not question.searches:
+        return []
+    parts = question.parts or (question,)
+    alone = question.operation in ("clash", "compare")
+    queries: list[PlannedQuery] = []
+    for part in parts:
+        limit = ceil(config.search.limit / len(parts))
+        if alone:
+            limit = 2 if len(parts) == 1 else 1
+        queries += _planned(part, config, profile, limit)
+    return list(dict.fromkeys(queries))
+
+
+def _planned(question: Question, config: AssistantSection, profile: Profile | None, limit: int) -> list[PlannedQuery]:
+    operation, usual = question.operation, config.search.score_threshold
+    pick = _PICKS.get(operation, "")
+    every = bool(pick) or operation in ("count", "most", "now")
+    named = bool(question.filters.values("person") or question.filters.values("record")) and not every
+    texts = [question.topic]
+    if question.query_mode == "profile" and profile is not None:
+        texts = _wishes(profile)[: max(1, MAX_WISHES // len(question.tables))] or texts
+    if operation == "now" or (operation == "next" and question.filters.values("room")):
+        texts = [""]
+    return [
+        PlannedQuery(
+            table=table,
+            search_mode="master" if question.query_mode == "specific" else "faceted",
+            query_text=text or _persons_asked(table, question.filters),
+            filters=filters_for(table, question.filters),
+            limit=_ALL if every else limit,
+            # A person's talks are few, and a topic beside the name only orders them.
+            score_threshold=0.0 if named else max(usual, SURE) if every and text else usual,
+            pick=pick,
+        )
+        for table in question.tables
+        for text in texts
+    ]
+
+
+def filters_for(table: Table, filters: Filters) -> Filters:
+    """The filters as far as they mean something in a table: stands and people are there all day, in no track.
+
+    Args:
+        table: The table.
+        filters: The filters.
+    """
+    if table not in (Table.EXHIBITORS, Table.ATTENDEES):
+        return filters
+    kept = tuple(each for each in filters.include if each.slot in ("day", "room", "record"))
+    return filters.model_copy(update={"include": kept})
+
+
+def _wishes(profile: Profile) -> list[str]:
+    newest = [*reversed(profile.interests), *reversed(profile.seeking), *reversed(profile.offering)]
+    return list(dict.fromkeys(newest))
+
+
+def _persons_asked(table: Table, filters: Filters) -> str:
+    """The persons as words where they are no filter: "does Ada have a stand?"."""
+    return " ".join(filters.values("person")) if table in (Table.EXHIBITORS, Table.ATTENDEES) else ""

@@ -1,0 +1,423 @@
+"""One question, read against a conference: conditions, what is excluded, what is to be done, and the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from loopwright.retrieval.english import english_words, share
+from loopwright.retrieval.text import STOP_WORDS, terms
+from loopwright.workflows.assistant.question.moments import Now, read_days, read_lengths, read_times
+from loopwright.workflows.assistant.question.names import (
+    Names,
+    names_of,
+    read_kinds,
+    read_persons,
+    read_places,
+    read_titles,
+)
+from loopwright.workflows.assistant.question.nearest import Near, nearest
+from loopwright.workflows.assistant.question.negation import denied
+from loopwright.workflows.assistant.question.tokens import Sentence, Span
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Table
+from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.lexicon import glossary, table, words
+
+MAX_QUESTION = 1_000
+"""The most characters of a question that are read."""
+SUBJECT = 0.9
+"""The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
+SURE = 0.6
+NEAR, FAR_OUT = 0.42, 0.36
+"""How near an example must be for an operation, and for what no programme answers."""
+_STARTING, _ENDING = (
+    frozenset("start starts begin begins open opens opening".split()),
+    frozenset("end ends close closes finish".split()),
+)
+_COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
+_ALONE = frozenset({"greeting", "thanks", "help"})
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the questions of one conversation."""
+
+    search: Search
+    """The conference and its words."""
+    moment: datetime | None
+    """The moment of asking."""
+
+    def sentence(self, text: str) -> Sentence:
+        """A question with its conditions read.
+
+        Args:
+            text: The question.
+        """
+        catalogue, names = self.search.catalogue, self.names
+        sentence = Sentence.of(text[:MAX_QUESTION])
+        self._mend(sentence)
+        records = read_titles(sentence, names)
+        if records:
+            place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
+            sentence.spans.append(
+                Span(place, place + 1, Condition(slot="record", values=tuple(each.id for each in records)))
+            )
+        read_days(sentence, catalogue.info, names.days, self.now)
+        read_places(sentence, names)
+        read_times(sentence, self.now)
+        read_lengths(sentence)
+        read_persons(sentence, names)
+        read_kinds(sentence, names)
+        _without_reasons(sentence)
+        return sentence
+
+    @property
+    def names(self) -> Names:
+        """The conference's names."""
+        return names_of(self.search.catalogue)
+
+    @property
+    def now(self) -> Now | None:
+        """The moment of asking, by the conference's clock."""
+        return Now.of(self.moment, self.search.catalogue.info)
+
+    def read(self, text: str) -> Question:
+        """Read a question that stands alone.
+
+        Args:
+            text: The question.
+        """
+        sentence = self.sentence(text)
+        near = self.operation(sentence)
+        operation = near.operation
+        if operation in ("outside", *_ALONE, "personal"):
+            return Question(text=text, operation=operation, tables=())
+        if operation != "find":
+            # What made the operation be seen asks for it, and is no subject.
+            for token in sentence.tokens:
+                if not token.taken and near.terms.intersection(terms(token.word)):
+                    token.taken = "operation"
+        spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
+        tables = self.tables(sentence)
+        # Who names a session by its title asks for that one, whatever else is said.
+        topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence)
+        operation = self._by_condition(sentence, operation)
+        if operation == "recommend" and topic:
+            operation = "find"
+        include = _joined([span for span in sentence.spans if span not in spans])
+        exclude = tuple(span.condition for span in spans)
+        include += self._when(operation, include)
+        include += self._still(include, operation)
+        return Question(
+            text=text,
+            operation=operation,
+            tables=tables,
+            topic=topic,
+            filters=Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded))),
+            by=self._by(sentence, operation),
+            notes=tuple(dict.fromkeys(sentence.notes)),
+        )
+
+    def operation(self, sentence: Sentence) -> Near:
+        """What is to be done: the nearest example to any of the sentences, unless it looks like a search.
+
+        Args:
+            sentence: The question, its conditions read.
+        """
+        starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
+        found = [
+            nearest(sentence, first, last) for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
+        ]
+        usual = Near("find", 0.0, 0.0)
+        best = usual
+        for near in found:
+            alone = near.operation in _ALONE and len(found) > 1
+            outside = near.operation == "outside"
+            if (
+                near.operation == "find"
+                or alone
+                or near.likeness < (FAR_OUT if outside else NEAR)
+                or near.margin < 0.02
+            ):
+                continue
+            if (outside or alone_kind(near.operation)) and near.likeness < SURE and self._has_subject(sentence, near):
+                continue
+            if outside and (len(found) > 2 or sentence.asks("person", "track", "type", "record")):
+                continue
+            # In a long message a sentence that looks like one of these tells, rather than asks.
+            if len(found) > 2 and (near.likeness < 0.5 or near.operation in ("about", "recommend", *_ALONE)):
+                continue
+            if near.likeness > best.likeness:
+                best = near
+        return best
+
+    def _has_subject(self, sentence: Sentence, near: Near) -> bool:
+        """Whether something is named beside the words of an example that the programme has several records of."""
+        index = self.search.index()
+        for place in range(len(sentence)):
+            for term in terms(sentence.word(place)):
+                if term not in near.terms and self.weight(sentence, place) >= SUBJECT and len(index.held(term)[0]) > 2:
+                    return True
+        return False
+
+    def weight(self, sentence: Sentence, place: int) -> float:
+        """How much a word says of a subject.
+
+        Args:
+            sentence: The question.
+            place: The word.
+        """
+        word = sentence.word(place)
+        if _is_thing(word) or word in STOP_WORDS:
+            return 0.0
+        index = self.search.index()
+        found = terms(word.split("'")[0])
+        weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
+        if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
+            return 0.0
+        if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
+            return SUBJECT
+        if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
+            weight = max(weight, 1.3 * max(index.weight(term, named=True) for term in found) if found else 0.0)
+        return weight
+
+    def topic(self, sentence: Sentence) -> str:
+        """What is left to rank by, in the person's words and in English; empty where conditions say it all.
+
+        Args:
+            sentence: The question, its conditions and exclusions read.
+        """
+        rest = sentence.rest()
+        weights = {place: self.weight(sentence, place) for place in rest}
+        english = self._in_english(sentence, rest)
+        conditions = {span.condition.slot for span in sentence.spans} - {"day", "start", "end", "on"}
+        telling = sum(sentence.word(place) not in STOP_WORDS for place in rest)
+        least = SUBJECT if (conditions or len(rest) < 4) and telling < 6 else SUBJECT / 2
+        if not english and max(weights.values(), default=0.0) < least:
+            whole = not sentence.spans and len(rest) > 3 and self.operation(sentence).operation == "find"
+            return sentence.raw(0, len(sentence)) if whole else ""
+        kept = [sentence.tokens[place].raw for place in rest if weights[place] > 0 or len(rest) > 3]
+        if english and sentence.language != "en":
+            kept = [
+                sentence.tokens[place].raw
+                for place in rest
+                if weights[place] >= SUBJECT and self._shared(sentence, place)
+            ]
+        return " ".join([*kept, *english]).strip()
+
+    def tables(self, sentence: Sentence) -> tuple[Table, ...]:
+        """Where to look, the most important first.
+
+        Args:
+            sentence: The question.
+        """
+        found: dict[Table, None] = {}
+        for place in range(len(sentence)):
+            for kind in (Table.EXHIBITORS, Table.ATTENDEES):
+                if sentence.is_any(place, words("things", kind.value)) and sentence.tokens[place].taken in (
+                    "",
+                    "negation",
+                ):
+                    found.setdefault(kind)
+                    sentence.take(place, place + 1, "kind")
+        talking = {
+            place
+            for place in range(len(sentence))
+            if sentence.word(place) == "talk" and sentence.word(place + 1) in ("to", "with")
+        }
+        asked = {token.word for place, token in enumerate(sentence.tokens) if place not in talking}
+        if (asked & words("things", "meet", "en") or (talking and not found)) and not asked & words(
+            "things", "sessions"
+        ):
+            found |= dict.fromkeys((Table.SESSIONS, Table.SPEAKERS, Table.EXHIBITORS, Table.ATTENDEES))
+        speakers = sentence.tokens and sentence.word(0) in words("things", "speakers")
+        if not found and speakers and not sentence.asks("person") and not asked & words("things", "sessions"):
+            found = {Table.SESSIONS: None, Table.SPEAKERS: None}
+        if not found or (
+            found.keys() <= {Table.EXHIBITORS} and (asked & words("things", "sessions") or _both(sentence))
+        ):
+            found = {Table.SESSIONS: None, **found}
+        present = [kind for kind in found if self.search.catalogue.of_table(kind)]
+        return tuple(present or found)
+
+    def _mend(self, sentence: Sentence) -> None:
+        """Mend slips in the words that rules go by, and in names; what a subject was meant to be is for the search."""
+        known = english_words()
+        for token in sentence.tokens:
+            word = token.word
+            if (
+                len(word) < 4
+                or not word.isalpha()
+                or word in known
+                or word in self.search.vocabulary.spread
+                or word in self.names.persons
+            ):
+                continue
+            if _is_rule(word):
+                continue
+            token.word = _nearest_rule(word, self.names.types) or self._nearest_name(word) or word
+
+    def _nearest_name(self, word: str) -> str:
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        if len(word) < 6:
+            return ""
+        near = process.extractOne(
+            word, self.names.persons.keys(), scorer=OSA.distance, score_cutoff=1 + (len(word) > 7)
+        )
+        return near[0] if near and near[0][0] == word[0] else ""
+
+    def _in_english(self, sentence: Sentence, rest: list[int]) -> list[str]:
+        """What the subjects of a question in another language are called in English."""
+        if sentence.language == "en":
+            return []
+        found: list[str] = []
+        for place in rest:
+            for length in (3, 2, 1):
+                phrase = " ".join(token.word for token in sentence.tokens[place : place + length])
+                if other := glossary(phrase, sentence.language):
+                    found.append(other)
+                    break
+        return list(dict.fromkeys(found))
+
+    def _shared(self, sentence: Sentence, place: int) -> bool:
+        """Whether a word of another language is one of the programme's too."""
+        return self.search.vocabulary.knows(sentence.word(place)) and sentence.tokens[place].raw[0].isupper()
+
+    def _by_condition(self, sentence: Sentence, operation: Operation) -> Operation:
+        if operation == "find" and sentence.asks("track") and sentence.word(0) in ("when", "what", "wann"):
+            asked = {token.word for token in sentence.tokens}
+            return "first" if asked & _STARTING else "last" if asked & _ENDING else operation
+        return operation
+
+    def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """What an operation that goes by the present moment asks of time."""
+        asked = {each.slot for each in include}
+        now = self.now
+        if now is None or operation not in ("now", "next", "until") or asked & {"start", "on", "end"}:
+            return ()
+        found = now.conditions("on") if operation == "now" else now.conditions("start", None)
+        return tuple(
+            each for each in found if each.slot not in asked and not (operation == "until" and each.slot == "day")
+        )
+
+    def _still(self, include: tuple[Condition, ...], operation: Operation) -> tuple[Condition, ...]:
+        """Of today only what has not ended; and of what is only recommended, what is still to come today."""
+        now, info = self.now, self.search.catalogue.info
+        if now is None or info is None:
+            return ()
+        today = now.day.isoformat()
+        days = [value for each in include if each.slot == "day" for value in each.values]
+        if operation == "recommend" and not days and today in self.names.days:
+            return now.conditions("start", None)
+        if (
+            days == [today]
+            and operation in ("find", "recommend")
+            and not any(each.slot in ("person", "record", "on") for each in include)
+        ):
+            return (Condition(slot="end", least=now.minute, said=""),)
+        return ()
+
+    def _by(self, sentence: Sentence, operation: Operation) -> str:
+        """What is counted, if not records."""
+        if operation not in ("most", "count", "about"):
+            return ""
+        for token in sentence.tokens:
+            word = token.word.removesuffix("s").replace("devroom", "track")
+            for name, field in _COUNTED.items():
+                if word == name and (operation != "about" or token.word.endswith("s")):
+                    return field
+            if word in ("who", "person", "people"):
+                return "speakers"
+            if token.word in ("languages", "types", "kinds"):
+                return word.replace("kind", "type")
+        return "day" if operation == "most" and sentence.asks("day") else ""
+
+
+def alone_kind(operation: Operation) -> bool:
+    """Whether an operation takes the whole message, so that a subject beside it speaks against it."""
+    return operation in ("about", "personal", *_ALONE)
+
+
+def _joined(spans: list[Span]) -> tuple[Condition, ...]:
+    """What is asked, the alternatives of one slot as one condition."""
+    found: dict[str, Condition] = {}
+    rest: list[Condition] = []
+    for condition in (span.condition for span in spans):
+        known = found.get(condition.slot)
+        if not condition.values:
+            rest.append(condition)
+        elif known is None:
+            found[condition.slot] = condition
+        else:
+            values = tuple(dict.fromkeys((*known.values, *condition.values)))
+            found[condition.slot] = known.model_copy(
+                update={"values": values, "said": f"{known.said} or {condition.said}"}
+            )
+    return (*found.values(), *rest)
+
+
+def _without_reasons(sentence: Sentence) -> None:
+    """What only says why, asks for nothing: "on Saturday, because I leave on Sunday"."""
+    for place in range(1, len(sentence)):
+        if sentence.is_any(place, words("negation", "reason", sentence.language)) and any(
+            span.last <= place for span in sentence.spans
+        ):
+            end = next((other for other in range(place + 1, len(sentence)) if sentence.begins(other)), len(sentence))
+            sentence.spans = [span for span in sentence.spans if not place < span.first < end]
+            return
+
+
+def _marked(sentence: Sentence, place: int) -> bool:
+    """Whether a subject stands here: behind "about", or before "talks"."""
+    about = {"about", "on", "uber", "sur", "over", "sobre", "regarding", "with"}
+    return sentence.word(place - 1) in about or (_is_thing(sentence.word(place + 1)) and not sentence.begins(place + 1))
+
+
+def _both(sentence: Sentence) -> bool:
+    """Whether something is asked beside a stand: "and where is the stand?"."""
+    return any(
+        sentence.word(place) == "and" and sentence.word(place + 1) in ("where", "is", "which")
+        for place in range(len(sentence))
+    )
+
+
+def _is_thing(word: str) -> bool:
+    return any(
+        word in words("things", kind)
+        for kind in ("sessions", "speakers", "exhibitors", "attendees", "track", "any", "room", "building")
+    )
+
+
+_RULES = ("days", "today", "tomorrow", "morning", "afternoon", "evening", "noon", "now", "before", "after", "between")
+
+
+def _is_rule(word: str) -> bool:
+    return word in _rule_words()
+
+
+def _rule_words() -> frozenset[str]:
+    from loopwright.workflows.assistant.searching.lexicon import days
+
+    named = [words("things", kind, "en") for kind in table("things")["en"]]
+    return frozenset(days()).union(*(words("time", key) for key in _RULES if key != "days"), *named)
+
+
+def _nearest_rule(word: str, kinds: Collection[str]) -> str:
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    near = process.extractOne(
+        word,
+        [each for each in (*_rule_words(), *kinds) if len(each) > 4],
+        scorer=OSA.distance,
+        score_cutoff=1 + (len(word) > 7),
+    )
+    return near[0] if near and near[0][0] == word[0] else ""
+
+
+SENTENCE_END = re.compile(r"(?<=[.?!;])\s+")
+"""Between two sentences."""

@@ -1,0 +1,130 @@
+"""A question as words, each of which is read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from loopwright.retrieval.text import fold
+from loopwright.workflows.assistant.schemas import Condition, Slot
+from loopwright.workflows.assistant.searching.lexicon import language_of
+
+_TOKEN = re.compile(
+    r"\d{1,2}[:.hH]\d\d(?!\d)"  # 14:30
+    r"|[^\W\d_]+\d*\.\d[\w.]*\w"  # K.1.105, UB2.252A
+    r"|\d+(?=[aApP]\.?[mM]\b)|(?<=\d)[aApP]\.?[mM]\b"
+    r"|[^\W_]+(?:['’][^\W_]+)*"
+)
+_SENTENCE = re.compile(r"[.?!;:\n]")
+
+
+@dataclass(slots=True)
+class Token:
+    """A word."""
+
+    word: str
+    """The word, folded and, where it was misspelt, mended."""
+    raw: str
+    """The word as it was written."""
+    gap: str
+    """What stands before it."""
+    taken: str = ""
+    """What it was read as; empty while it is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words that were read as one condition."""
+
+    first: int
+    """The first word."""
+    last: int
+    """The one after the last."""
+    condition: Condition
+    """What they ask."""
+
+
+@dataclass(slots=True)
+class Sentence:
+    """The words of a question, and what was read of them."""
+
+    text: str
+    """The question."""
+    tokens: list[Token] = field(default_factory=list[Token])
+    """Its words."""
+    language: str = "en"
+    """Its language."""
+    spans: list[Span] = field(default_factory=list[Span])
+    """The conditions that were read."""
+    notes: list[str] = field(default_factory=list[str])
+    """What could not be taken as asked."""
+
+    @classmethod
+    def of(cls, text: str) -> Sentence:
+        """Part a question into words.
+
+        Args:
+            text: The question.
+        """
+        sentence, end = cls(text), 0
+        for match in _TOKEN.finditer(text):
+            word = fold(match[0]).replace("’", "'").replace("a.m", "am").replace("p.m", "pm")
+            sentence.tokens.append(Token(word, match[0], text[end : match.start()]))
+            end = match.end()
+        sentence.language = language_of(tuple(token.word for token in sentence.tokens))
+        return sentence
+
+    def __len__(self) -> int:
+        """How many words there are."""
+        return len(self.tokens)
+
+    def word(self, place: int) -> str:
+        """A word, folded; empty beyond the ends."""
+        return self.tokens[place].word if 0 <= place < len(self.tokens) else ""
+
+    def is_any(self, place: int, words: Collection[str]) -> bool:
+        """Whether a word is one of some."""
+        return 0 <= place < len(self.tokens) and self.tokens[place].word in words
+
+    def free(self, first: int, last: int) -> bool:
+        """Whether some words are there, and none of them was read."""
+        return 0 <= first < last <= len(self.tokens) and not any(each.taken for each in self.tokens[first:last])
+
+    def begins(self, place: int) -> bool:
+        """Whether a sentence begins at a word, or there is none."""
+        return not 0 < place < len(self.tokens) or _SENTENCE.search(self.tokens[place].gap) is not None
+
+    def named(self, place: int) -> bool:
+        """Whether a word is written as a name is, within a sentence."""
+        raw = self.tokens[place].raw
+        inner = raw[1:] != raw[1:].lower()
+        return raw[0].isupper() and not re.match(r"I(?:['’]|$)", raw) and (inner or not self.begins(place))
+
+    def take(self, first: int, last: int, what: str) -> None:
+        """Note what words were read as."""
+        for token in self.tokens[first:last]:
+            token.taken = token.taken or what
+
+    def ask(self, first: int, last: int, slot: Slot, *values: str, least: int | None = None, most: int | None = None,
+            said: str = "") -> None:  # fmt: skip
+        """Note a condition that words were read as."""
+        condition = Condition(slot=slot, values=values, least=least, most=most, said=said or self.raw(first, last))
+        self.spans.append(Span(first, last, condition))
+        self.take(first, last, slot)
+
+    def asks(self, *slots: Slot) -> bool:
+        """Whether a condition on one of some slots was read."""
+        return any(span.condition.slot in slots for span in self.spans)
+
+    def raw(self, first: int, last: int) -> str:
+        """Words as they were written."""
+        return " ".join(token.raw for token in self.tokens[first:last])
+
+    def match(self, place: int, phrase: Sequence[str]) -> bool:
+        """Whether a phrase stands at a word."""
+        return [token.word for token in self.tokens[place : place + len(phrase)]] == list(phrase)
+
+    def rest(self) -> list[int]:
+        """The places of the words that were not read."""
+        return [place for place, token in enumerate(self.tokens) if not token.taken]

@@ -1,0 +1,142 @@
+"""What a question asks for, by rules: no chat model, and nothing that holds for one conference only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from loopwright.workflows.assistant.question.attributes import facts_of
+from loopwright.workflows.assistant.question.conversation import asked_in
+from loopwright.workflows.assistant.question.personal import is_about_the_person, says_anything, told_of
+from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
+from loopwright.workflows.assistant.schemas import Condition, Filters, Profile, Question, Table, Turn
+from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.lexicon import words
+
+_JOINS = frozenset("and with or & und oder et ou y o en of vs versus".split())
+_OWN = re.compile(
+    r"\b(?:for (?:me|us)|suits? (?:me|us)|my (?:\w+ )?(?:interests?|profile)|(?:interests?|fits?|matches) me|recommend"
+    r"|suggest)\b",
+    re.I,
+)
+_OWN_ONLY = frozenset(
+    "interest interests interested profile suit suits fit fits match matches recommend suggest like enjoy meet see "
+    "visit".split()
+)
+
+
+def understand(
+    text: str,
+    search: Search,
+    *,
+    now: datetime | None = None,
+    history: Sequence[Turn] = (),
+    profile: Profile | None = None,
+) -> Question:
+    """Read what a question asks for, against the names, times and words of a conference.
+
+    Never fails: what is not understood is the topic, and its words are weighed by how much they say. A room, day, track
+    or person that does not exist is noted and stays a filter, so that nothing is found rather than something else.
+
+    Args:
+        text: What the person wrote.
+        search: The conference and its words.
+        now: The moment of asking, without a zone in the conference's own; None if it is not known.
+        history: Earlier turns of the conversation, oldest first.
+        profile: What is known of the person, if anything.
+    """
+    if is_about_the_person(text):
+        return Question(text=text, operation="personal", tables=(), notes=told_of(text, profile))
+    reader = Reader(search, now)
+    question = asked_in(text, history, reader)
+    if question.operation == "personal":
+        return question.model_copy(update={"notes": told_of(text, profile)})
+    if question.operation == "about" or (question.operation == "count" and question.by and not question.topic):
+        if facts := facts_of(question, search.catalogue):
+            return question.model_copy(update={"operation": "about", "notes": facts})
+        question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
+    question = _personal(question, profile)
+    return question.model_copy(update={"parts": _parts(question, reader)})
+
+
+def _personal(question: Question, profile: Profile | None) -> Question:
+    """Whose wishes decide: where somebody only asks for what suits them, their profile."""
+    if not _OWN.search(question.text) and question.operation != "recommend":
+        return question
+    topic = " ".join(word for word in question.topic.split() if word.lower().strip("?.!,") not in _OWN_ONLY)
+    if not says_anything(profile):
+        return question.model_copy(update={"topic": topic if topic.strip() else ""})
+    mode = "hybrid" if topic and question.operation != "recommend" else "profile"
+    return question.model_copy(update={"query_mode": mode, "topic": topic if mode == "hybrid" else ""})
+
+
+def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
+    """The parts of a question that asks for several things: what is compared, or one after the other."""
+    if question.operation in ("clash", "compare"):
+        return _compared(question, reader)
+    sentence = reader.sentence(question.text)
+    places = [
+        place
+        for place in range(1, len(sentence))
+        if sentence.is_any(place, words("turns", "then", "en"))
+        or _another(sentence.word(place - 1), sentence.word(place))
+    ]
+    if not places or not question.searches or question.operation != "find":
+        return ()
+    bounds = [0, *places, len(sentence)]
+    texts = [sentence.raw(first, last) for first, last in pairwise(bounds)]
+    parts = [reader.read(text) for text in texts]
+    parts = [part for part in parts if part.searches and (part.topic or part.filters.include)]
+    if len(parts) < 2 or not all(part.topic for part in parts):
+        return ()
+    asked = [bool(part.filters.include or part.filters.exclude) for part in parts]
+    if sum(asked) == 1:
+        shared = parts[asked.index(True)].filters
+        return tuple(part.model_copy(update={"filters": shared}) for part in parts)
+    joined: list[Question] = []
+    for part in parts:
+        kept = [each for each in joined[-1].filters.include if each.slot in ("day", "room")] if joined else []
+        own = {each.slot for each in part.filters.include}
+        same = [each for each in kept if each.slot not in own]
+        joined.append(
+            part.model_copy(
+                update={"filters": part.filters.model_copy(update={"include": (*part.filters.include, *same)})}
+            )
+        )
+    return tuple(joined)
+
+
+def _another(before: str, word: str) -> bool:
+    return before == "and" and word in ("one", "where", "something", "another")
+
+
+def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
+    """Each session that is compared: those whose titles are quoted, and the best for each other subject."""
+    sentence = reader.sentence(question.text)
+    named = [Condition(slot="record", values=(value,), said="") for value in question.filters.values("record")]
+    parts = [
+        question.model_copy(update={"operation": "find", "topic": "", "filters": Filters(include=(each,)), "parts": ()})
+        for each in named
+    ]
+    run: list[int] = []
+    runs: list[list[int]] = []
+    for place in range(len(sentence) + 1):
+        joins = (
+            place == len(sentence)
+            or sentence.word(place) in _JOINS
+            or sentence.tokens[place].taken in ("record", "title")
+        )
+        if joins:
+            runs += [run] if run else []
+            run = []
+        elif not sentence.tokens[place].taken and reader.weight(sentence, place) >= SUBJECT:
+            run.append(place)
+    subjects = [" ".join(sentence.tokens[place].raw for place in each) for each in runs]
+    others = Filters(include=tuple(each for each in question.filters.include if each.slot not in ("record", "person")))
+    parts += [
+        question.model_copy(update={"operation": "find", "topic": each, "filters": others, "tables": (Table.SESSIONS,)})
+        for each in subjects
+    ]
+    return tuple(parts)

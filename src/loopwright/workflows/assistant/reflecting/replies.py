@@ -1,0 +1,140 @@
+"""What a chat model replies when it reflects, and how that becomes a plan that can be trusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from loopwright.retrieval.text import fold
+from loopwright.workflows.assistant.config import AssistantSection
+from loopwright.workflows.assistant.reflecting.plans import Plan
+from loopwright.workflows.assistant.schemas import (
+    PlannedQuery,
+    Question,
+    Reflection,
+    SearchMode,
+    Strategy,
+    Table,
+)
+
+LOWEST_THRESHOLD = 0.2
+"""A model may not count as a result what scores less: below, anything resembles anything."""
+_MAX_MESSAGE = 300
+"""Characters of a message to the person."""
+_MAX_TEXT = 300
+"""Characters of a query."""
+_JARGON = re.compile(
+    r"(?<![a-z])(?:quer(?:y|ies)|thresholds?|scores?|facet(?:ed|s)?|filters?|tables?|databases?|json|pivot|relax)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words of a message that speaks of the machinery instead of the programme."""
+
+
+class ReflectionQuery(BaseModel):
+    """One search that a chat model proposes; it names no filters, so that it cannot invent rooms or times."""
+
+    table: Table
+    """Where to look."""
+    search_mode: SearchMode = "master"
+    """"master" compares with the whole record, "faceted" with each aspect of it."""
+    query_text: str = ""
+    """What to look for, in a few words."""
+    keep_filters: bool = True
+    """Whether what was asked of time, place and track still holds; persons, languages and exclusions always do."""
+    score_threshold: float | None = None
+    """The least score of a result; null for the usual one."""
+
+
+class ReflectionReply(BaseModel):
+    """How a chat model reflects on a poor search.
+
+    How the plan differs from earlier ones is told from the searches themselves: small models name it wrongly.
+    """
+
+    reasoning: str
+    """What was seen and what follows, for developers."""
+    message: str
+    """One friendly sentence to the person, without jargon."""
+    queries: list[ReflectionQuery]
+    """What to search next."""
+
+
+def reflection_of(
+    reply: ReflectionReply,
+    question: Question,
+    attempts: Sequence[Sequence[PlannedQuery]],
+    own: Reflection,
+    config: AssistantSection,
+) -> Reflection:
+    """Turn a chat model's reply into a plan, and refuse what was searched before or searches for nothing.
+
+    Args:
+        reply: The reply.
+        question: What is asked for; its filters are the only ones.
+        attempts: Every plan so far.
+        own: The reflection by rules, which stands where nothing of the reply is left.
+        config: The usual threshold and limit.
+
+    Returns:
+        The plan; `own` with the refusals in its reasoning if none of the queries could be taken.
+    """
+    plan = Plan(attempts)
+    refused: list[str] = []
+    for proposed in reply.queries:
+        query = _planned(proposed, question, config)
+        if not query.query_text and query.filters.empty:
+            refused.append(f"{query.table.value}: neither words nor filters")
+        elif not plan.add(query):
+            refused.append(f"{query.table.value} {query.query_text!r}: {plan.why_refused}")
+    noted = f" Refused of the model's plan: {'; '.join(refused)}." if refused else ""
+    if not plan.queries:
+        return own.model_copy(update={"reasoning": f"{own.reasoning}{noted or ' The model planned no search.'}"})
+    return Reflection(
+        reasoning=f"{_line(reply.reasoning, 2000)}{noted}",
+        strategy=_strategy(plan.queries[0], attempts),
+        message=_message(reply, plan.queries),
+        queries=tuple(plan.queries),
+    )
+
+
+def _planned(proposed: ReflectionQuery, question: Question, config: AssistantSection) -> PlannedQuery:
+    asked, usual = question.filters, config.search.score_threshold
+    filters = (
+        asked if proposed.keep_filters else asked.but("day", "start", "end", "on", "minutes", "room", "track", "type")
+    )
+    wanted = usual if proposed.score_threshold is None else proposed.score_threshold
+    return PlannedQuery(
+        table=proposed.table,
+        search_mode=proposed.search_mode,
+        query_text=_line(proposed.query_text, _MAX_TEXT),
+        filters=filters,
+        limit=config.search.limit,
+        score_threshold=min(1.0, max(wanted, min(LOWEST_THRESHOLD, usual))),
+    )
+
+
+def _strategy(query: PlannedQuery, attempts: Sequence[Sequence[PlannedQuery]]) -> Strategy:
+    """How the most promising search of a plan differs from what was searched."""
+    tried = [each for plan in attempts for each in plan]
+    text = fold(query.query_text)
+    same_text = {(each.table, each.search_mode) for each in tried if fold(each.query_text) == text}
+    if (query.table, query.search_mode) in same_text:
+        return "relax"
+    asked = {each.table for each in tried}
+    return "pivot" if same_text or (asked and query.table not in asked) else "rewrite"
+
+
+def _message(reply: ReflectionReply, queries: Sequence[PlannedQuery]) -> str:
+    """The model's message, unless it says nothing or speaks of the machinery."""
+    said = _line(reply.message, _MAX_MESSAGE)
+    if said and not _JARGON.search(said):
+        return said
+    texts = dict.fromkeys(query.query_text for query in queries if query.query_text)
+    sought = " and ".join(f'"{text}"' for text in texts) or "whatever there is then"
+    return f"There is too little so far, so I look for {sought}."
+
+
+def _line(text: str, most: int) -> str:
+    return " ".join(text.split())[:most]

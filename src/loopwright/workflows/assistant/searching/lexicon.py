@@ -1,0 +1,104 @@
+"""The words that rules go by: read from ``data/words``, one file for each purpose, by language."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from loopwright.retrieval.text import fold
+
+LANGUAGES = ("en", "de", "fr", "nl", "es", "it")
+"""The languages that questions are read in."""
+
+
+@cache
+def table(purpose: str) -> dict[str, Any]:
+    """One file, as it stands.
+
+    Args:
+        purpose: Its name.
+    """
+    path = resources.files("loopwright.workflows.assistant") / "data" / "words" / f"{purpose}.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+@cache
+def words(purpose: str, key: str, language: str = "") -> frozenset[str]:
+    """The words of one entry, in one language or in all.
+
+    Args:
+        purpose: The file.
+        key: The entry.
+        language: The language; empty for all.
+    """
+    found = (table(purpose).get(each, {}).get(key, "") for each in ((language,) if language else LANGUAGES))
+    return frozenset(fold(word) for entry in found for word in entry.replace(",", " ").split())
+
+
+@cache
+def days() -> dict[str, int]:
+    """Name of a day -> its number from Monday, in all languages."""
+    lists = (table("time").get(language, {}).get("days", []) for language in LANGUAGES)
+    return {fold(word): number for names in lists for number, entry in enumerate(names) for word in entry.split()}
+
+
+@cache
+def numbers() -> dict[str, int]:
+    """Word -> number, from one."""
+    lists = (table("time").get(language, {}).get("numbers", "") for language in LANGUAGES)
+    return {fold(word): place for entry in lists for place, word in enumerate(entry.split(), start=1)}
+
+
+@cache
+def cues() -> tuple[tuple[str, ...], ...]:
+    """What excludes the thing behind it, as words, the longest first."""
+    lists = [entry for language in LANGUAGES for entry in table("negation").get(language, {}).get("cues", [])]
+    phrases = {tuple(fold(phrase).split()) for entry in lists for phrase in entry.split(",")}
+    return tuple(sorted(phrases | {(word,) for word in words("negation", "weak")}, key=lambda each: (-len(each), each)))
+
+
+@cache
+def verbal() -> frozenset[tuple[str, ...]]:
+    """The cues behind which a verb stands."""
+    entries = (table("negation").get(language, {}).get("verbal", "") for language in LANGUAGES)
+    return frozenset(tuple(fold(phrase).split()) for entry in entries for phrase in entry.split(","))
+
+
+@cache
+def language_of(folded: tuple[str, ...]) -> str:
+    """The language that most of some words belong to; English where that is not clear.
+
+    Args:
+        folded: The words, folded.
+    """
+    votes = {language: sum(word in _function(language) for word in folded) for language in LANGUAGES}
+    best = max(LANGUAGES, key=lambda language: votes[language])
+    return best if votes[best] > votes["en"] and votes[best] >= 2 else "en"
+
+
+@cache
+def _function(language: str) -> frozenset[str]:
+    return frozenset(fold(table("function").get(language, "")).split())
+
+
+def glossary(phrase: str, language: str) -> str:
+    """What a subject is called in English; empty if it is not known.
+
+    Args:
+        phrase: A word or a few, folded.
+        language: Their language.
+    """
+    return {fold(key): value for key, value in table("glossary").get(language, {}).items()}.get(phrase, "")
+
+
+@cache
+def synonyms(word: str) -> tuple[str, ...]:
+    """English words for the same subject.
+
+    Args:
+        word: The word, folded.
+    """
+    return tuple(glossary(word, "en").split())

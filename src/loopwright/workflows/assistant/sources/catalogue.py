@@ -1,0 +1,235 @@
+"""All records of a conference in memory, for what is asked with every question."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from math import inf
+from typing import Self
+from weakref import WeakKeyDictionary
+
+from loopwright.retrieval.records import Filter
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.sources.storing import (
+    CONFERENCE_TAG,
+    INFO_ID,
+    info_of,
+    passage_ids,
+    record_of,
+)
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_MOST_REMEMBERED = 256
+_A_MOMENT = 1e-3
+_DAY = 1_440
+NIGHT_ENDS = 5
+"""The hour. What begins earlier in the morning is at night: by the time of day it comes after the evening before."""
+
+
+class Catalogue:
+    """The records of one revision of a store; never changes, and may be used by several threads."""
+
+    def __init__(self, info: ConferenceInfo | None, records: Iterable[Record], *, revision: int = 0) -> None:
+        """Index records.
+
+        Args:
+            info: The conference, or None if nothing is known of it.
+            records: Its records.
+            revision: The revision of the store that they come from.
+        """
+        self.info = info
+        """The conference, or None if the store holds none."""
+        self.revision = revision
+        """The revision of the store that this was made from."""
+        ordered = sorted(records, key=_order)
+        self.records: dict[str, Record] = {record.id: record for record in ordered}
+        """Id -> record: those with a time in its order, the others after them by title."""
+        self._tables: dict[Table, tuple[Record, ...]] = {
+            table: tuple(record for record in ordered if record.table == table) for table in Table
+        }
+        self._values: dict[tuple[Table, str], dict[str, int]] = {}
+        self._filtered: dict[tuple[Table, tuple[Condition, ...], tuple[Condition, ...]], tuple[Record, ...]] = {}
+
+    @classmethod
+    def of(cls, store: KnowledgeStore) -> Self:
+        """Read all records of a store.
+
+        Args:
+            store: The store; documents that are no records of a conference are left out.
+
+        Raises:
+            StoreError: If the store fails.
+        """
+        # Asked first: what is written while reading makes the next catalogue, and not a wrong one that stays.
+        revision = store.revision()
+        tags = (CONFERENCE_TAG, *(table.value for table in Table))
+        documents = store.documents(Filter(tags=tags))
+        ids = {document.id: passage_ids(document) for document in documents}
+        passages = {passage.id: passage for passage in store.passages([id for each in ids.values() for id in each])}
+        info = next((info_of(document) for document in documents if document.id == INFO_ID), None)
+        records = [
+            record_of(document, [passages[id] for id in ids[document.id] if id in passages])
+            for document in documents
+            if document.id != INFO_ID
+        ]
+        return cls(info, records, revision=revision)
+
+    def of_table(self, table: Table) -> Sequence[Record]:
+        """The records of a table: sessions in order of time, others by title.
+
+        Args:
+            table: The table.
+        """
+        return self._tables[table]
+
+    def values(self, field: str, table: Table = Table.SESSIONS) -> dict[str, int]:
+        """The values of a field, and how many records have each; the most frequent first, then by value.
+
+        Args:
+            field: The field, for example ``room``.
+            table: Whose records count.
+        """
+        known = self._values.get((table, field))
+        if known is None:
+            counts = Counter(value for record in self._tables[table] for value in record.values(field))
+            known = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+            self._values[table, field] = known
+        return known
+
+    def filtered(self, table: Table, filters: Filters) -> list[Record]:
+        """The records of a table that pass, in the order of `of_table`.
+
+        A speaker passes if one of their sessions passes all the filters at once; where names are asked for, it is the
+        speaker's own name that counts. Topics that are not wanted are for the search, which knows what a record is
+        about. See `passes`.
+
+        Args:
+            table: The table.
+            filters: What a record must be.
+        """
+        if not filters.include and not filters.exclude:
+            return list(self._tables[table])
+        key = (table, filters.include, filters.exclude)
+        known = self._filtered.get(key)
+        if known is None:
+            if table is Table.SPEAKERS:
+                known = self._speakers(filters)
+            else:
+                known = tuple(record for record in self._tables[table] if passes(record, filters))
+            # Another dictionary rather than a lock: other threads may be reading the old one.
+            rest = self._filtered if len(self._filtered) < _MOST_REMEMBERED else {}
+            self._filtered = {**rest, key: known}
+        return list(known)
+
+    def _speakers(self, filters: Filters) -> tuple[Record, ...]:
+        def own(of: tuple[Condition, ...]) -> tuple[Condition, ...]:
+            return tuple(each for each in of if each.slot in ("person", "record"))
+
+        named = Filters(include=own(filters.include), exclude=own(filters.exclude))
+        people = tuple(person for person in self._tables[Table.SPEAKERS] if passes(person, named))
+        rest = Filters(
+            include=tuple(each for each in filters.include if each not in named.include),
+            exclude=tuple(each for each in filters.exclude if each not in named.exclude),
+        )
+        if rest.empty:
+            return people
+        ids = {session.id for session in self.filtered(Table.SESSIONS, rest)}
+        return tuple(person for person in people if not ids.isdisjoint(person.related))
+
+
+def current(store: KnowledgeStore) -> Catalogue:
+    """The catalogue of a store as it is now, made anew only when the store has changed; safe in threads.
+
+    Args:
+        store: The store.
+
+    Raises:
+        StoreError: If the store fails.
+    """
+    with _slots_lock:
+        slot = _slots.setdefault(store, _Slot())
+    revision = store.revision()
+    catalogue = slot.catalogue
+    if catalogue is not None and catalogue.revision >= revision:
+        return catalogue
+    with slot.lock:
+        if slot.catalogue is None or slot.catalogue.revision < revision:
+            slot.catalogue = Catalogue.of(store)
+        return slot.catalogue
+
+
+class _Slot:
+    """Where the catalogue of one store is kept."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.catalogue: Catalogue | None = None
+
+
+_slots: WeakKeyDictionary[KnowledgeStore, _Slot] = WeakKeyDictionary()
+_slots_lock = threading.Lock()
+
+
+def _order(record: Record) -> tuple[Table, datetime, str, str]:
+    return record.table, record.start or _NEVER, record.title.casefold(), record.id
+
+
+def clock_of(moment: datetime) -> int:
+    """The minutes of a moment's own clock, from midnight; the small hours count on from 24:00.
+
+    Args:
+        moment: The moment.
+    """
+    minutes = moment.hour * 60 + moment.minute
+    return minutes + _DAY if moment.hour < NIGHT_ENDS else minutes
+
+
+def holds(record: Record, asked: Condition) -> bool | None:
+    """Whether a record is what a condition says; None if it has nothing of the kind, as a stand has no beginning.
+
+    Args:
+        record: The record.
+        asked: The condition.
+    """
+    if asked.slot == "record":
+        return record.id in asked.values
+    if asked.slot in ("day", "room", "track", "type", "language", "person"):
+        field = "speaker" if asked.slot == "person" else asked.slot
+        is_person = field == "speaker" and record.table is Table.SPEAKERS
+        own = (record.title,) if is_person else record.values(field)
+        return any(value in asked.values for value in own) if own else None
+    if record.start is None:
+        return None
+    start = clock_of(record.start)
+    length = (record.end - record.start).total_seconds() / 60 if record.end else _A_MOMENT
+    least, most = -inf if asked.least is None else asked.least, inf if asked.most is None else asked.most
+    if asked.slot == "start":
+        return least <= start < most
+    if asked.slot == "end":
+        return least < start + length <= most
+    if asked.slot == "minutes":
+        return least <= length <= most
+    return start < most and start + length > least
+
+
+def passes(record: Record, filters: Filters) -> bool:
+    """Whether a record is all that filters ask, and nothing that they exclude; topics are not looked at.
+
+    What a record has nothing of excludes it where it is asked, but for stands and people: they are there all the time,
+    so that a day restricts only those who name one, and a time nobody.
+
+    Args:
+        record: The record.
+        filters: The filters.
+    """
+    for asked in filters.include:
+        held = holds(record, asked)
+        if held is None:
+            held = record.table is not Table.SESSIONS and asked.slot in ("day", "start", "end", "on", "minutes")
+        if not held:
+            return False
+    return not any(holds(record, asked) for asked in filters.exclude)

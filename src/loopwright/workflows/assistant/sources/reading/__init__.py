@@ -1,0 +1,9 @@
+"""Reading what organisers have: schedules, and tables of exhibitors and attendees."""
+
+from __future__ import annotations
+
+from loopwright.workflows.assistant.sources.reading.results import Schedule, TableRead
+from loopwright.workflows.assistant.sources.reading.schedules import read_schedule
+from loopwright.workflows.assistant.sources.reading.tables import read_table
+
+__all__ = ["Schedule", "TableRead", "read_schedule", "read_table"]

@@ -1,0 +1,653 @@
+"""The conference assistant: the only door to it, for Python, the command line, the server and the page."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Self, cast
+
+from langchain_core.messages import HumanMessage
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+
+from loopwright.diagram import mermaid
+from loopwright.engine import BoundedGraph, RunEvent, RunResult, Usage
+from loopwright.engine.events.schema import NodeFinished, Told, closing
+from loopwright.engine.nodes.policy import cause_of, is_transient
+from loopwright.errors import InputError, LoopwrightError, NodeFailed
+from loopwright.workflows.api import (
+    Citation,
+    ClientEvent,
+    Example,
+    NodeInfo,
+    Outcome,
+    Run,
+    Text,
+    Workflow,
+    WorkflowInput,
+)
+from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
+from loopwright.workflows.assistant.constants import EXECUTE_QUERIES, GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
+from loopwright.workflows.assistant.events import Acknowledgment, ChatEvent, Done, Failed, Progress, Thinking
+from loopwright.workflows.assistant.graph import build_graph
+from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES, forgets_all
+from loopwright.workflows.assistant.nodes import DECLARATIONS
+from loopwright.workflows.assistant.nodes.asking import prompts
+from loopwright.workflows.assistant.question.understanding import understand
+from loopwright.workflows.assistant.reasons import moment
+from loopwright.workflows.assistant.schemas import (
+    ChatResult,
+    Found,
+    PlannedQuery,
+    Record,
+    RetryMode,
+    Table,
+    Turn,
+    UserContext,
+)
+from loopwright.workflows.assistant.score import EXPECTED, score
+from loopwright.workflows.assistant.services import Services
+from loopwright.workflows.assistant.sources.catalogue import current
+from loopwright.workflows.assistant.sources.sample import sample_store
+from loopwright.workflows.assistant.state import AssistantState, ChatInput
+from loopwright.workflows.assistant.streaming import Translator, brief, summary_of, told_of
+from loopwright.workflows.evaluation.questions import Expected
+
+logger = logging.getLogger("loopwright.assistant")
+
+LONGEST_NAME = 200
+"""Characters of an identifier that a client chooses."""
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME, pattern=r"\S")]
+_Entries = Annotated[tuple[Annotated[str, Field(max_length=LONGEST_NAME)], ...], Field(max_length=MOST_ENTRIES)]
+
+
+class ProfileInput(WorkflowInput):
+    """What is known of a person."""
+
+    name: str = Field(default="", max_length=LONGEST_NAME, title="Name")
+    """How to address the person."""
+    interests: _Entries = Field(default=(), title="Interests")
+    """Topics, in the person's words, newest last."""
+    seeking: _Entries = Field(default=(), title="Seeking")
+    """What the person wants to buy, learn or find."""
+    offering: _Entries = Field(default=(), title="Offering")
+    """What the person sells, teaches or brings."""
+    languages: _Entries = Field(default=(), title="Languages", description="Codes, for example en.")
+    """Language codes that the person understands; empty for any."""
+
+
+class AskedBy(WorkflowInput):
+    """Who asks, and when."""
+
+    user_id: Name | None = Field(default=None, title="Person", description="Whose profile is used and kept.")
+    """Names the person."""
+    conversation_id: Name | None = Field(
+        default=None, title="Conversation", description="Its earlier turns are used and this one is kept."
+    )
+    """Names the conversation."""
+    now: Annotated[datetime, AfterValidator(moment)] | None = Field(
+        default=None, title="Now", description="The moment of asking, ISO time; by default the present one."
+    )
+    """The moment of asking."""
+    profile: ProfileInput | None = Field(
+        default=None, title="Profile", description="What is known of the person, for this question alone."
+    )
+    """Used for this question alone."""
+
+
+class ChatMessage(WorkflowInput):
+    """A message to the assistant."""
+
+    message: Text = Field(title="Message")
+    """The message."""
+    user_context: AskedBy | None = Field(default=None, title="Who asks, and when")
+    """Who asks, and when."""
+
+
+_EXAMPLES = (
+    Example(title="Answered at the first search", input={"message": "Which keynotes are there?"}),
+    Example(
+        title="Thought over twice, and answered in part",
+        input={"message": "Are there talks about gardening on Saturday morning?"},
+    ),
+    Example(title="Found elsewhere than asked", input={"message": "Who can I talk to about storage?"}),
+    Example(title="Stopped by the bound", input={"message": "What is on about security on the first day?"}),
+    Example(
+        title="With a profile",
+        input={
+            "message": "What should I not miss on Sunday?",
+            "user_context": {"profile": {"interests": ["soil", "repair"], "languages": ["en"]}},
+        },
+    ),
+)
+"""Questions to try on the sample conference."""
+
+_NODES = {
+    node.name: NodeInfo(
+        label=node.label,
+        icon=node.icon,
+        has_llm=node.has_llm,
+        prompt=node.prompt_key,
+        description=(node.work.__doc__ or "").partition("\n")[0],
+    )
+    for node in DECLARATIONS
+}
+
+
+class AssistantWorkflow(Workflow[Services]):
+    """The conference assistant."""
+
+    name = "assistant"
+    title = "Conference assistant"
+    description = (
+        "Answers questions about a conference: what is on, where and when, who speaks, whom to meet. A poor search is "
+        "thought over and asked in another way, a few times at most."
+    )
+    Input = ChatMessage
+    Config = AssistantConfig
+    Services = Services
+    streams_answer = True
+    nodes = _NODES
+    model_nodes = AssistantConfig.model_nodes
+    state_schema = AssistantState
+    examples = _EXAMPLES
+    expected = EXPECTED
+    prompts = prompts()
+    routes = "loopwright.workflows.assistant.http:router"
+    schemas: Mapping[str, Any] = {"ChatEvent": ChatEvent}
+
+    @classmethod
+    def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
+        """Open the conference that is configured; where none is named and none was read, the sample.
+
+        Args:
+            config: The file of the configuration.
+            overrides: Values by dotted key over the file's.
+
+        Raises:
+            InputError: If the store holds no conference.
+            StoreError: If the store that is named is not there.
+        """
+        settings = AssistantConfig.load(config, overrides)
+        store = settings.assistant.store
+        usual = store == AssistantSection.model_fields["store"].default and "assistant.store" not in (overrides or {})
+        services = Services.of(settings)
+        if not usual or Path(store.partition(":")[2]).exists():
+            try:
+                if current(services.store).info is not None:
+                    return cls(services)
+            except BaseException:
+                services.close()
+                raise
+            if not usual:
+                services.close()
+                raise InputError("the store holds no conference: run `loopwright assistant ingest SCHEDULE` first")
+            services.close()
+            services = Services.of(settings)
+        logger.warning("no conference was read yet: this is the sample; `loopwright assistant ingest` reads yours")
+        services.opened.entered("store", sample_store)
+        return cls(services)
+
+    def warm_up(self) -> None:
+        """Make now what the first question would wait for: the graph, and what is derived from the conference."""
+        super().warm_up()
+        understand("now", self.services.search)
+        self.services.search.run(PlannedQuery(table=Table.SESSIONS, query_text="welcome"))
+
+    @classmethod
+    def sample(cls, config: AssistantConfig | None = None) -> Self:
+        """The same over the made-up conference that comes with the package, in a store in memory.
+
+        Args:
+            config: The configuration; its store is not used.
+        """
+        services = Services.of(config or AssistantConfig())
+        services.opened.entered("store", sample_store)
+        return cls(services)
+
+    def uncitable(self, names: Sequence[str]) -> Sequence[str]:
+        """The records that the conference does not have.
+
+        Args:
+            names: Records.
+        """
+        return [name for name in names if name not in self.services.search.catalogue.records]
+
+    def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
+        """How right an outcome is; see the module ``score``.
+
+        Args:
+            expected: What is expected.
+            outcome: What came.
+        """
+        return score(expected, outcome)
+
+    def build(self, services: Services) -> BoundedGraph:
+        """Make the graph.
+
+        Args:
+            services: The conference, the memory and the models.
+        """
+        return build_graph(services=services)
+
+    def start(self, given: ChatMessage, uploads: Mapping[str, Path], run_id: str) -> ChatInput:
+        """What the graph is run with.
+
+        Args:
+            given: The message and who asks.
+            uploads: Not needed.
+            run_id: Not needed.
+        """
+        who = (
+            given.user_context.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+            if given.user_context
+            else {}
+        )
+        context = cast("UserContext", {"now": datetime.now(UTC).isoformat(), **who})
+        return ChatInput(messages=[HumanMessage(given.message)], user_context=context)
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+        """Prepare a run.
+
+        Args:
+            given: The message and who asks.
+            uploads: Not needed.
+            run_id: Names the run.
+
+        Raises:
+            InputError: If the message is empty, or there is what nobody knows.
+        """
+        return _AssistantRun(self, given, run_id)
+
+    def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+        """Prepare to go on with a run; a turn that was kept already is not kept again.
+
+        Args:
+            given: The message and who asks.
+            uploads: Not needed.
+            run_id: Names the run.
+        """
+        return _AssistantRun(self, given, run_id, recovered=True)
+
+    def outcome(self, state: Mapping[str, Any]) -> Outcome:
+        """The answer with the records that it cites.
+
+        Args:
+            state: The final state.
+        """
+        results: dict[str, list[Found]] = state.get("query_results") or {}
+        cited: Sequence[str] = state.get("referenced_ids") or ()
+        records = {found.record.id: found.record for hits in results.values() for found in hits}
+        if not records.keys() >= set(cited):
+            # An answer to a later turn may cite what an earlier one found.
+            records = {**self.services.search.catalogue.records, **records}
+        scores = _scores_of(state)
+        return Outcome(
+            answer=state.get("response_text") or "",
+            status=state.get("status") or "failed",
+            citations=tuple(_citation(records[id]) for id in cited if id in records),
+            quality=scores.get("quality"),
+            scores=scores,
+            error=state.get("error"),
+            error_node=state.get("error_node"),
+        )
+
+    def holds(self) -> int:
+        """How many documents the conference has."""
+        return self.services.store.stats().documents
+
+
+class _AssistantRun(Run):
+    """One turn of a conversation."""
+
+    def __init__(
+        self, workflow: AssistantWorkflow, given: Mapping[str, Any], run_id: str, *, recovered: bool = False
+    ) -> None:
+        graph_input = workflow.start(cast("ChatMessage", workflow.read(given)), {}, run_id)
+        super().__init__(given, graph_input, given["message"], workflow)
+        self._context: UserContext = graph_input.get("user_context", {})
+        self.services = workflow.services
+        self._run_id = run_id
+        self._recovered = recovered
+        self._remembered = False
+        self._translator = Translator(self.services, self.usage)
+        self._last: RunEvent | None = None
+        self._translated: list[ChatEvent] = []
+
+    def told(self, event: RunEvent) -> Iterable[Told]:
+        """The acknowledgment, what is being done, and each reflection with its reasoning and its queries.
+
+        Args:
+            event: The engine's event.
+        """
+        for said in self.client_events(event):
+            if isinstance(said, Acknowledgment):
+                yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
+            elif isinstance(said, Progress):
+                yield Told(kind="progress", node=said.node, message=said.message)
+            elif isinstance(said, Thinking) and isinstance(event, NodeFinished):
+                yield Told(
+                    kind="thinking",
+                    node=REFLECT_AND_REPLAN,
+                    message=said.message,
+                    data={
+                        "strategy": said.strategy,
+                        "reasoning": event.update.get("reflection_reasoning", ""),
+                        "original_queries": brief(event.update.get("original_planned_queries") or []),
+                        "new_queries": brief(event.update.get("planned_queries") or []),
+                        "retry_count": said.retry_count,
+                    },
+                )
+
+    def client_events(self, event: RunEvent) -> Sequence[ChatEvent]:
+        """The events of the streaming contract.
+
+        Args:
+            event: The engine's event.
+        """
+        # The translator counts along, so it sees each event once, however often it is asked about.
+        if event is not self._last:
+            self._last, self._translated = event, [*self._translator.translate(event)]
+        return self._translated
+
+    def plain(self, key: str, value: Any) -> Any:
+        """A value of the state, records by id, title and score alone.
+
+        Args:
+            key: Its key.
+            value: The value.
+        """
+        return brief(value)
+
+    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+        """The answer with the records that it cites; the turn is kept.
+
+        Args:
+            result: The final state and the events.
+        """
+        answered = self.result(result)
+        if not self._remembered and not await self._kept_before(answered):
+            await remember(answered, self._context, self.services)
+        self._remembered = True
+        outcome, _events = await super().ended(result)
+        return outcome.model_copy(update={"details": brief(answered)}), last_events(answered)
+
+    def result(self, result: RunResult) -> ChatResult:
+        """The outcome as Python has it.
+
+        Args:
+            result: The final state and the events.
+        """
+        message = self.graph_input["messages"][-1].text
+        return result_of(self._run_id, message, result, self.usage.total(), self.usage.cost())
+
+    def failed(self, error: BaseException) -> Sequence[ClientEvent]:
+        """What a client is told of an exception.
+
+        Args:
+            error: The exception.
+        """
+        if isinstance(error, LoopwrightError):
+            return (failure_of(error),)
+        if isinstance(error, asyncio.CancelledError):
+            return (Failed(error="the run was cancelled", error_type="Cancelled", can_retry=True),)
+        if isinstance(error, TimeoutError):
+            return (Failed(error="the run took too long and was stopped", error_type="RunTimeout", can_retry=True),)
+        told = "something went wrong inside the server: its log says what"
+        return (Failed(error=told, error_type="InternalError", can_retry=False),)
+
+    async def _kept_before(self, answered: ChatResult) -> bool:
+        """Whether a process that was killed, or the run that this one was forked from, kept the turn."""
+        conversation = self._context.get("conversation_id")
+        if not self._recovered or not conversation:
+            return False
+        try:
+            turns = await self.services.memory.turns(conversation, 2, user_id=self._context.get("user_id"))
+        except LoopwrightError:
+            return False  # the attempt to keep it says in the log what is wrong with the memory
+        return any(turn.role == "user" and turn.text == answered.message for turn in turns)
+
+
+def _citation(record: Record) -> Citation:
+    details: dict[str, Any] = {name: list(values) for name, values in record.fields.items() if values}
+    for name, at in (("start", record.start), ("end", record.end)):
+        if at is not None:
+            details[name] = at.isoformat()
+    return Citation(
+        mark=record.id,
+        title=record.title,
+        url=record.url if record.url.startswith(("http://", "https://")) else None,
+        details={"table": record.table.value, **details},
+    )
+
+
+def chat(
+    message: str,
+    *,
+    user_context: UserContext | None = None,
+    services: Services,
+    mode: RetryMode | None = None,
+    run_id: str | None = None,
+) -> ChatResult:
+    """Answer one message.
+
+    Args:
+        message: The message.
+        user_context: Who asks and when: ``user_id``, ``conversation_id``, ``now`` (ISO time; by default the present
+            moment), ``profile``.
+        services: The conference, the memory and the models.
+        mode: What follows a poor search; None as configured.
+        run_id: Names the run; by default a new name.
+
+    Returns:
+        The answer with the records that it cites, how honest an end it is, and how it was come by.
+
+    Raises:
+        InputError: If the message is empty or no text, or the context has what nobody knows.
+        StoreError: If there is no conference (within `NodeFailed`, if the store fails during the run).
+        NodeFailed: If a node failed for good; its cause is the original error.
+    """
+    return services.background.call(
+        achat, message, user_context=user_context, services=services, mode=mode, run_id=run_id
+    )
+
+
+async def achat(
+    message: str,
+    *,
+    user_context: UserContext | None = None,
+    services: Services,
+    mode: RetryMode | None = None,
+    run_id: str | None = None,
+) -> ChatResult:
+    """Answer one message without blocking the event loop; see `chat`."""
+    run = _run_of(message, user_context, services, mode, run_id)
+    result = None
+    async for event in _workflow_of(run).follow(run):
+        if isinstance(event, RunResult):
+            result = event
+    if result is None:
+        raise RuntimeError("the run ended without a result")
+    await run.ended(result)
+    return run.result(result)
+
+
+async def astream_chat(
+    message: str,
+    *,
+    user_context: UserContext | None = None,
+    services: Services,
+    mode: RetryMode | None = None,
+    run_id: str | None = None,
+) -> AsyncIterator[ChatEvent]:
+    """Answer one message and yield what a client sees, as it happens; the last event is ``done`` or ``error``.
+
+    What a later attempt at the answer replaces has come by then: a new ``node_start`` of ``generate_response`` begins a
+    new answer, whether the one before was judged poor or its model failed half-way. See `chat` for the arguments.
+    """
+    try:
+        run = _run_of(message, user_context, services, mode, run_id)
+        async with closing(_workflow_of(run).follow(run)) as events:
+            async for event in events:
+                if isinstance(event, RunResult):
+                    _outcome, last = await run.ended(event)
+                    for told in last:
+                        yield cast("ChatEvent", told)
+                else:
+                    for told in run.client_events(event):
+                        yield told
+    except LoopwrightError as error:
+        yield failure_of(error)
+
+
+def _workflow_of(run: _AssistantRun) -> AssistantWorkflow:
+    return cast("AssistantWorkflow", run.workflow)
+
+
+def _run_of(
+    message: str, context: UserContext | None, services: Services, mode: RetryMode | None, run_id: str | None
+) -> _AssistantRun:
+    if mode is not None:
+        services = services.in_mode(mode)
+    workflow = services.opened.once("workflow", lambda: AssistantWorkflow(services))
+    given: dict[str, Any] = {"message": message, **({"user_context": _plain(context)} if context else {})}
+    return cast("_AssistantRun", workflow.run(given, {}, run_id or new_run_id()))
+
+
+def _plain(context: UserContext) -> dict[str, Any]:
+    """The context in plain JSON; a profile may be given as an object."""
+    return {
+        key: value.model_dump(mode="json", include=set(ProfileInput.model_fields))
+        if isinstance(value, BaseModel)
+        else value
+        for key, value in context.items()
+    }
+
+
+def new_run_id() -> str:
+    """A name that no run has yet."""
+    return uuid.uuid4().hex[:16]
+
+
+def visualize_graph(graph: BoundedGraph | None = None) -> str:
+    """The workflow as a Mermaid diagram, with the limits on the loops' edges.
+
+    Args:
+        graph: A graph of `build_graph`; by default that of the embedded configuration.
+    """
+    return mermaid((graph or build_graph()).topology())
+
+
+async def remember(result: ChatResult, context: UserContext, services: Services) -> None:
+    """Keep the turn; a memory that fails loses the turn, not the answer. A wish to be forgotten is not kept.
+
+    Args:
+        result: What was asked and answered.
+        context: Says whose conversation it is; without one nothing is kept.
+        services: The memory.
+    """
+    conversation = context.get("conversation_id")
+    if not conversation or forgets_all(result.message):
+        return
+    now = datetime.now(UTC)
+    turns = [
+        Turn(role="user", text=result.message, at=now),
+        Turn(role="assistant", text=result.answer, referenced_ids=result.referenced_ids, at=now),
+    ]
+    try:
+        async with asyncio.timeout(services.config.assistant.timeout.memory):
+            await services.memory.add_turns(conversation, turns, user_id=context.get("user_id"))
+    except (LoopwrightError, TimeoutError) as error:
+        logger.warning("The turn of conversation %r is not kept: %s", conversation, error or "the memory is too slow")
+
+
+def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
+    """What a client sees when a run has ended by itself or at a bound.
+
+    Args:
+        result: The run's outcome.
+    """
+    if result.status == "failed":
+        error = result.error or "the run ended before an answer was written"
+        return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
+    done = Done(
+        run_id=result.run_id,
+        referenced_ids=result.referenced_ids,
+        status=result.status,
+        stop_reason=result.stop_reason,
+    )
+    return summary_of(result), done
+
+
+def failure_of(error: LoopwrightError) -> Failed:
+    """What a client sees when a run has ended with an exception.
+
+    Args:
+        error: The exception.
+    """
+    cause = cause_of(error)
+    if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
+        logger.error("a run failed", exc_info=error)
+    return Failed(error=_told(error), error_type=type(cause).__name__, can_retry=is_transient(cause))
+
+
+def _told(error: LoopwrightError) -> str:
+    """What went wrong, as clients may know it; a node's input is for the log."""
+    if not isinstance(error, NodeFailed):
+        return str(error)
+    cause = cause_of(error)
+    if isinstance(cause, NodeFailed):
+        return cause.told
+    return f"node {error.node!r} failed: {told_of(type(cause).__name__, str(cause))}"
+
+
+def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: float | None) -> ChatResult:
+    """Read the outcome from a run.
+
+    Args:
+        run_id: Names the run.
+        message: The question as asked.
+        run: The run.
+        usage: What its chat models used.
+        cost: Their price in US dollars, if it is known.
+    """
+    state = run.state
+    first = next(
+        (event.update for event in run.events if isinstance(event, NodeFinished) and event.node == EXECUTE_QUERIES), {}
+    )
+    return ChatResult(
+        run_id=run_id,
+        message=message,
+        answer=state.get("response_text") or "",
+        referenced_ids=tuple(state.get("referenced_ids") or ()),
+        status=state.get("status") or "failed",
+        stop_reason=state.get("stop_reason"),
+        acknowledgment=state.get("acknowledgment") or "",
+        thinking_updates=tuple(state.get("thinking_updates") or ()),
+        path=tuple(run.path),
+        original_planned_queries=tuple(state.get("original_planned_queries") or ()),
+        queries=tuple(query for plan in state.get("attempts") or () for query in plan),
+        results=_by_table(state.get("query_results")),
+        first_results=_by_table(first.get("query_results")),
+        retry_count=state.get("retry_count", 0),
+        scores=_scores_of(state),
+        model_calls=usage.calls,
+        tokens=usage.total_tokens,
+        cost=cost,
+        seconds=run.seconds,
+        error=state.get("error"),
+        error_node=state.get("error_node"),
+    )
+
+
+def _scores_of(state: Mapping[str, Any]) -> dict[str, float]:
+    scores = {name: state.get(f"{name}_score") for name in ("quality", "confidence", "faithfulness")}
+    return {name: score for name, score in scores.items() if score is not None}
+
+
+def _by_table(results: Mapping[str, list[Found]] | None) -> dict[str, tuple[Found, ...]]:
+    return {table: tuple(found) for table, found in (results or {}).items()}

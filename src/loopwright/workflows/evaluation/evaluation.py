@@ -1,0 +1,222 @@
+"""Asking a workflow questions with known answers, and again without each of its loops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from loopwright.engine import BoundedGraph, arun, bounded
+from loopwright.engine.events.schema import LoopDecided
+from loopwright.engine.nodes.policy import cause_of
+from loopwright.errors import InputError, NodeFailed
+from loopwright.models import UsageRecorder
+from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
+from loopwright.workflows.evaluation.figures import mean_figure
+from loopwright.workflows.evaluation.questions import Question, read_questions
+from loopwright.workflows.evaluation.results import Asked, Evaluation, LoopGain
+from loopwright.workflows.evaluation.scores import scores_of
+from loopwright.workflows.runtime import prices, usage_of_the_run
+
+AT_ONCE = 4
+"""Questions that are asked at the same time."""
+
+Listener = Callable[[int, int], None]
+"""Told how many runs are done, and how many there are as far as is known: runs without a loop come last."""
+
+
+def evaluate(
+    workflow: Workflow[Any],
+    questions: Path | Sequence[Question],
+    *,
+    without_loops: bool = False,
+    limit: int | None = None,
+    at_once: int = AT_ONCE,
+    on_progress: Listener | None = None,
+) -> Evaluation:
+    """Ask questions whose outcomes are known, and compare.
+
+    Args:
+        workflow: Who is asked.
+        questions: The questions, or a file of them; see `read_questions`. Files that an input names lie beside it.
+        without_loops: Whether the questions for which a loop went round are asked again with this loop's limit at 0,
+            to tell what it brings.
+        limit: At most so many questions, from the first; None asks all.
+        at_once: Questions that are asked at the same time; with 1, the seconds of each are its own.
+        on_progress: Told before the first run and after each; see `Listener`.
+
+    Returns:
+        The figures.
+
+    Raises:
+        InputError: If a question is broken, or is no input of the workflow.
+        RuntimeError: Inside a running event loop; there, ``await aevaluate(...)``.
+    """
+    return asyncio.run(
+        aevaluate(
+            workflow, questions, without_loops=without_loops, limit=limit, at_once=at_once, on_progress=on_progress
+        )
+    )
+
+
+async def aevaluate(
+    workflow: Workflow[Any],
+    questions: Path | Sequence[Question],
+    *,
+    without_loops: bool = False,
+    limit: int | None = None,
+    at_once: int = AT_ONCE,
+    on_progress: Listener | None = None,
+) -> Evaluation:
+    """Ask without blocking the event loop; see `evaluate`."""
+    folder = questions.parent if isinstance(questions, Path) else Path()
+    if isinstance(questions, Path):
+        questions = read_questions(questions, list(workflow.Input.model_fields), workflow.expected, limit=limit)
+    asker = _Asker(workflow, folder, at_once, on_progress)
+    questions = questions[:limit]
+    await asyncio.to_thread(asker.check, questions)
+    graph = await asyncio.to_thread(workflow.graph, None)
+    outcomes = await asker.ask(questions, graph)
+    gains: dict[str, LoopGain] = {}
+    for loop in graph.loops if without_loops else ():
+        again = [each for each, asked in zip(questions, outcomes, strict=True) if asked.passes.get(loop.name)]
+        without = await asker.ask(again, without_loop(graph, loop.name)) if again else []
+        gains[loop.name] = gain_of(loop.name, outcomes, without)
+    kinds = dict.fromkeys(asked.kind for asked in outcomes)
+    return Evaluation(
+        workflow=workflow.name,
+        questions=len(outcomes),
+        figures=_means([asked.numbers for asked in outcomes]),
+        by_kind={kind: _means([asked.numbers for asked in outcomes if asked.kind == kind]) for kind in kinds}
+        if len(kinds) > 1
+        else {},
+        statuses=dict(Counter(asked.status for asked in outcomes).most_common()),
+        loops=gains,
+        outcomes=tuple(outcomes),
+    )
+
+
+def without_loop(graph: BoundedGraph, name: str) -> BoundedGraph:
+    """The same graph in which one loop is allowed no pass."""
+    loops = [replace(loop, limit=0, source_limits={}) if loop.name == name else loop for loop in graph.loops]
+    return bounded(graph.given, loops, budget=graph.budget)
+
+
+def gain_of(loop: str, outcomes: Sequence[Asked], without: Sequence[Asked]) -> LoopGain:
+    """What a loop costs and brings.
+
+    Args:
+        loop: The loop.
+        outcomes: What came of each question.
+        without: What came without the loop of those for which it went round; the others would be the same.
+    """
+    others = {asked.id: asked for asked in without}
+    pairs = [(asked.numbers, others.get(asked.id, asked).numbers) for asked in outcomes]
+    return LoopGain(
+        passes=sum(asked.passes.get(loop, 0) for asked in outcomes),
+        questions=len(without),
+        gains=_means(
+            [{name: _difference(value, other.get(name)) for name, value in own.items()} for own, other in pairs]
+        ),
+    )
+
+
+class _Asker:
+    """Asks one workflow, some questions at a time."""
+
+    def __init__(self, workflow: Workflow[Any], folder: Path, at_once: int, on_progress: Listener | None) -> None:
+        self._workflow = workflow
+        self._folder = folder
+        self._places = asyncio.Semaphore(at_once)
+        self._on_progress = on_progress
+        self._done = self._total = 0
+        self._files = upload_fields(workflow.Input)
+
+    def check(self, questions: Sequence[Question]) -> None:
+        """Find out before the first run what is no input, and what can never be cited."""
+        cited = dict.fromkeys(name for question in questions for name in question.expected.citations or ())
+        unknown = set(self._workflow.uncitable(list(cited)))
+        for question in questions:
+            try:
+                self._prepared(question)
+            except InputError as error:
+                raise InputError(f"question {question.id!r}: {error}") from error
+            for name in filter(unknown.__contains__, question.expected.citations or ()):
+                raise InputError(
+                    f"question {question.id!r} expects the citation {name!r}, which {self._workflow.name} does not "
+                    "have; mend 'citations', or have it read what belongs to the questions"
+                )
+
+    async def ask(self, questions: Sequence[Question], graph: BoundedGraph) -> list[Asked]:
+        """Ask questions; when one cannot be asked, the others are given up."""
+        self._total += len(questions)
+        self._tell(0)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._one(question, graph)) for question in questions]
+        return [task.result() for task in tasks]
+
+    async def _one(self, question: Question, graph: BoundedGraph) -> Asked:
+        async with self._places:
+            asked = await self._run(question, graph)
+        self._tell(1)
+        return asked
+
+    async def _run(self, question: Question, graph: BoundedGraph) -> Asked:
+        prepared = self._prepared(question)
+        usage_of_the_run.set(UsageRecorder(prices()))
+        for setting in prepared.settings():
+            setting.variable.set(setting.value)
+        began = monotonic()
+        passes: Counter[str] = Counter()
+        # Nothing that one question does may end the evaluation.
+        try:
+            result = await arun(graph, prepared.graph_input)
+            outcome, _ = await prepared.ended(result)
+            decided = (event for event in result.events if isinstance(event, LoopDecided))
+            passes.update(event.loop for event in decided if event.decision == "granted")
+        except Exception as error:
+            outcome = Outcome(status="failed", error=_told(error))
+        used = usage_of_the_run.get()
+        own = self._workflow.score(question.expected, outcome)
+        return Asked(
+            id=question.id,
+            kind=question.kind,
+            status=outcome.status,
+            answer=outcome.answer,
+            cited=tuple(citation.mark for citation in outcome.citations),
+            scores={**scores_of(question.expected, outcome), **own},
+            passes=dict(passes),
+            model_calls=used.total().calls if used else 0,
+            seconds=monotonic() - began,
+            error=outcome.error,
+        )
+
+    def _prepared(self, question: Question) -> Run:
+        files = [question.input[name] for name in self._files if isinstance(question.input.get(name), str)]
+        uploads = {name: self._folder / name for name in files if (self._folder / name).is_file()}
+        return self._workflow.run(question.input, uploads, f"evaluation-{question.id}")
+
+    def _tell(self, done: int) -> None:
+        self._done += done
+        if self._on_progress:
+            self._on_progress(self._done, self._total)
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, without the node's input, which is long."""
+    cause = cause_of(error) if isinstance(error, NodeFailed) else error
+    where = f"node {error.node!r}: " if isinstance(error, NodeFailed) else ""
+    return f"{where}{type(cause).__name__}: {' '.join(str(cause).split())}"
+
+
+def _means(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: mean_figure(row.get(name) for row in rows) for name in names}
+
+
+def _difference(own: float | None, other: float | None) -> float | None:
+    return None if own is None or other is None else own - other

@@ -1,0 +1,51 @@
+"""Means and how far they could be off by the choice of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+RESAMPLES = 2_000
+"""Resamples of one interval."""
+
+SEED = 20_260_101
+"""The seed of the resamples: the same values always have the same interval."""
+
+
+class Figure(BaseModel):
+    """A mean over questions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    value: float | None = None
+    """The mean; None if no question counts."""
+    low: float | None = None
+    """The lower end of its 95 % bootstrap interval."""
+    high: float | None = None
+    """The upper end."""
+    n: int = Field(ge=0)
+    """The questions that count."""
+
+
+def mean_figure(values: Iterable[float | None]) -> Figure:
+    """The mean of a value over questions, with its 95 % percentile bootstrap interval.
+
+    The mean of differences between two ways of answering the same questions has the interval of a paired comparison.
+
+    Args:
+        values: The value for each question; None where the question has none, which then does not count.
+    """
+    from scipy.stats import bootstrap
+
+    kept = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not len(kept):
+        return Figure(n=0)
+    mean = float(kept.mean())
+    if np.ptp(kept) == 0:  # nothing can be drawn that differs, and of a single value scipy makes no interval
+        return Figure(value=mean, low=mean, high=mean, n=len(kept))
+    drawn = cast("Any", bootstrap((kept,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=SEED))
+    low, high = drawn.confidence_interval
+    return Figure(value=mean, low=float(low), high=float(high), n=len(kept))

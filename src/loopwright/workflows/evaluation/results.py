@@ -1,0 +1,136 @@
+"""What an evaluation finds."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel, ConfigDict
+
+from loopwright.workflows.evaluation.figures import Figure
+
+COUNTS = ("passes", "model_calls", "seconds")
+"""The figures that are no shares."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Asked(_Frozen):
+    """What came of one question."""
+
+    id: str
+    """The question's id."""
+    kind: str
+    """What kind of question it is."""
+    status: str
+    """How honest an end it came to, in the workflow's own word; ``failed`` if a node failed for good."""
+    answer: str
+    """The answer."""
+    cited: tuple[str, ...]
+    """The marks of what it cites."""
+    scores: dict[str, float | None]
+    """Name -> score; None where the question has none."""
+    passes: dict[str, int]
+    """Loop -> passes that were granted."""
+    model_calls: int
+    """Calls of chat models."""
+    seconds: float
+    """Wall time of its run, beside that of the other questions at the same time."""
+    error: str | None = None
+    """What failed, or None."""
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """Its scores and what it cost."""
+        spent = (float(sum(self.passes.values())), float(self.model_calls), self.seconds)
+        return {**self.scores, **dict(zip(COUNTS, spent, strict=True))}
+
+
+class LoopGain(_Frozen):
+    """What one loop costs and brings: the wired limits against a run in which it is allowed no pass."""
+
+    passes: int
+    """Passes that were granted, over all questions."""
+    questions: int
+    """Questions that it went round for; only these were asked again without it, the others would run the same."""
+    gains: dict[str, Figure]
+    """Figure -> what the loop adds to it, over all questions; paired, with its interval."""
+
+
+class Evaluation(_Frozen):
+    """What came of a set of questions."""
+
+    workflow: str
+    """What was asked."""
+    questions: int
+    """How many questions."""
+    figures: dict[str, Figure]
+    """Name -> mean over all questions: what `loopwright.workflows.evaluation.scores_of` and the workflow itself score,
+    then ``passes`` of all loops, ``model_calls`` and ``seconds``."""
+    by_kind: dict[str, dict[str, Figure]]
+    """Kind -> the same of its questions; empty where all are of one kind."""
+    statuses: dict[str, int]
+    """Status -> questions that ended so."""
+    loops: dict[str, LoopGain]
+    """Loop -> what it costs and brings; empty if that was not asked for."""
+    outcomes: tuple[Asked, ...]
+    """What came of each question, in order."""
+
+    def as_json(self) -> str:
+        """The evaluation as the text of one JSON object, without what came of each question.
+
+        Returns:
+            The figures' means by name, and their intervals and numbers of questions under ``intervals``; the rest by
+            the names of the fields.
+        """
+        means = {name: figure.value for name, figure in self.figures.items()}
+        intervals = {name: figure.model_dump(exclude={"value"}) for name, figure in self.figures.items()}
+        rest = self.model_dump(mode="json", exclude={"figures", "outcomes"})
+        return json.dumps({**means, **rest, "intervals": intervals}, indent=2, ensure_ascii=False)
+
+    def table(self) -> str:
+        """The evaluation as text for people; shares are in percent, with their 95 % bootstrap intervals."""
+        lines = [f"{self.questions} questions to {self.workflow}, shares in percent with 95 % intervals", ""]
+        lines += _rows([[name, shown(name, figure), f"n {figure.n}"] for name, figure in self.figures.items()])
+        if self.by_kind:
+            rows = [["by kind", *(kind or "-" for kind in self.by_kind)]]
+            rows.append(["questions", *(str(figures["passes"].n) for figures in self.by_kind.values())])
+            for name in self.figures:
+                cells = (shown(name, figures.get(name), interval=False) for figures in self.by_kind.values())
+                rows.append([name, *cells])
+            lines += ["", *_rows(rows)]
+        lines += ["", ", ".join(f"{status}: {count}" for status, count in self.statuses.items())]
+        if self.loops:
+            rows = [["what a loop adds", *self.loops]]
+            rows.append(["passes granted", *(str(gain.passes) for gain in self.loops.values())])
+            rows.append(["questions that it went round for", *(str(gain.questions) for gain in self.loops.values())])
+            for name in self.figures:
+                rows.append([name, *(shown(name, gain.gains.get(name), sign="+") for gain in self.loops.values())])
+            lines += ["", *_rows(rows)]
+        lines += [f"{asked.id} failed: {asked.error}" for asked in self.outcomes if asked.error]
+        return "\n".join(lines)
+
+
+def shown(name: str, figure: Figure | None, *, sign: str = "", interval: bool = True) -> str:
+    """A figure as text: a share in percent, a count as it is.
+
+    Args:
+        name: The figure's name.
+        figure: The figure.
+        sign: ``"+"`` shows the sign, as of a difference.
+        interval: Whether to show the interval.
+    """
+    if figure is None or figure.value is None or figure.low is None or figure.high is None:
+        return "-"
+    factor, form = (1, f"{sign}.3g") if name in COUNTS else (100, f"{sign}.1f")
+    value, low, high = (format(number * factor, form) for number in (figure.value, figure.low, figure.high))
+    return f"{value} [{low}, {high}]" if interval else value
+
+
+def _rows(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) if place == 0 else cell.rjust(width) for place, (cell, width) in enumerate(row))
+        for row in ([*zip(row, widths, strict=True)] for row in rows)
+    ]

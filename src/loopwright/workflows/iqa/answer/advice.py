@@ -1,0 +1,144 @@
+"""Advice: what would help against what was measured, what would not, and why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.wording import capital, listed, not_blurred, spoken_names
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.measuring.detection_parts import place_of
+from loopwright.workflows.iqa.question.question import Question
+from loopwright.workflows.iqa.schemas import DistortionFinding
+
+
+class Remedy(NamedTuple):
+    """What can be done about a fault in this file."""
+
+    does: str
+    """What to do, as an imperative."""
+    back: bool
+    """Whether it brings back what was there, and not only hides the fault."""
+    limit: str
+    """What it cannot do."""
+
+
+_REMEDIES: dict[str, Remedy] = {
+    Distortion.BLURS: Remedy(
+        "sharpen it moderately", False, "lost detail does not come back; a new shot would be sharper"
+    ),
+    "motion blur": Remedy("shoot again with a shorter exposure", False, "sharpening does not undo motion"),
+    Distortion.NOISE: Remedy("denoise it", False, "the finest texture goes with the noise"),
+    Distortion.COMPRESSION: Remedy(
+        "go back to the original and store it less compressed",
+        False,
+        "what the coder threw away is gone from this file",
+    ),
+    "underexposure": Remedy("brighten it (push the exposure up)", True, "noise in the shadows becomes visible"),
+    "overexposure": Remedy(
+        "darken it (pull the exposure down), or better shoot again", False, "clipped highlights are gone from this file"
+    ),
+    Distortion.BRIGHTNESS: Remedy("correct the exposure", True, "what is clipped stays so"),
+    Distortion.COLOR: Remedy("correct the white balance or the saturation", True, "clipped channels stay so"),
+    Distortion.SHARPNESS: Remedy("go back to the version before sharpening", False, "halos hardly come off"),
+    Distortion.CONTRAST: Remedy(
+        "stretch the contrast (or remove the haze)", True, "noise becomes more visible with it"
+    ),
+    Distortion.SPATIAL: Remedy("go back to a larger or deeper original", False, "missing pixels and levels are gone"),
+}
+"""Distortion, or its kind -> what can be done about it."""
+
+_DONE = {
+    "blurs": "sharpening", "noise": "denoising", "underexposure": "brightening", "overexposure": "darkening",
+    "color cast": "correcting the white balance", "saturation change": "changing the saturation",
+    "low contrast": "raising the contrast", "compression": "deblocking", "crop": "cropping",
+    "reshoot": "shooting again", "upscale": "enlarging",
+}  # fmt: skip
+"""Remedy -> what it is called."""
+
+
+def remedy_for(item: DistortionFinding) -> Remedy:
+    """What can be done about a finding."""
+    return _REMEDIES.get(item.type) or _REMEDIES[kind_of(item.type)]
+
+
+def advise(question: Question, facts: Facts) -> str:
+    """Answer a question about what to do.
+
+    Args:
+        question: What is asked; its remedies are what it thinks of.
+        facts: What was measured.
+
+    Returns:
+        One or two sentences with the measured reason.
+    """
+    found = [item for item in facts.sure if item.type not in question.excluded]
+    if question.terms:
+        about = [item for _, item in facts.matching(question.names)]
+        found = [item for item in found if item in about] or (about if not question.remedies else found)
+    if question.remedies:
+        return _held(question, found, facts)
+    worst = found[0] if found else None
+    if worst is None:
+        return (
+            f"{'No' if question.yes_no else 'Nothing'} is needed: no distortion was found."
+            if not question.yes_no
+            else ("No: nothing was found that would need it.")
+        )
+    remedy = remedy_for(worst)
+    if question.yes_no or question.rescue:
+        word = ("Yes" if remedy.back else "No") if question.rescue else "Yes"
+        word = "Partly" if word == "Yes" and worst.severity is Severity.EXTREME else word
+        verb = f"{remedy.limit}; at most, {remedy.does}" if word == "No" else f"{remedy.does}; {remedy.limit}"
+        return f"{word}: {verb}. Measured: {listed([worst], facts)}."
+    return " ".join(
+        f"{capital(each.does)}, because of {listed([item], facts, number=True)}; {each.limit}."
+        for item, each in [(item, remedy_for(item)) for item in found[:3]]
+    )
+
+
+def choose_remedy(question: Question, facts: Facts) -> str:
+    """Which of the remedies that a question offers suits what was measured."""
+    for _, item in facts.present:
+        fitting = next((name for name in question.remedies if _suits(name, item)), None)
+        if fitting:
+            return f"{capital(remedy_for(item).does)}: {listed([item], facts, number=True)}."
+    offered = " nor ".join(_DONE.get(name, name) for name in question.remedies)
+    return f"Neither {offered} is needed: no fault was found that it would mend."
+
+
+def _held(question: Question, found: list[DistortionFinding], facts: Facts) -> str:
+    """Whether the remedies that a question names would help."""
+    wanted = question.remedies[0]
+    done = _DONE.get(wanted, wanted)
+    if wanted == "crop":
+        local = next((item for item in found if place_of(item)), None)
+        if local is not None:
+            return f"Yes: {listed([local], facts)}; cropping that part away would remove it."
+        if found:
+            return f"No: {listed(found[:2], facts)} is in the whole image, so cropping would not remove it."
+        return f"No: nothing needs it. {not_blurred(facts)}".strip()
+    if wanted == "reshoot":
+        hopeless = [item for item in found if not remedy_for(item).back and item.severity >= Severity.MODERATE]
+        if hopeless:
+            return f"Yes: {listed(hopeless[:2], facts)}; {remedy_for(hopeless[0]).limit}."
+        told = (
+            f"{listed(found[:2], facts)} can be mended in this file" if found else "no fault was found that asks for it"
+        )
+        return f"No: {told}."
+    if wanted == "upscale":
+        return "No: enlarging adds pixels, not detail." + (f" It has {listed(found[:2], facts)}." if found else "")
+    fitting = [item for item in found if _suits(wanted, item)]
+    if fitting:
+        limit = remedy_for(fitting[0]).limit
+        much = "Yes" if fitting[0].severity >= Severity.MODERATE or question.rescue else "Yes, a little"
+        return f"{much}: {done} would help against {listed(fitting[:1], facts)}, though {limit}."
+    kinds = spoken_names([wanted])
+    beside = f" It has {listed(found[:2], facts)}, against which {done} does nothing." if found else ""
+    return f"No: {done} would not help, because no {kinds} was found.{beside}"
+
+
+def _suits(remedy: str, item: DistortionFinding) -> bool:
+    if remedy == "blurs":
+        return kind_of(item.type) is Distortion.BLURS
+    return item.type == remedy or kind_of(item.type).value == remedy

@@ -1,0 +1,489 @@
+"""From evidence to an answer by rules: every sentence from the measured numbers, in the form that was asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+
+from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
+from loopwright.workflows.iqa.answer.choices import UNABLE, choose
+from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
+from loopwright.workflows.iqa.answer.files import tell
+from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
+from loopwright.workflows.iqa.answer.numbers import held_against, values
+from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.reasons import reasoning, used_evidence
+from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, Facts, compare
+from loopwright.workflows.iqa.answer.wording import (
+    capital,
+    listed,
+    listed_there,
+    not_blurred,
+    spoken_names,
+    strength_of,
+    where,
+)
+from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
+from loopwright.workflows.iqa.measuring.likeness import closeness
+from loopwright.workflows.iqa.question.question import Operation, Question, Term
+from loopwright.workflows.iqa.question.reading import QueryReading, read_query
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    AnswerMode,
+    DistortionFinding,
+    ExecutorOutput,
+    PlannerOutput,
+    QueryType,
+    ReferenceMode,
+    SummarizerOutput,
+)
+
+OTHER_ANSWER = (
+    "I answer questions about image quality only: ask what is wrong with the picture, how good it is, or whether it is "
+    "sharp, noisy or well exposed."
+)
+"""The answer to a question about anything else."""
+
+NO_REFERENCE = f"{UNABLE}: there is no reference image to compare with."
+"""The answer where a comparison is asked for and there is nothing to compare with."""
+
+
+def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> SummarizerOutput:
+    """Answer a question from what was measured.
+
+    Args:
+        query: The user's question.
+        plan: What was to be done.
+        evidence: What was measured.
+
+    Returns:
+        The answer; whether a replan is needed is not decided here (see `sufficiency`).
+
+    Raises:
+        PlannerError: If a multiple-choice question gives one letter to two options.
+    """
+    if plan.query_type is QueryType.OTHER:
+        return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
+    reading = read_query(query)
+    facts = Facts(plan, evidence, quality_score(evidence))
+    if plan.answer_mode is AnswerMode.MCQ:
+        letter, why = _choice(reading, facts)
+        return _result(letter or UNABLE, facts, why)
+    questions = reading.questions
+    if plan.answer_mode is AnswerMode.SCORING is not reading.answer_mode:
+        # Whoever planned took it for a wish for a score.
+        questions = (Question(text=reading.text, operation=Operation.RATE),)
+    said = [sentence for question in questions if (sentence := answer_one(question, facts))]
+    result = _result(" ".join(dict.fromkeys(said)) or what_is_wrong(facts), facts)
+    # A part that is named alone was measured alone, and its score is the evidence's.
+    rates = any(question.operation in (Operation.RATE, Operation.MEASURE) for question in questions)
+    if rates and facts.score is not None:
+        return result.model_copy(update={"quality_score": round(facts.score.value, 4)})
+    return result
+
+
+def answer_one(question: Question, facts: Facts) -> str:
+    """Answer one question.
+
+    Args:
+        question: What is asked.
+        facts: What was measured.
+
+    Returns:
+        One or two sentences; empty for what is to be declined beside others.
+    """
+    scopes = scopes_of(facts.evidence)
+    if question.operation is Operation.COMPARE and len(scopes) > 1:
+        return compare_parts(question, facts)
+    tell_of = _ANSWERS.get(question.operation)
+    if tell_of is None:
+        return ""
+    if question.operation in (Operation.READ, Operation.DECLINE):
+        return tell_of(question, facts)
+    own = [scope for scope in scopes if scope in (*question.places, *question.objects)] or scopes
+    if len(scopes) < 2:
+        return f"{tell_of(question, facts)}{_about_all(question, facts)}"
+    parts = [(scope, _on(scope, facts)) for scope in own]
+    return " ".join(f"{capital(scope_words(scope))}: {_of_part(question, tell_of, part)}" for scope, part in parts)
+
+
+def _of_part(question: Question, tell_of: Callable[[Question, Facts], str], part: Facts) -> str:
+    if question.operation is Operation.RATE and not question.terms and question.scale is None and part.score:
+        return f"{part.score.level} ({part.score.value:.1f} of 5)."
+    return tell_of(question, part)
+
+
+def _on(scope: str, facts: Facts) -> Facts:
+    evidence = evidence_on(facts.evidence, scope)
+    return dataclasses.replace(facts, evidence=evidence, score=quality_score(evidence))
+
+
+def _about_all(question: Question, facts: Facts) -> str:
+    """Half a sentence where a thing was asked about and the whole image was measured."""
+    asks_of_it = question.operation in (Operation.DECIDE, Operation.DEGREE, Operation.RATE, Operation.COMPARE)
+    if not question.objects or not asks_of_it or scopes_of(facts.evidence) != [GLOBAL]:
+        return ""
+    things = " and ".join(question.objects)
+    return f" That is about the image as a whole: nothing here can find the {things} in it."
+
+
+def _result(final: str, facts: Facts, *first: str) -> SummarizerOutput:
+    return SummarizerOutput(
+        final_answer=final, quality_reasoning=reasoning(facts, *first), used_evidence=used_evidence(facts)
+    )
+
+
+def _choice(reading: QueryReading, facts: Facts) -> tuple[str | None, str]:
+    if not reading.options:
+        return None, "The question lists no options, such as A. and B."
+    compares = next((each for each in reading.questions if each.operation is Operation.COMPARE or each.sought), None)
+    if len(scopes_of(facts.evidence)) > 1 and compares is not None:
+        part = choose_part(compares, reading.options, facts)
+        if part is not None:
+            return part
+    choice = choose(reading.stem, reading.options, facts)
+    return choice.letter, choice.why
+
+
+def score_in_words(query: str, value: float) -> str:
+    """A score in the form that a question asks for: on its scale, or as a level.
+
+    Args:
+        query: The user's question.
+        value: The score, 1 to 5.
+    """
+    scale = next((question.scale for question in read_query(query).questions if question.scale), None)
+    return level_name(value) if scale is None else f"{scale.at(value)} ({level_name(value)})"
+
+
+# Each of the following answers one form of question.
+
+
+def _decide(question: Question, facts: Facts) -> str:
+    if question.threshold is not None:
+        value = facts.value(question.threshold.tool)
+        if value is None:
+            return f"{UNABLE}: nothing was measured that the question is about."
+        word = "Yes" if question.threshold.holds(value) else "No"
+        return f"{word}: {held_against(question.threshold, facts)} {where(facts)}."
+    if not question.terms:
+        return _decide_all(question, facts)
+    judged = [_judged(term, question, facts) for term in question.terms]
+    if len({truth for truth, _ in judged}) == 1 or len(judged) == 1:
+        return _with_word(judged[0][0], "; ".join(dict.fromkeys(said for _, said in judged)))
+    known = [truth for truth, _ in judged if truth is not None]
+    truth = any(known) if question.joined == "or" else all(known)
+    # What decides it comes first.
+    order = sorted(judged, key=lambda each: each[0] is not truth)
+    return _with_word(truth, "; ".join(dict.fromkeys(said for _, said in order)))
+
+
+def _with_word(truth: bool | None, said: str) -> str:
+    if truth is None:
+        return f"{UNABLE}: {said}."
+    return f"{'Yes' if truth else 'No'}: {said}."
+
+
+def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, str]:
+    """Whether what a word says is so, and what was measured about it."""
+    # "Is the contrast all right?", "is the noise acceptable?" ask for the absence of a fault.
+    absent = term.absent or question.good is True
+    found = [item for _, item in facts.matching((term.name,))]
+    if found:
+        worst = max(found, key=lambda item: (item.severity.rank, item.confidence))
+        if not _is_there(worst, lenient=question.tolerant or (absent and not term.free)):
+            return absent, f"only {listed_there([worst], facts)}"
+        return not absent, ("probably " if worst.confidence < _GUESS else "") + listed_there(found, facts)
+    if any(closeness(term.name, name) > 0 for name in facts.unanalysed):
+        return not absent, f"{in_words(term.name)} {where(facts)}"
+    if not facts.covers((term.name,)):
+        return None, "nothing was measured that the question is about"
+    if kind_of(term.name) is Distortion.BLURS and (soft := not_blurred(facts)):
+        return absent, soft[0].lower() + soft[1:].rstrip(".")
+    return absent, f"no {spoken_names([term.name])} found {where(facts)}"
+
+
+def _is_there(item: DistortionFinding, *, lenient: bool) -> bool:
+    """Whether a finding is one: what is slight must be sure, and does not count where a little is allowed."""
+    return item.severity >= Severity.MODERATE or (not lenient and item.confidence >= _CLEAR)
+
+
+_CLEAR = 0.75
+"""How sure a slight finding must be to be told as there."""
+_GUESS = 0.5
+"""Below this a finding is a guess."""
+
+
+def _decide_all(question: Question, facts: Facts) -> str:
+    found = _relevant(question, facts)
+    score = facts.score
+    level = re.search(r"\b(?:bad|poor|terrible|awful|low|schlecht|mauvaise?|mala)\b", question.text)
+    if question.good is False and level and score is not None:
+        bad = score.value < 2.5 or facts.too_good is not None
+        told = f" Found: {listed(found[:3], facts)}." if found else ""
+        return f"{'Yes' if bad else 'No'}: the quality is {score.level.lower()} ({score.value:.1f} of 5).{told}"
+    if question.good is False:
+        if found:
+            return f"Yes: {listed_there(found, facts)}."
+        if not facts.covers(()) and not question.excluded:
+            return what_is_wrong(facts, question)
+        return f"No: {'nothing else' if question.excluded else 'no distortion'} was found {where(facts)}."
+    if score is None:
+        return what_is_wrong(facts, question)
+    strict = re.search(r"\b(?:good|great|high|excellent|perfect|flawless|sehr gut|gute?|bonne|buena)\b", question.text)
+    well = score.value >= (3.5 if strict else 2.5) and facts.too_good is None
+    told = f" Found: {listed(found[:3], facts)}." if found else ""
+    given = f"the quality is {score.level.lower()} ({score.value:.1f} of 5)"
+    return f"{'Yes' if well else 'No'}: {given} {where(facts)}.{told}"
+
+
+def _relevant(question: Question, facts: Facts) -> list[DistortionFinding]:
+    """What is surely there and not excluded."""
+    return [item for item in facts.sure if not _is_excluded(item, question)]
+
+
+def _is_excluded(item: DistortionFinding, question: Question) -> bool:
+    return any(closeness(name, item.type) > 0 or kind_of(name) is kind_of(item.type) for name in question.excluded)
+
+
+def _rate(question: Question, facts: Facts) -> str:
+    if question.terms:
+        severity = facts.severity(question.names)
+        value = None if severity is None else float(IMPAIRMENT_LEVEL[severity])
+        why = "" if severity is None else _degree(question, facts)
+    else:
+        value, why = (None if facts.score is None else facts.score.value), ""
+    if value is None:
+        measured = [name for name in facts.plan.required_tools or [] if facts.value(name) is not None]
+        told = f"{values(measured, facts)} {where(facts)}; there is no score of 1 to 5."
+        return told if measured else UNABLE
+    level = level_name(value)
+    if question.scale is None:
+        if facts.plan.answer_mode is AnswerMode.SCORING or question.terms:
+            return f"{level}. {why}" if why else level
+        return f"{level} ({value:.1f} of 5). {what_is_wrong(facts, question)}"
+    given = question.scale.at(value)
+    return f"{given} ({level}). {why}".strip()
+
+
+def _degree(question: Question, facts: Facts) -> str:
+    found = [item for _, item in facts.matching(question.names) if not _is_excluded(item, question)]
+    severity = facts.severity(question.names)
+    if not question.terms:
+        found = _relevant(question, facts)
+        severity = found[0].severity if found else Severity.NONE
+        if not found and facts.score is not None:
+            return f"Not bad: no distortion found {where(facts)}; the quality is {facts.score.level.lower()}."
+    if severity is None:
+        return f"{UNABLE}: nothing was measured about it."
+    said = f"{listed_there(found, facts)}." if found and severity is not Severity.NONE else ""
+    if question.yes_no and question.severities:
+        word = (
+            "Yes"
+            if severity in question.severities or (severity is Severity.NONE and Severity.SLIGHT in question.severities)
+            else "No"
+        )
+        return f"{word}: {said or f'no {spoken_names(question.names)} found {where(facts)}.'}"
+    if severity is Severity.NONE:
+        soft = not_blurred(facts) if Distortion.BLURS in map(kind_of, question.names) else ""
+        return soft or f"No {spoken_names(question.names)} {where(facts)}."
+    return capital(said)
+
+
+def _choose(question: Question, facts: Facts) -> str:
+    if question.remedies and not any(term.word for term in question.terms if term.name not in (Distortion.BRIGHTNESS,)):
+        return choose_remedy(question, facts)
+    faults = [term for term in question.terms if not term.absent]
+    standing = [
+        (item.severity.rank + item.confidence, term, item)
+        for term in faults
+        for near, item in facts.matching((term.name,))
+        if near > 0 and item.confidence >= _GUESS
+    ]
+    if standing:
+        _, term, item = max(standing, key=lambda each: each[0])
+        return f"{capital(term.word)}: {listed([item], facts, number=True)} {where(facts)}."
+    praised = next((term.word for term in question.terms if term.absent), None)
+    good = (
+        praised
+        or (
+            re.search(r"\b(?:fine|ok|okay|good|correct|all right|alright|right|gut|bien|richtig)\b", question.text)
+            or [None]
+        )[0]
+    )
+    none = f"no {spoken_names(term.name for term in faults)} found {where(facts)}"
+    beside = _relevant(question, facts)
+    told = f" What was found is {listed(beside[:2], facts)}." if beside else ""
+    if good and all(facts.covers((term.name,)) for term in faults):
+        return f"{capital(good)}: {none}.{told}"
+    return f"None of these: {none}.{told}"
+
+
+def _find(question: Question, facts: Facts) -> str:
+    if question.terms:
+        found = [item for _, item in facts.matching(question.names)]
+        if found:
+            beside = [item for item in _relevant(question, facts) if item not in found][:1]
+            told = (
+                f" Beside it: {listed(beside, facts)}."
+                if beside and re.search(r"\bwh(?:y|ere)\b|warum|pourquoi|por qué", question.text)
+                else ""
+            )
+            return f"{capital(listed(found[:3], facts, number=True))} {where(facts)}.{told}"
+        none = f"No {spoken_names(question.names)} found {where(facts)}."
+        found = _relevant(question, facts)
+        return f"{none} What was found is {listed(found[:3], facts)}." if found else none
+    return what_is_wrong(facts, question)
+
+
+def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
+    """Everything that was found, strongest first, but for what the question excludes.
+
+    Args:
+        facts: What was measured.
+        question: What is asked.
+    """
+    left = [item for _, item in facts.present if question is None or not _is_excluded(item, question)]
+    sure = [item for item in left if item in facts.sure]
+    beside = f" {not_blurred(facts)}" if not_blurred(facts) and not left else ""
+    there = where(facts)
+    if sure:
+        return f"Found {there}, strongest first: {listed(sure, facts, number=True)}."
+    if left:
+        return f"Nothing sure {there}; perhaps {listed(left[:2], facts, number=True)}.{beside}"
+    unanalysed = [name for name in facts.unanalysed if question is None or name not in question.excluded]
+    if unanalysed:
+        return f"Found {there}, strongest first: {'; '.join(map(in_words, unanalysed))}. How strong was not analysed."
+    if question is not None and question.excluded:
+        return f"Nothing else was found {there}.{beside}"
+    if facts.covers(()):
+        return f"No distortion found {there}.{beside}"
+    absent = [kind.value for kind in Distortion if facts.evidence.undecided and facts.covers((kind.value,))]
+    if absent:
+        doubtful = spoken_names(facts.evidence.undecided)
+        return f"No {spoken_names(absent)} found {there}; it cannot be told whether there is any {doubtful}.{beside}"
+    named = {item.type for _, item in facts.analysed}
+    if named:
+        return f"No {spoken_names(sorted(named))} found {there}; nothing else was looked for."
+    return f"{UNABLE}: no distortion was looked for, or none could be told apart."
+
+
+_SAME = re.compile(
+    r"\b(?:same|identical|lossless\w*|bit for bit|equal|unchanged|identisch|verlustfrei|gleich|identique|sans perte"
+    r"|idéntic\w*|identic[oa])\b"
+)
+
+
+def _relate(question: Question, facts: Facts) -> str:
+    """The image beside its reference."""
+    if facts.plan.reference_mode is not ReferenceMode.FULL:
+        names_it = re.search(
+            r"\b(?:reference|original|source|master|than|referen\w*|vorlage|difference|differ\w*)\b", question.text
+        )
+        return NO_REFERENCE if names_it else _decide(question, facts) if question.yes_no else _find(question, facts)
+    identical = facts.evidence.identical
+    relation = compare(facts)
+    if relation is None and identical is None:
+        return f"{UNABLE}: nothing was measured that compares the two images."
+    found = _relevant(question, facts) or [item for _, item in facts.present]
+    better = re.search(r"\b(?P<word>better|worse)\b", question.text)
+    if better and not facts.evidence.identical:
+        return _better(question, better, found, relation)
+    asks_same = bool(_SAME.search(question.text))
+    exact = asks_same and not question.tolerant
+    if identical:
+        word = ("Yes: " if asks_same else "No: ") if question.yes_no else ""
+        return capital(f"{word}the image and its reference are identical, pixel for pixel; nothing was lost.")
+    if relation == "same" or not found:
+        told = "no visible difference"
+        told += "" if facts.score is None else f" ({facts.score.tool} {facts.score.value:.1f} of 5)"
+        told += "; not every pixel is the same" if identical is False else ""
+        word = ("No: " if exact or not asks_same else "Yes: ") if question.yes_no else ""
+        return f"{capital(f'{word}{told}')}."
+    slight = all(item.severity is Severity.SLIGHT for item in found)
+    hardly = slight and question.tolerant and not asks_same
+    word = ("No: " if asks_same else "No, hardly: " if hardly else "Yes: ") if question.yes_no else ""
+    told = "" if facts.score is None else f" ({facts.score.level.lower()} likeness, {facts.score.value:.1f} of 5)"
+    return f"{capital(f'{word}{listed(found[:3], facts, number=True)}')}{told}."
+
+
+def _better(question: Question, said: re.Match[str], found: list[DistortionFinding], relation: str | None) -> str:
+    """Which of the two is better: the reference is taken as pristine, so what differs from it is worse."""
+    if relation == "same":
+        word = "No: " if question.yes_no else ""
+        return capital(f"{word}the image and its reference look the same; no difference that the tools would see.")
+    about_reference = re.search(r"\b(?:reference|original)\b", question.text[: said.start()])
+    holds = (said["word"] == "worse") is not bool(about_reference)
+    word = ("Yes: " if holds else "No: ") if question.yes_no else ""
+    because = f" It has {', '.join(map(strength_of, found[:3]))}." if found else ""
+    return capital(f"{word}the reference is better, taken as pristine; the image is worse than it.{because}")
+
+
+def _measure(question: Question, facts: Facts) -> str:
+    said = values(question.tools, facts)
+    if facts.score is None or facts.score.tool not in question.tools:
+        return f"{said} {where(facts)}." + ("" if facts.score else " There is no score of 1 to 5.")
+    return f"{said} {where(facts)}: {facts.score.level} ({facts.score.value:.1f} of 5)."
+
+
+def _recommend(_: Question, facts: Facts) -> str:
+    primary = facts.evidence.primary_tool
+    if primary is None:
+        return f"{UNABLE}: no tool was chosen."
+    with_reference = facts.plan.reference_mode is ReferenceMode.FULL
+    why = "a reference to compare with" if with_reference else "no reference"
+    others = [name for name in facts.evidence.selected_tools if name != primary]
+    beside = f" Beside it: {', '.join(others)}." if others else ""
+    return f"{primary}: there is {why}, and of the tools for that it agrees best with people.{beside}"
+
+
+def _curate(question: Question, facts: Facts) -> str:
+    """Keep or drop, by the named distortions or else by the quality."""
+    keep, drop = question.keep
+    if question.terms:
+        against: list[DistortionFinding] = []
+        for term in question.terms:
+            found = [item for _, item in facts.matching((term.name,)) if item.confidence >= _GUESS]
+            against += [
+                item
+                for item in found
+                if item.severity >= Severity.MODERATE or (item.severity is Severity.SLIGHT and item.confidence >= 0.9)
+            ]
+        passes = not against
+        why = listed(against[:3], facts) if against else f"no {spoken_names(question.names)} found {where(facts)}"
+    elif facts.score is None:
+        return f"{UNABLE}: there is no score."
+    else:
+        against = [item for item in facts.sure if item.severity >= Severity.SEVERE and not _is_excluded(item, question)]
+        passes = facts.score.value >= 2.5 and not against
+        why = f"the quality is {facts.score.level.lower()} ({facts.score.value:.1f} of 5)"
+        why += f", {listed(against[:2], facts)}" if against else ""
+    both = re.search(rf"\b{re.escape(keep)}\b", question.text) and re.search(rf"\b{re.escape(drop)}\b", question.text)
+    if (question.yes_no and not both) or (
+        question.yes_no
+        and re.match(r"\W*(?:does|do|will|would|erfüllt)\b", question.text)
+        and not re.search(r"\bor\b", question.text)
+    ):
+        asks_drop = bool(re.search(rf"\b{re.escape(drop)}\b", question.text)) and not re.search(
+            rf"\b{re.escape(keep)}\b", question.text
+        )
+        return f"{'Yes' if passes is not asks_drop else 'No'}: {why}."
+    return f"{capital(keep if passes else drop)}: {why}."
+
+
+def _read(question: Question, facts: Facts) -> str:
+    return tell(question, facts.evidence.file or {})
+
+
+def _compare_alone(question: Question, facts: Facts) -> str:
+    """A comparison of parts where only one could be measured."""
+    return _decide(question, facts) if question.terms else what_is_wrong(facts, question)
+
+
+_ANSWERS: Mapping[Operation, Callable[[Question, Facts], str]] = {
+    Operation.DECIDE: _decide, Operation.RATE: _rate, Operation.DEGREE: _degree, Operation.CHOOSE: _choose,
+    Operation.FIND: _find, Operation.COMPARE: _compare_alone, Operation.RELATE: _relate, Operation.ADVISE: advise,
+    Operation.READ: _read, Operation.MEASURE: _measure, Operation.RECOMMEND: _recommend, Operation.CURATE: _curate,
+}  # fmt: skip
+"""What is wanted -> how it is answered."""

@@ -1,0 +1,214 @@
+"""Comparisons of parts of one image: "is the left half sharper than the right half?", answered from the numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from loopwright.workflows.iqa.answer.fusion import quality_score
+from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.distortions import in_words
+from loopwright.workflows.iqa.measuring.gauges import BLIND
+from loopwright.workflows.iqa.measuring.likeness import closeness
+from loopwright.workflows.iqa.measuring.severity import gauge_of
+from loopwright.workflows.iqa.question.places import place_name
+from loopwright.workflows.iqa.question.question import Question
+from loopwright.workflows.iqa.question.vocabulary import spoken
+from loopwright.workflows.iqa.schemas import DistortionFinding
+
+ALIKE = 0.1
+"""Numbers that differ by less, as a share of the larger one or of where a distortion begins to be seen, are about the
+same; scores that differ by less, too."""
+
+_LUMA = re.compile(r"\b(?:(?:bright|light|dark|dimm)(?:er|est)|(?:bright|dark)ness|heller|dunkler|hell|dunkel)\b")
+
+Sought = Literal["more", "less", "equal"]
+"""Whether a question seeks the part with the most of a distortion, or with the least, or whether they are alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the parts do in what is compared, with the one that the question seeks first."""
+
+    order: list[str]
+    """The scopes, the one that has most of what is asked for first."""
+    said: str
+    """The numbers, one clause."""
+    luma: bool
+    """Whether the order is by brightness."""
+    ahead: Callable[[str, str], bool]
+    """Whether the one scope has clearly more of what is asked for than the other."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether the first two are about the same."""
+        return not self.ahead(self.order[0], self.order[1])
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether all of them are."""
+        return not self.ahead(self.order[0], self.order[-1])
+
+
+def compare_parts(question: Question, facts: Facts) -> str:
+    """Answer a comparison.
+
+    Args:
+        question: What is asked.
+        facts: Evidence on at least two parts.
+
+    Returns:
+        One sentence with the numbers, or why it cannot be told.
+    """
+    standing = standing_of(question, facts)
+    if isinstance(standing, str):
+        return f"Unable to determine: {standing}."
+    first = scope_words(standing.order[0])
+    if question.yes_no:
+        differs = bool(re.search(r"\bdiffer", question.text))
+        if question.sought == "equal" or differs:
+            return f"{'Yes' if standing.all_alike is not differs else 'No'}: {standing.said}."
+        why = "they are about the same; " if standing.alike and len(standing.order) == 2 else ""
+        return f"{_verdict(scopes_of(facts.evidence), standing)}: {why}{standing.said}."
+    if standing.all_alike:
+        return f"About the same: {standing.said}."
+    if standing.alike:
+        first = " and ".join(map(scope_words, standing.order[:2]))
+        return f"{first[0].upper()}{first[1:]} are about the same, ahead of the rest: {standing.said}."
+    does = "" if question.terms or question.good is not None else " is better"
+    return f"{first[0].upper()}{first[1:]}{does}: {standing.said}."
+
+
+def _verdict(scopes: list[str], standing: Standing) -> str:
+    """Whether what is named first, a part or all of a kind such as the corners, is ahead of the rest."""
+    kind = scopes[0].split(" ")[-1]
+    several = [scope for scope in scopes if scope.split(" ")[-1] == kind]
+    named = several if len(several) < len(scopes) else scopes[:1]
+    ahead = [standing.ahead(scope, other) for scope in named for other in scopes if other not in named]
+    return "Yes" if all(ahead) else "Partly" if any(ahead) else "No"
+
+
+def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tuple[str | None, str] | None:
+    """The option that names the part which a comparison seeks.
+
+    Args:
+        question: What is asked.
+        options: Letter -> text.
+        facts: Evidence on at least two parts.
+
+    Returns:
+        The letter, or None if no option fits, and why; None altogether if the options name no two parts.
+    """
+    scopes = {scope.casefold(): scope for scope in scopes_of(facts.evidence)}
+    named: dict[str, str] = {}
+    for letter, text in options.items():
+        words = spoken(text).strip(" .?!").removeprefix("the ")
+        scope = scopes.get(words) or scopes.get(place_name(text) or "")
+        if scope is not None:
+            named[scope] = letter
+    first_words = {spoken(text).split(" ")[0].strip(".,!"): letter for letter, text in options.items()}
+    if {"yes", "no"} <= set(first_words):
+        said = compare_parts(question.model_copy(update={"yes_no": True}), facts)
+        return first_words.get(said.partition(":")[0].lower()), said
+    if len(named) < 2:
+        return None
+    standing = standing_of(question, facts)
+    if isinstance(standing, str):
+        return None, f"It cannot be told: {standing}."
+    if standing.alike:
+        alike = re.compile(r"\b(?:equal|same|alike|identical|no difference)")
+        same = next((letter for letter, text in options.items() if alike.search(spoken(text))), None)
+        return same, f"They are about the same: {standing.said}."
+    return named.get(standing.order[0]), f"{standing.said[0].upper()}{standing.said[1:]}."
+
+
+def standing_of(question: Question, facts: Facts) -> Standing | str:
+    """Put the parts in order.
+
+    Args:
+        question: What is asked.
+        facts: Evidence on at least two parts.
+
+    Returns:
+        The order and the numbers, or why there is none, one clause.
+    """
+    topic, sought = question.names, "less" if question.sought == "less" else "more"
+    scopes = scopes_of(facts.evidence)
+    if not topic:
+        return _by_score(scopes, sought, facts)
+    found = {scope: _finding(topic, scope, facts) for scope in scopes}
+    missing = [scope_words(scope) for scope, finding in found.items() if finding is None]
+    if missing:
+        return f"no number for {' or '.join(map(in_words, topic))} could be measured in {' and '.join(missing)}"
+    known = {scope: finding for scope, finding in found.items() if finding is not None}
+    return _by_finding(known, sought, luma=bool(_LUMA.search(question.text)))
+
+
+def _finding(topic: tuple[str, ...], scope: str, facts: Facts) -> DistortionFinding | None:
+    items = facts.evidence.distortion_analysis.get(scope, [])
+    near = [
+        item for item in items if any(closeness(name, item.type) > 0 for name in topic) and "value" in item.measured
+    ]
+    return max(near, key=lambda item: item.severity.rank, default=None)
+
+
+def _by_finding(found: dict[str, DistortionFinding], sought: Sought, *, luma: bool) -> Standing:
+    gauges = {scope: gauge_of(finding) for scope, finding in found.items()}
+    gauge = next(iter(gauges.values()))
+    least = 0.0
+    luma = luma and all("mean_luma" in each.measured for each in found.values())
+    if luma:
+        # "Darker" asks for the luma itself, not for how far it is from a fault.
+        label = "the mean brightness is "
+        values = {scope: -each.measured["mean_luma"] for scope, each in found.items()}
+        shown = {scope: f"{-value:.3g} of 255 grey levels" for scope, value in values.items()}
+    elif all("edge_sigma_strong" in each.measured for each in found.values()):
+        # Blur in one direction has another gauge, but edges of the same width.
+        label = "the blur of the strongest edges is "
+        values = {scope: each.measured["edge_sigma_strong"] for scope, each in found.items()}
+        shown = {scope: f"{value:.3g} pixels" for scope, value in values.items()}
+        least = ALIKE * BLIND["gaussian blur"].bounds[0]
+    elif gauge is not None and all(other is not None and other.label == gauge.label for other in gauges.values()):
+        label = f"{gauge.label} is "
+        values = {scope: (1 if gauge.rising else -1) * each.measured["value"] for scope, each in found.items()}
+        shown = {scope: gauge.said(each.measured["value"]) for scope, each in found.items()}
+        least = ALIKE * abs(gauge.bounds[0])
+    else:
+        label = "there is "
+        values = {scope: float(each.severity.rank) for scope, each in found.items()}
+        shown = {scope: f"{each.severity.value} {in_words(each.type)}" for scope, each in found.items()}
+        shown = {scope: text.replace("none ", "no ", 1) for scope, text in shown.items()}
+    order = sorted(values, key=lambda scope: values[scope], reverse=sought == "more")
+    said = label + _joined([f"{shown[scope]} in {scope_words(scope)}" for scope in order])
+    return _standing(order, said, values, max(least, ALIKE * max(map(abs, values.values()))), luma=luma)
+
+
+def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str:
+    scores = {scope: quality_score(evidence_on(facts.evidence, scope)) for scope in scopes}
+    missing = [scope_words(scope) for scope, score in scores.items() if score is None]
+    if missing:
+        return f"no quality tool gave a score for {' and '.join(missing)}"
+    values = {scope: score.value for scope, score in scores.items() if score is not None}
+    # Less distortion is a higher score.
+    order = sorted(values, key=lambda scope: values[scope], reverse=sought == "less")
+    tools = {score.tool for score in scores.values() if score is not None}
+    said = f"by {' and '.join(sorted(tools))}, " + _joined(
+        [f"{values[scope]:.2f} of 5 in {scope_words(scope)}" for scope in order]
+    )
+    return _standing(order, said, values, ALIKE)
+
+
+def _joined(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _standing(order: list[str], said: str, values: dict[str, float], margin: float, *, luma: bool = False) -> Standing:
+    """Values that differ by no more than the margin are about the same."""
+
+    def ahead(scope: str, other: str) -> bool:
+        return order.index(scope) < order.index(other) and abs(values[scope] - values[other]) > margin
+
+    return Standing(order, said, luma, ahead)

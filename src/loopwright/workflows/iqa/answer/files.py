@@ -1,0 +1,157 @@
+"""Answers from the file: size, format, depth, colour, and what the camera wrote into it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from loopwright.workflows.iqa.question.question import Question
+
+_FORMAT = re.compile(r"\b(jpe?g|png|webp|gif|tiff?|bmp|avif|heic)\b")
+_PAPER = {"a3": (11.7, 16.5), "a4": (8.3, 11.7), "a5": (5.8, 8.3), "poster": (16.5, 23.4)}
+"""Paper -> shorter and longer side, inches."""
+
+
+def tell(question: Question, file: Mapping[str, Any]) -> str:
+    """Answer a question about the file.
+
+    Args:
+        question: What is asked; its attributes say of what.
+        file: As `file_facts` gives it.
+
+    Returns:
+        One or more sentences.
+    """
+    if not file:
+        return "Unable to determine: the file was not read."
+    if question.yes_no and "colour" in question.attributes and "or" not in question.text.split():
+        grey = bool(re.search(r"gr[ae]y|black|mono|schwarz|grau|noir|gris|negro", question.text))
+        return f"{'Yes' if grey is bool(file['grey']) else 'No'}: {_colour(question, file)}"
+    if question.yes_no and question.attributes == ("format",) and (asked := _FORMAT.search(question.text)):
+        named = {"jpg": "JPEG", "tif": "TIFF"}.get(asked[1], asked[1].upper())
+        return f"{'Yes' if named == file['format'] else 'No'}: the file is a {file['format']}."
+    if question.yes_no and (held := _held_against(question, file)):
+        return held
+    said = dict.fromkeys(_TOLD[name](question, file) for name in question.attributes if name in _TOLD)
+    return " ".join(said)
+
+
+def _held_against(question: Question, file: Mapping[str, Any]) -> str:
+    """Whether a size is beyond a number: "is it at least 1920 pixels wide?"; empty if no number is named."""
+    number = re.search(r"(\d[\d,]*(?:\.\d+)?) ?(k|kb|mb|mp|megapixel\w*)?\b", question.text)
+    have = {
+        "width": file["width"], "height": file["height"], "megapixels": file["width"] * file["height"] / 1e6,
+        "bytes": file["bytes"] / (1e6 if number and number[2] == "mb" else 1e3), "depth": file["bits"],
+    }  # fmt: skip
+    name = next((name for name in question.attributes if name in have), None)
+    if number is None or name is None:
+        return ""
+    wanted = float(number[1].replace(",", ""))
+    less = re.search(r"\b(?:under|below|less|smaller|fewer|at most|weniger|kleiner|moins|menos)\b", question.text)
+    holds = have[name] <= wanted if less else have[name] >= wanted
+    return f"{'Yes' if holds else 'No'}: {_TOLD[name](question, file)}"
+
+
+def _size(_: Question, file: Mapping[str, Any]) -> str:
+    return f"It is {file['width']} x {file['height']} pixels (width x height)."
+
+
+def _megapixels(_: Question, file: Mapping[str, Any]) -> str:
+    pixels = file["width"] * file["height"]
+    return f"It has {pixels:,} pixels, {pixels / 1e6:.2f} megapixels ({file['width']} x {file['height']})."
+
+
+def _format(_: Question, file: Mapping[str, Any]) -> str:
+    return f"The file is a {file['format']}."
+
+
+def _shape(_: Question, file: Mapping[str, Any]) -> str:
+    width, height = file["width"], file["height"]
+    form = "square" if width == height else "landscape" if width > height else "portrait"
+    common = math.gcd(width, height)
+    exact = (width // common, height // common)
+    near = min(
+        ((w, h) for w, h in ((1, 1), (5, 4), (4, 3), (3, 2), (16, 10), (16, 9), (2, 1), (21, 9))),
+        key=lambda pair: abs(math.log(max(width, height) / min(width, height)) - math.log(pair[0] / pair[1])),
+    )
+    near = near if width >= height else near[::-1]
+    about = "" if max(exact) <= 25 else f", about {near[0]}:{near[1]}"
+    ratio = f"{exact[0]}:{exact[1]}" if max(exact) <= 25 else f"{width / height:.2f}:1"
+    return f"It is {form}: {width} x {height} pixels, {ratio}{about}."
+
+
+def _colour(_: Question, file: Mapping[str, Any]) -> str:
+    return "It is black and white: no pixel has a colour." if file["grey"] else "It is in colour."
+
+
+def _depth(_: Question, file: Mapping[str, Any]) -> str:
+    return f"It has {file['bits']} bits per channel."
+
+
+def _alpha(_: Question, file: Mapping[str, Any]) -> str:
+    return "It has transparency." if file["alpha"] else "It has no transparency."
+
+
+def _bytes(_: Question, file: Mapping[str, Any]) -> str:
+    size = file["bytes"]
+    shown = f"{size / 1e6:.2f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+    return f"The file has {size:,} bytes ({shown})."
+
+
+def _print(question: Question, file: Mapping[str, Any]) -> str:
+    """Whether the pixels suffice for a paper and a density; which size they suffice for where no paper is named."""
+    density = re.search(r"(\d{2,4}) ?(?:dpi|ppi|ppp)", question.text)
+    dpi = int(density[1]) if density else 300
+    sides = sorted((file["width"], file["height"]))
+    inches = re.search(r"(\d+(?:\.\d+)?) ?(?:x|by|×) ?(\d+(?:\.\d+)?) ?(?:inch|in\b|\")", question.text)
+    if centimetres := re.search(r"(\d+(?:\.\d+)?) ?(?:x|by|×) ?(\d+(?:\.\d+)?) ?cm\b", question.text):
+        inches = re.search(r"(\S+) (\S+)", " ".join(f"{float(side) / 2.54:.3f}" for side in centimetres.groups()))
+    named = next((paper for paper in _PAPER if re.search(rf"\b{paper}\b", question.text)), None)
+    at_most = f"at {dpi} dpi it prints {sides[1] / dpi * 2.54:.1f} x {sides[0] / dpi * 2.54:.1f} cm"
+    if not inches and not named:
+        return f"It is {file['width']} x {file['height']} pixels; {at_most}."
+    paper = sorted(float(side) for side in inches.groups()) if inches else list(_PAPER[named or "a4"])
+    needed = [round(side * dpi) for side in paper]
+    enough = all(have >= need for have, need in zip(sides, needed, strict=True))
+    for_what = (named or "").upper() or "that size"
+    return (
+        f"{'Yes' if enough else 'No'}: {for_what} at {dpi} dpi takes {needed[1]} x {needed[0]} pixels, "
+        f"and it has {sides[1]} x {sides[0]}; {at_most}."
+    )
+
+
+def _written(name: str, label: str) -> Callable[[Question, Mapping[str, Any]], str]:
+    def told(_: Question, file: Mapping[str, Any]) -> str:
+        value = file.get(name)
+        return f"{label}, by its EXIF data: {value}." if value else f"That cannot be told: the file names no {name}."
+
+    return told
+
+
+def _camera(_: Question, file: Mapping[str, Any]) -> str:
+    found = {
+        name: file[name] for name in ("maker", "camera", "lens", "iso", "aperture", "exposure", "focal") if name in file
+    }
+    if not found:
+        return "That cannot be told: the file has no EXIF data about the camera."
+    return "By its EXIF data: " + ", ".join(f"{name} {value}" for name, value in found.items()) + "."
+
+
+def _profile(_: Question, file: Mapping[str, Any]) -> str:
+    return f"It has {file['profile']}." if "profile" in file else "It names no colour profile, so it is taken for sRGB."
+
+
+def _frames(_: Question, file: Mapping[str, Any]) -> str:
+    return f"It has {file['frames']} frames." if file["frames"] > 1 else "It is a still image: one frame."
+
+
+_TOLD: Mapping[str, Callable[[Question, Mapping[str, Any]], str]] = {
+    "width": _size, "height": _size, "dimensions": _size, "megapixels": _megapixels, "format": _format,
+    "aspect": _shape, "orientation": _shape, "colour": _colour, "depth": _depth, "alpha": _alpha, "bytes": _bytes,
+    "print": _print, "date": _written("date", "Taken"), "author": _written("author", "By"),
+    "gps": _written("gps", "Taken at"), "camera": _camera, "software": _written("software", "Written by"),
+    "profile": _profile, "frames": _frames,
+}  # fmt: skip
+"""What is asked of the file -> its answer."""

@@ -1,0 +1,150 @@
+"""One quality score out of the tools' scores, and where a chat model's opinion comes in.
+
+The answer is the primary tool's score: no mean of tools agreed better with people on types that it had not seen.
+Every tool's own score stays beside the answer as a baseline.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from loopwright.errors import InputError
+from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.measuring.detection import SURE
+from loopwright.workflows.iqa.measuring.likeness import strength
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
+
+LEVEL_NAMES: dict[int, str] = {1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent"}
+"""Quality level -> its name, as in the five-point scale of ITU-R BT.500."""
+
+CUT_POINTS = (1.5, 2.5, 3.5, 4.5)
+"""A score takes the nearest level; one that lies on a cut point takes the upper level."""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityScore:
+    """The quality, and what it was made of."""
+
+    value: float
+    """From 1 (bad) to 5 (excellent)."""
+    tool: str
+    """The tool whose score it is, or that the opinion was weighed against."""
+    tool_score: float
+    """The score of that tool, 1..5."""
+    baselines: dict[str, float]
+    """Every tool's own score, 1..5, that tool's too: what each would have answered alone."""
+    opinion: dict[int, float] | None = None
+    """The chat model's probability of each level, if it took part."""
+
+    @property
+    def level(self) -> str:
+        """The name of the nearest level."""
+        return level_name(self.value)
+
+
+def level_of(score: float) -> int:
+    """The quality level nearest to a score.
+
+    Args:
+        score: From 1 to 5.
+
+    Returns:
+        1 to 5; see `CUT_POINTS`.
+
+    Raises:
+        InputError: If the score is outside 1..5 or no number.
+    """
+    if not 1 <= score <= 5:
+        raise InputError(f"a quality score is a number from 1 (bad) to 5 (excellent), not {score!r}")
+    return bisect.bisect_right(CUT_POINTS, score) + 1
+
+
+def level_name(score: float) -> str:
+    """The name of the quality level nearest to a score.
+
+    Args:
+        score: From 1 to 5.
+
+    Returns:
+        A value of `LEVEL_NAMES`.
+
+    Raises:
+        InputError: If the score is outside 1..5 or no number.
+    """
+    return LEVEL_NAMES[level_of(score)]
+
+
+def weigh_opinion(tool_score: float, probabilities: Mapping[int, float], *, eta: float = 1.0) -> float:
+    """Weigh a chat model's opinion against the tools' score.
+
+    ``q = sum(a_c p_c c) / sum(a_c p_c)`` over the levels c = 1..5 with ``a_c = exp(-eta (q_tools - c)^2)``: the rule of
+    AgenticIQA (arXiv 2509.26006) with the division that makes it a mean, so that q lies within the levels that the
+    model holds possible.
+
+    Args:
+        tool_score: The tools' score, 1..5.
+        probabilities: The model's probability of each level 1..5; they need not sum to 1. They must be its own
+            statement or log-probabilities: one rounded level is no distribution.
+        eta: How quickly a level loses weight with its distance from the tools' score, per squared level.
+
+    Returns:
+        The quality, 1..5.
+
+    Raises:
+        InputError: If a level is missing or unknown, a probability is negative or no number, all are zero, or eta is
+            not positive.
+    """
+    if set(probabilities) != set(LEVEL_NAMES):
+        raise InputError(f"an opinion has a probability for each of the levels 1..5, not {sorted(probabilities)}")
+    if not all(math.isfinite(p) and p >= 0 for p in probabilities.values()) or not any(probabilities.values()):
+        raise InputError(f"probabilities are numbers from 0 and not all zero, not {dict(probabilities)}")
+    if not eta > 0:
+        raise InputError(f"eta is {eta}; it should be above 0")
+    level_of(tool_score)
+    held = {c: p for c, p in probabilities.items() if p > 0}
+    # Only ratios matter; measured from the nearest level held possible, a large eta cannot make every weight zero.
+    nearest = min((tool_score - c) ** 2 for c in held)
+    weights = {c: math.exp(-eta * ((tool_score - c) ** 2 - nearest)) * p for c, p in held.items()}
+    mean = sum(weight * c for c, weight in weights.items()) / sum(weights.values())
+    return min(max(mean, min(held)), max(held))
+
+
+def quality_score(
+    evidence: ExecutorOutput, opinion: Mapping[int, float] | None = None, *, eta: float = 1.0
+) -> QualityScore | None:
+    """The score that answers a question about overall quality.
+
+    Args:
+        evidence: What was measured.
+        opinion: A chat model's probability of each level, if it gave one for each.
+        eta: See `weigh_opinion`.
+
+    Returns:
+        The primary tool's score, weighed with the opinion if there is one;
+        where the primary tool gave none, that of the first selected tool that did. None if no tool gave a score: an
+        opinion alone is not measured.
+
+    Raises:
+        InputError: If the opinion is no distribution over the levels.
+    """
+    scores = evidence.quality_scores
+    order = (evidence.primary_tool, *evidence.selected_tools, *scores)
+    tool = next((name for name in order if name in scores), None)
+    if tool is None:
+        return None
+    own = scores[tool]
+    value = own if opinion is None else weigh_opinion(own, opinion, eta=eta)
+    return QualityScore(value, tool, own, dict(scores), None if opinion is None else dict(opinion))
+
+
+def recognised(findings: Iterable[DistortionFinding]) -> str | None:
+    """The strongest distortion that is surely there, or None.
+
+    Args:
+        findings: What was found on one image.
+    """
+    sure = [item for item in findings if item.severity is not Severity.NONE and item.confidence >= SURE]
+    return max(sure, key=strength).type if sure else None

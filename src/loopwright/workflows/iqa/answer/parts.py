@@ -1,0 +1,72 @@
+"""Evidence on several parts of one image, taken apart and put into words."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput, ToolLog
+
+V = TypeVar("V")
+
+
+def scope_words(scope: str) -> str:
+    """A scope as it is put into a sentence."""
+    if scope == GLOBAL:
+        return "the whole image"
+    return scope if scope.startswith(("the ", "a ", "an ")) else f"the {scope}"
+
+
+def in_scope(note: str, scope: str) -> str:
+    """A note about one part of the image, marked as such; its first words stay what they were."""
+    return f"{note.rstrip('.')} ({scope_words(scope)})"
+
+
+def scopes_of(evidence: ExecutorOutput) -> list[str]:
+    """The scopes that some evidence is about, in the order in which they were measured."""
+    logs = [log.region for log in evidence.tool_logs]
+    named = [*evidence.distortion_set, *evidence.distortion_analysis, *evidence.regions, *logs]
+    order = [*dict.fromkeys(logs), *dict.fromkeys(named)]
+    return list(dict.fromkeys(order))
+
+
+def evidence_on(evidence: ExecutorOutput, scope: str) -> ExecutorOutput:
+    """The evidence on one scope, as if nothing else had been measured.
+
+    Args:
+        evidence: What was measured.
+        scope: One of `scopes_of`.
+
+    Returns:
+        Its findings, runs, scores and notes; notes about the files and about where things are stay.
+    """
+    others = {f" ({scope_words(name)})" for name in scopes_of(evidence)}
+    own = f" ({scope_words(scope)})"
+    notes = [note.removesuffix(own) for note in evidence.notes if not note.endswith(tuple(others - {own}))]
+    logs = [log for log in evidence.tool_logs if log.region == scope]
+    doubtful = any(note.endswith(own) for note in evidence.notes) or not any(
+        note.endswith(tuple(others)) for note in evidence.notes
+    )
+    return evidence.model_copy(
+        update={
+            "distortion_set": _only(evidence.distortion_set, scope),
+            "distortion_analysis": _only(evidence.distortion_analysis, scope),
+            "tool_logs": logs,
+            "quality_scores": {log.tool: log.score for log in logs if log.score is not None},
+            "primary_tool": _primary(evidence, logs),
+            "notes": notes,
+            "undecided": evidence.undecided if doubtful else [],
+            "regions": _only(evidence.regions, scope),
+        }
+    )
+
+
+def _only(values: dict[str, V], scope: str) -> dict[str, V]:
+    return {name: value for name, value in values.items() if name == scope}
+
+
+def _primary(evidence: ExecutorOutput, logs: list[ToolLog]) -> str | None:
+    """The tool whose score answers for a scope: that of the first scope, or what stands in for it there."""
+    first = evidence.primary_tool
+    scored = [log for log in logs if log.score is not None]
+    order = sorted(scored, key=lambda log: (log.tool != first, log.fallback_for != first))
+    return order[0].tool if order else first

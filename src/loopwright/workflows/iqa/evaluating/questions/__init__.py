@@ -1,1 +1,0 @@
-"""Questions with known answers, in the form of AgenticIQA-Eval: planner, distortion, tool and summarizer."""

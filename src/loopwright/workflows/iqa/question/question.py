@@ -1,0 +1,557 @@
+"""One value for what is asked: the operation, the form of the answer, its scale, what it is about and what it is not.
+
+Rules read what is closed: options, scales, numbers, places, tools, what a file can tell, words that are excluded. What
+is left is decided by which kinds of words a clause has (`vocabulary`), not by how a sentence is built. A query may ask
+several things; each is a `Question` of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from loopwright.errors import UnknownNameError
+from loopwright.workflows.iqa.distortions import Distortion, Severity
+from loopwright.workflows.iqa.question.places import named_places
+from loopwright.workflows.iqa.question.scales import Scale, read_scale
+from loopwright.workflows.iqa.question.thresholds import Threshold, read_threshold
+from loopwright.workflows.iqa.question.tool_names import named_tools
+from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, corrected, is_format, spans
+
+
+class Operation(StrEnum):
+    """What a question wants done."""
+
+    DECIDE = "yes or no"
+    RATE = "rate"
+    DEGREE = "say how strong"
+    CHOOSE = "choose"
+    FIND = "find what is wrong"
+    COMPARE = "compare parts"
+    RELATE = "compare with the reference"
+    ADVISE = "advise"
+    READ = "read the file"
+    MEASURE = "give a tool's value"
+    RECOMMEND = "name a tool"
+    CURATE = "keep or drop"
+    DECLINE = "decline"
+
+
+class Term(BaseModel):
+    """A distortion that a question speaks of."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    """Its canonical name."""
+    absent: bool = False
+    """Whether the word speaks of its absence, as "sharp" does of blur."""
+    word: str = ""
+    """The word of the question."""
+    free: bool = False
+    """Whether none at all is meant: "free of noise"."""
+
+
+class Question(BaseModel):
+    """One thing that is asked."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    """The clause, in small letters."""
+    operation: Operation
+    """What is wanted."""
+    yes_no: bool = False
+    """Whether the answer begins with yes or no."""
+    terms: tuple[Term, ...] = ()
+    """The distortions that it is about; none for all."""
+    excluded: tuple[str, ...] = ()
+    """The distortions that it is not about."""
+    joined: Literal["and", "or"] = "and"
+    """Whether all terms are asked for, or any."""
+    good: bool | None = None
+    """Whether it speaks of the quality as good or as bad, without naming a distortion; None if it does not."""
+    tolerant: bool = False
+    """Whether what can hardly be seen is to count as absent: "noticeable", "acceptable", "good enough"."""
+    scale: Scale | None = None
+    """The scale of the answer, if it asks for one."""
+    severities: tuple[Severity, ...] = ()
+    """Degrees that it offers or asks about."""
+    places: tuple[str, ...] = ()
+    """The parts of the image that it is about."""
+    objects: tuple[str, ...] = ()
+    """The things in the picture that it is about."""
+    sought: Literal["more", "less", "equal"] | None = None
+    """Of parts: whether the one with more or with less of the distortion is sought, or whether they are alike."""
+    tools: tuple[str, ...] = ()
+    """The tools whose values it wants."""
+    attributes: tuple[str, ...] = ()
+    """What it wants to know of the file."""
+    remedies: tuple[str, ...] = ()
+    """What it thinks of doing: the distortion against which it helps, or crop, reshoot, upscale."""
+    rescue: bool = False
+    """Whether it asks to bring back what is lost."""
+    keep: tuple[str, str] = ("keep", "drop")
+    """The question's own words for in and out."""
+    threshold: Threshold | None = None
+    """A number that a value is held against."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The distortions that it is about, once each."""
+        return tuple(dict.fromkeys(term.name for term in self.terms))
+
+    @property
+    def open(self) -> bool:
+        """Whether everything has to be looked for to answer it."""
+        every = (Operation.FIND, Operation.RELATE, Operation.ADVISE, Operation.CHOOSE, Operation.RECOMMEND)
+        return self.operation in every or (not self.terms and self.operation in (Operation.DECIDE, Operation.CURATE))
+
+    @property
+    def measures(self) -> bool:
+        """Whether pixels have to be measured for it."""
+        return self.operation not in (Operation.READ, Operation.DECLINE)
+
+
+_SENTENCE = re.compile(r"(?<!\bvs\.)(?<=[.!?;:…])\s+|\n+|\s[–—]\s")
+_MORE = r"(?:and|but|or|und|aber|et|mais|y|pero)"
+_TAG = re.compile(
+    r",\s*(?!wh|how|was\b|wie\b|qu)[^,?]{1,16}\?\s*$|\b(?:right|rite|no|oder|non|verdad|hein|eh|ne|gell)\s*\?*\s*$"
+)
+_EXISTS = re.compile(r"\bany\b|\bthere\b|\bgibt es\b|\by a\b|\bhay\b|\bhas\b|\bhave\b|\bhat\b|\ba-t\b")
+
+
+def read_questions(stem: str) -> tuple[Question, ...]:
+    """What a text asks.
+
+    Args:
+        stem: The query, without answer options in letters and without regions in numbers.
+
+    Returns:
+        At least one question; one that is declined if nothing in it is about the quality of an image.
+    """
+    text = corrected(_spoken(stem))
+    sentences: list[str] = []
+    for sentence in filter(str.strip, _SENTENCE.split(text)):
+        # What follows a colon without asking anything itself is what the question offers.
+        offers = sentences and sentences[-1].endswith(":") and not _content(sentence)
+        sentences[-1:] = [f"{sentences[-1]} {sentence}"] if offers else [*sentences[-1:], sentence]
+    clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
+    asked = [clause for clause in clauses if _asks(clause) and _content(clause)]
+    asked = asked or [clause for clause in clauses if _asks(clause) and _about_image(clause)]
+    if not asked:
+        # "Noise?", and what is told and not asked: all of it is the question.
+        asked = [text] if _content(text) else []
+    context = text
+    for clause in asked:
+        context = context.replace(clause, " ; ", 1)
+    read = [_Reader(clause, context, text, original=stem).question() for clause in asked]
+    kept = [question for question in read if question.operation is not Operation.DECLINE]
+    return tuple(_merged(kept)) or (Question(text=text, operation=Operation.DECLINE),)
+
+
+def _spoken(text: str) -> str:
+    """Small letters, no hyphens within words; sentence marks and lines stay."""
+    lines = (
+        re.sub(r"(?<=[^\W\d])[-_/‐‑](?=\w)|(?<=\w)[-_/‐‑](?=[^\W\d])", " ", line)
+        for line in text.lower().replace("’", "'").splitlines()
+    )
+    return "\n".join(" ".join(line.split()) for line in lines).strip()
+
+
+def _of(section: str, text: str) -> list[Span]:
+    return [span for span in spans(text) if span.section == section]
+
+
+def _all_known(text: str) -> bool:
+    known = {position for span in spans(text) for position in range(span.start, span.end)}
+    return all(match.start() in known for match in re.finditer(r"[^\W\d_]+", text))
+
+
+def _content(text: str) -> bool:
+    about = ("faults", "praise", "topics", "bad", "good", "scales", "rate", "remedies", "advice", "facts", "metrics")
+    return (
+        any(span.section in about and not is_format(span, text) for span in spans(text))
+        or bool(
+            (_of("drop", text) or _of("keep", text))
+            and (_of("image", text) or re.search(r"\b(?:or|oder|ou|o|u)\b", text))
+        )
+        or bool(_of("reference", text))
+        or bool(_tools(text))
+        or len(named_places(text)) > 1
+        or read_scale(text) is not None
+    )
+
+
+def _about_image(text: str) -> bool:
+    """Whether a text asks why the image is as it is, or has no word that is strange here."""
+    why = re.match(r"\W*(?:why|how come|warum|pourquoi|por qué|perché)\b", text)
+    return bool(_of("image", text) and (why or _all_known(text)))
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The questions of a sentence: a new one begins with a word that asks, after a comma or "and"."""
+    starts = {span.start for span in _of("ask", sentence)}
+    cuts = [
+        match.end()
+        for match in re.finditer(rf",\s*(?:{_MORE}\s)?|\s{_MORE}\s|\s(?=(?:whether|ob)\s)", sentence)
+        if match.end() in starts or _is_pair(sentence[: match.start()], sentence[match.end() :])
+    ]
+    pieces: list[str] = []
+    for cut, end in zip([0, *cuts], [*cuts, len(sentence)], strict=True):
+        piece = sentence[cut:end]
+        # "On a scale of 1 to 5, how sharp is it?" asks once.
+        scale_alone = len(pieces) == 1 and not _own(pieces[0]) and not any(start < len(pieces[0]) for start in starts)
+        if pieces and (scale_alone or not (_content(piece) and _content(pieces[-1]))):
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def _own(text: str) -> bool:
+    """Whether a piece says more than on which scale the answer is wanted."""
+    return any(span.section in CONTENT - {"scales", "rate"} for span in spans(text))
+
+
+def _is_pair(before: str, after: str) -> bool:
+    """Whether both name a part of the picture and what of it: "is the left half sharp and the right half noisy?"."""
+
+    def whole(text: str) -> bool:
+        places, things = named_places(text), _objects(re.sub(r"^\W*(?=the\b)", "of ", text))
+        about = len(places) == 1 or (not places and len(things) == 1)
+        return about and any(_of(section, text) for section in ("faults", "praise"))
+
+    return whole(before) and whole(after)
+
+
+def _asks(clause: str) -> bool:
+    """Whether a clause asks: by its mark, its first word, or what it wants done."""
+    first = re.match(r"\W*(?:please |bitte |and |but |und |et |y )?", clause)
+    begins = first is not None and any(span.start == first.end() for span in _of("ask", clause))
+    wants = any(_of(section, clause) for section in ("rate", "metrics")) and not re.search(r"[.!]$", clause.strip())
+    both = bool(_of("keep", clause) and _of("drop", clause))
+    told = bool(re.search(r"\b(?:whether|i wonder|ob)\b", clause))
+    return clause.rstrip().endswith("?") or begins or wants or both or told or bool(_tools(clause))
+
+
+def _tools(text: str) -> list[str]:
+    """The tools that a text in small letters names; what is no tool is told by who reads the whole query."""
+    try:
+        return named_tools(text)
+    except UnknownNameError:
+        return []
+
+
+def _merged(questions: Sequence[Question]) -> list[Question]:
+    """Without what is asked twice; a question that names no place is about that of the one before it."""
+    kept: list[Question] = []
+    for question in questions:
+        if kept and kept[-1].places and not question.places and question.measures:
+            question = question.model_copy(update={"places": kept[-1].places})
+        if question.operation is Operation.CURATE and kept and kept[-1].operation is Operation.CURATE:
+            rule = kept.pop()
+            question = question.model_copy(update={"terms": (*rule.terms, *question.terms)})
+        same = {"text": "", "yes_no": False}
+        if not any(other.model_copy(update=same) == question.model_copy(update=same) for other in kept):
+            kept.append(question)
+    return kept
+
+
+class _Reader:
+    """Reads one clause, beside the rest of the text."""
+
+    def __init__(self, clause: str, context: str, text: str, *, original: str) -> None:
+        self.clause, self.context, self.text, self.original = clause, context, text, original
+        self.spans = spans(clause)
+        found = {span.section for span in self.spans}
+        self.has = found.__contains__
+        self.named = [span for span in self.spans if self._is_term(span)]
+        self.out = _excluded(clause)
+        kept = [span for span in self.named if span not in self.out]
+        self.terms = tuple(dict.fromkeys(_term(span, clause) for span in kept))
+        first = re.match(r"\W*(?:(?:and|but|or|und|et|y|hey|so|please)\s)?", clause)
+        start = first.end() if first else 0
+        self.begins = {span.section for span in self.spans if span.start == start}
+        self.joined: Literal["and", "or"] = "or" if re.search(r"\b(?:or|oder|ou|o)\b", clause) else "and"
+        self.which = bool(re.search(r"\b(?:which|what|where|welch\w*|was|wo|quel\w*|où|qué|cuál|dónde)\b", clause))
+        told = "yes_no" in self.begins or bool(_TAG.search(clause)) or re.search(r"\b(?:whether|ob)\b", text)
+        self.plain = self.has("image") and _all_known(clause)
+        self.yes_no = bool(told) and "what" not in self.begins
+
+    def _is_term(self, span: Span) -> bool:
+        if span.section == "topics":
+            return not re.search(r"\b(?:what|which|welche) $", self.clause[: span.start])
+        return span.section in ("faults", "praise") and not is_format(span, self.clause)
+
+    def question(self) -> Question:
+        """The question of the clause."""
+        facts = [span for span in self.spans if span.section == "facts"]
+        if any(span.key == "print" for span in facts):
+            facts = [span for span in facts if span.key == "print"]
+        attributes = tuple(dict.fromkeys(
+            span.key for span in facts
+            if span.key != "megapixels" or not any(other is not span and other.start < span.end for other in facts)
+        ))  # fmt: skip
+        # Acronyms tell tools from words, so the text as it was written is read.
+        letters = re.sub(r"\W", "", self.clause)
+        tools = tuple(name for name in named_tools(self.original) if _plain(name) in letters)
+        scale = read_scale(self.clause) or (read_scale(self.text) if self.has("rate") or self.has("good") else None)
+        threshold = read_threshold(self.clause)
+        places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
+        remedies, terms = self._remedies(), self.terms
+        done = re.match(r"\W*(?:was|were|has|have|did|wurde|hat)\b", self.clause)
+        if remedies and done and self.joined == "or":
+            # "Was it sharpening or softening?" asks what was done, not what to do.
+            effects = [span for span in self.spans if span.key in _EFFECTS and span.section == "remedies"]
+            terms = self.terms = (*(Term(name=_EFFECTS[span.key], word=span.text) for span in effects), *terms)
+            remedies = ()
+        # A sentence about the image without one word that is strange here can only be about its quality.
+        negative = any(span.section in ("bad",) for span in self.spans)
+        good = None if not (negative or self.has("good")) else not negative
+        good = False if good is None and not terms and self.out else good
+        operation = self._operation(attributes, tools, scale, threshold, places, remedies)
+        excluded = tuple(dict.fromkeys(span.key for span in self.out))
+        if operation is Operation.CURATE and not terms:
+            terms = tuple(_term(span, self.context) for span in spans(self.context) if self._is_term(span))
+        if not terms and (self.has("else") or self.has("except") or (self.has("bad") and self._told_to_leave())):
+            excluded += tuple(_name(span) for span in spans(self.context) if span.section in ("faults", "topics"))
+        elif not terms and self._told_to_leave():
+            excluded += tuple(_name(span) for span in _excluded(self.context))
+        if operation is Operation.FIND and terms and self.has("else"):
+            excluded, terms = tuple(dict.fromkeys((*excluded, *(term.name for term in terms)))), ()
+        return Question(
+            text=self.clause,
+            operation=operation,
+            yes_no=self.yes_no,
+            terms=terms,
+            excluded=tuple(dict.fromkeys(excluded)),
+            joined=self.joined,
+            good=good,
+            tolerant=self.has("noticed") or self.has("good") or bool(re.search(r"\benough\b", self.clause)),
+            scale=scale,
+            severities=_severities(self.clause),
+            places=places,
+            objects=() if places else self._things(tools),
+            sought=self._sought(),
+            tools=tools,
+            attributes=attributes,
+            remedies=remedies,
+            rescue=bool(re.search(r"\b(?:back|recover\w*|rescue\w*|restor\w*|salvag\w*|undo\w*|revers\w*|rett\w*|wiederher\w*"
+                                  r"|récup\w*|sauv\w*|recuper\w*|salv\w*)\b", self.clause)),
+            keep=self._keep(),
+            threshold=threshold,
+        )  # fmt: skip
+
+    def _operation(
+        self, attributes: tuple[str, ...], tools: tuple[str, ...], scale: Scale | None, threshold: Threshold | None,
+        places: tuple[str, ...], remedies: tuple[str, ...],
+    ) -> Operation:  # fmt: skip
+        """What is wanted: the closed forms first."""
+        has, terms = self.has, self.terms
+        strong = any(span.section != "topics" for span in self.named)
+        told = attributes and not strong and not (has("bad") or remedies)
+        converts = attributes == ("format",) and has("reference")
+        compares = max(len(places), len(_objects(self.clause))) > 1 and bool(self._sought())
+        better = self.which and not terms and re.search(r"\b(?:better|worse)\b", self.clause)
+        beside = has("reference") or (not terms and any(_of("reference", self.context)))
+        how_much = has("degree") or bool(_severities(self.clause))
+        rates = has("rate") and not self.yes_no
+        praises = "what" in self.begins and has("good") and not has("bad") and not terms
+        # The first one that holds; what is precise comes before what is only suggested.
+        wanted: tuple[tuple[object, Operation], ...] = (
+            (threshold is not None, Operation.DECIDE),
+            (told, Operation.RELATE if converts else Operation.READ),
+            (tools and not terms, Operation.RATE if has("rate") or has("good") else Operation.MEASURE),
+            (has("metrics") and not tools, Operation.RECOMMEND),
+            (self._curates(), Operation.CURATE),
+            (scale is not None, Operation.RATE),
+            (compares, Operation.COMPARE),
+            (better, Operation.RELATE),
+            (self._chooses(remedies), Operation.CHOOSE),
+            (remedies or self._advises(), Operation.ADVISE),
+            (beside, Operation.RELATE),
+            (terms and how_much and not (self.yes_no and has("noticed")), Operation.DEGREE),
+            (has("degree") and has("bad") and not self.yes_no, Operation.DEGREE),
+            (rates or praises, Operation.RATE),
+            ("what" in self.begins and not self.yes_no, self._open()),
+            (terms or (self.yes_no and (self.out or has("bad") or has("good") or has("rate"))), Operation.DECIDE),
+            (self.yes_no, Operation.DECLINE),
+        )
+        return next((operation for holds, operation in wanted if holds), self._open())
+
+    def _advises(self) -> bool:
+        """Whether it asks what to do; "has it been edited?" and "can you help me?" do not."""
+        done = re.match(r"\W*(?:(?:was|were) (?:it|this|the)|has|have|did|wurde|hat)\b|.*\bhelp me\b", self.clause)
+        return self.has("advice") and not done and (self.yes_no or "what" in self.begins or self.which)
+
+    def _open(self) -> Operation:
+        """What is wrong, why, or the state of one distortion: nothing closed."""
+        why = re.match(r"\W*(?:why|how come|warum|wieso|weshalb|pourquoi|por qué|perché)\b", self.clause)
+        if self.terms or self.out or self.has("bad") or self.has("else") or (why and self.has("image")) or self.plain:
+            how = re.match(r"\W*(?:how|wie|à quel point|qué tan)\b", self.clause)
+            return Operation.DEGREE if how and self.terms else Operation.FIND
+        return Operation.RATE if self.has("good") else Operation.DECLINE
+
+    def _curates(self) -> bool:
+        if self.has("keep") and self.has("drop"):
+            return True
+        told = "criteria" in {span.section for span in spans(self.text)}
+        may = re.search(r"\b(?:should|can|shall|soll\w*|dois|debo)\b", self.clause)
+        other = self.has("remedies") or self.has("reference")
+        return (self.has("keep") or self.has("drop")) and bool(told or may or not self.terms) and not other
+
+    def _chooses(self, remedies: tuple[str, ...]) -> bool:
+        """Whether it offers distortions, or remedies, to choose from."""
+        joined = re.search(r"\b(?:or|oder|ou|o)\b", self.clause)
+        offered = {term.name for term in self.terms} | set(remedies)
+        joined = joined or re.search(r"\b(?:than|als|que)\b", self.clause)
+        joined = joined or (self.which and len({term.name for term in self.terms}) > 1)
+        if not joined or _EXISTS.search(self.clause):
+            return False
+        generic = self.has("good") and len(offered) > 0 and not re.search(r"\b(?:or|oder|ou|o) not\b", self.clause)
+        return len(offered) > 1 or generic
+
+    def _remedies(self) -> tuple[str, ...]:
+        found = [span.key for span in self.spans if span.section == "remedies"]
+        exposure = any(span.key == Distortion.BRIGHTNESS for span in self.spans)
+        if exposure:
+            found += ["underexposure"] if re.search(r"\b(?:up|raise|push|lift)\b", self.clause) else []
+            found += ["overexposure"] if re.search(r"\b(?:down|lower|pull|reduce)\b", self.clause) else []
+        return tuple(dict.fromkeys(found))
+
+    def _sought(self) -> Literal["more", "less", "equal"] | None:
+        if self.has("equal") and not self.has("less"):
+            return "equal"
+        if not (
+            self.has("more")
+            or self.has("less")
+            or self.which
+            or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", self.clause)
+        ):
+            return None
+        wants_less = (
+            any(term.absent or term.name in _PRAISED for term in self.terms) if self.terms else not self.has("bad")
+        )
+        return "less" if wants_less is not self.has("less") else "more"
+
+    def _things(self, tools: tuple[str, ...]) -> tuple[str, ...]:
+        metrics = {"pyiqa", *map(_plain, tools)}
+        return tuple(name for name in _objects(self.clause) if not metrics & set(name.split()))
+
+    def _anywhere(self) -> tuple[str, ...]:
+        """The quarters, where the question is where something is most: "where is it sharpest?"."""
+        asks = re.match(r"\W*(?:where|wo|où|dónde)\b", self.clause) and self.terms
+        most = re.search(r"\w(?:est|sten)\b|\bmost\b|\bmeisten\b|\bplus\b|\bmás\b", self.clause)
+        return tuple(named_places("the four quarters")) if asks and most else ()
+
+    def _told_to_leave(self) -> bool:
+        return bool(_excluded(self.context))
+
+    def _keep(self) -> tuple[str, str]:
+        words = {section: [span.text for span in self.spans if span.section == section] for section in ("keep", "drop")}
+        pair = tuple((words[section] or [default])[0] for section, default in (("keep", "keep"), ("drop", "drop")))
+        return (pair[0], pair[1])
+
+
+_EFFECTS = {
+    "blurs": "oversharpening", "noise": "blurs", "underexposure": "overexposure", "overexposure": "underexposure",
+    "low contrast": "high contrast", "color cast": "color cast", "upscale": "pixelation",
+    "saturation change": "saturation change",
+}  # fmt: skip
+"""Remedy -> the fault that too much of it makes."""
+
+_PRAISED = frozenset((Distortion.SHARPNESS.value,))
+"""Topics of which an image without distortion has more."""
+
+
+def _term(span: Span, text: str) -> Term:
+    name, absent = _name(span), span.section == "praise"
+    if name == "overexposure" and re.match(r"\W+(?:enough|genug)\b", text[span.end :]):
+        name, absent = "underexposure", True  # "bright enough"
+    if span.section == "topics" and span.key == Distortion.SHARPNESS:
+        absent = True
+    free = bool(re.search(r"\b(?:free (?:of|from)|frei von)\W[\w ]*$", text[: span.start]))
+    return Term(name=name, absent=absent or free, word=span.text, free=free)
+
+
+def _name(span: Span) -> str:
+    return Distortion.BLURS.value if span.key == Distortion.SHARPNESS else span.key
+
+
+def _excluded(text: str) -> list[Span]:
+    """The distortions that a text sets aside: those of the clause of "apart from", after it if there are any."""
+    found: list[Span] = []
+    position = 0
+    for clause in re.split(r"([,;:?!]|\.\s)", text):
+        start, end = position, position + len(clause)
+        position = end
+        marks = [span for span in _of("except", text) if start <= span.start < end]
+        named = [span for span in spans(text) if span.section in ("faults", "topics") and start <= span.start < end]
+        if not marks:
+            continue
+        after = [span for span in named if span.start > marks[0].start]
+        asks = any(span.section == "ask" and start <= span.start < marks[0].start for span in spans(text))
+        found += after if after or asks else named
+    return found
+
+
+def _severities(text: str) -> tuple[Severity, ...]:
+    words = {
+        "trace": "slight",
+        "subtle": "slight",
+        "thick": "severe",
+        "faint": "slight",
+        "leicht": "slight",
+        "stark": "severe",
+    }
+    found: list[Severity] = []
+    for word in re.findall(r"[^\W\d_]+", text):
+        try:
+            severity = Severity(words.get(word, word))
+        except ValueError:
+            continue
+        if word not in ("no", "low", "high", "light", "medium", "none", "noticeable"):
+            found.append(severity)
+    return tuple(dict.fromkeys(found))
+
+
+def _plain(tool: str) -> str:
+    return re.sub(r"\W", "", tool.rpartition(":")[2].lower())
+
+
+_DETERMINER = r"(?:the|this|that|these|those|my|our|your|his|her|their|its|der|die|das|le|la|les|el|los|las)"
+_NOUNS = r"(?=(?P<name>[^\W\d_]+(?: [^\W\d_]+){0,2}))"
+_PLACED = ("of", "in", "on", "with", "around", "behind")
+_OBJECT = re.compile(
+    rf"(?:^\W*(?:is|are|was|were|does|do|has|have|how \w+ (?:is|are)|ist|sind|est|sont|está|están|è|sono) {_DETERMINER}"
+    rf"|\b(?:{'|'.join(_PLACED)}|and|than) {_DETERMINER}) {_NOUNS}"
+)
+
+
+def _objects(clause: str) -> tuple[str, ...]:
+    """The things that a clause asks about, as its subject or as where something is: words with no meaning here."""
+    found: list[str] = []
+    for match in _OBJECT.finditer(clause):
+        words: list[str] = []
+        position = match.start("name")
+        for word in match["name"].split():
+            known = [span for span in spans(clause) if span.start <= position < span.end]
+            if known:
+                words = [] if any(span.section in ("image", "reference", "criteria") for span in known) else words
+                break
+            words.append(word)
+            position += len(word) + 1
+        # After "is" a verb is not far, and after "does" it is the next word.
+        one = match[0].split()[0] in (*_PLACED, "does", "do", "has", "have")
+        found += [" ".join(words[:1] if one else words)] if words else []
+    return tuple(dict.fromkeys(found))
+
+
+def places_and_objects(questions: Iterable[Question]) -> list[str]:
+    """What several questions are about, in order, once each."""
+    return list(dict.fromkeys(name for question in questions for name in (*question.places, *question.objects)))

@@ -1,0 +1,164 @@
+"""Reading a query: everything that it asks, and what a plan needs to know of it.
+
+English, German, French or Spanish, whatever the case and punctuation. A pure function of the text; the same text always
+reads the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from loopwright.errors import PlannerError
+from loopwright.workflows.iqa.question.options import split_options
+from loopwright.workflows.iqa.question.places import REGION_PREFIX, place_name, spelled_out
+from loopwright.workflows.iqa.question.question import Operation, Question, places_and_objects, read_questions
+from loopwright.workflows.iqa.question.tool_names import named_tools
+from loopwright.workflows.iqa.question.vocabulary import named_distortions
+from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, QueryType
+
+MAX_QUERY = 10_000
+"""The most characters in a query."""
+
+MAX_SCOPES = 8
+"""The most places and things that one query is read to ask about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryReading:
+    """What the rules read in a query."""
+
+    text: str
+    """The query, trimmed."""
+    stem: str
+    """The query without its answer options."""
+    questions: tuple[Question, ...]
+    """What it asks, one after another."""
+    query_type: QueryType
+    """Whether it is about image quality, or about the file."""
+    answer_mode: AnswerMode
+    """The form of the answer that it wants."""
+    scope: list[str] | Literal["Global"]
+    """The places and things that it asks about, or the whole image."""
+    distortions: dict[str, list[str]]
+    """Scope -> the distortions named for it; empty if everything has to be looked for."""
+    tools: list[str]
+    """The quality tools that it names, by registered name."""
+    options: dict[str, str]
+    """Letter -> text of its answer options; empty if it lists none."""
+    option_distortions: list[str]
+    """The distortions that the answer options name."""
+    region: Box | None
+    """Left, top, width and height in pixels, if it gives one box; several are the scope."""
+
+    @property
+    def measures(self) -> bool:
+        """Whether pixels have to be measured; a question about the file needs none."""
+        return bool(self.options) or any(question.measures for question in self.questions)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What it wants to know of the file."""
+        return tuple(name for question in self.questions for name in question.attributes)
+
+
+_REGION = re.compile(
+    r"\b(?:region|roi|crop|box|rectangle)\b(?:\s+(?:at|of|is))?\s*[:=]?\s*[(\[]?\s*"
+    r"(-?[0-9][0-9.]{0,12}(?:(?:\s*[,;]\s*|\s+)-?[0-9][0-9.]{0,12}){1,9})",
+    re.IGNORECASE,
+)
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,7}")
+
+
+@functools.lru_cache(maxsize=256)
+def read_query(query: str) -> QueryReading:
+    """Read a query.
+
+    Args:
+        query: The user's question.
+
+    Returns:
+        What it asks for.
+
+    Raises:
+        PlannerError: If it is empty or too long, lists two options under one letter, or gives an impossible region.
+        UnknownNameError: If it asks for a tool that nobody knows.
+    """
+    text = query.strip()
+    if not text:
+        raise PlannerError('the query is empty; ask a question, for example "How good is this image?"')
+    if len(text) > MAX_QUERY:
+        raise PlannerError(f"the query has {len(text)} characters; at most {MAX_QUERY} are read, so shorten it")
+    split = split_options(text)
+    stem = spelled_out(split.stem)
+    boxes = parse_regions(stem)
+    stem = _REGION.sub("region ", stem)
+    tools = named_tools(stem)
+    questions = read_questions(stem)
+    scope: list[str] | Literal["Global"] = [REGION_PREFIX + ",".join(map(str, box)) for box in boxes[1:] and boxes]
+    scope = scope or places_and_objects(questions)[:MAX_SCOPES] or GLOBAL
+    offered = [name for name in map(place_name, split.options.values()) if name]
+    # "Which half is noisier? A) left B) right" is about those two.
+    if len(offered) > 1 and all(map(place_name, [] if isinstance(scope, str) else scope)):
+        scope = offered
+    in_options = [name for option in split.options.values() for name in named_distortions(option)]
+    declined = all(question.operation is Operation.DECLINE for question in questions)
+    other = declined and not (tools or in_options or boxes or len(offered) > 1)
+    named = [] if in_options or other else _named(questions)
+    return QueryReading(
+        text=text,
+        stem=stem,
+        questions=questions,
+        query_type=QueryType.OTHER if other else QueryType.IQA,
+        answer_mode=_answer_mode(questions, split.options),
+        scope=GLOBAL if other else scope,
+        distortions={name: list(named) for name in ([GLOBAL] if isinstance(scope, str) else scope)} if named else {},
+        tools=tools,
+        options=split.options,
+        option_distortions=list(dict.fromkeys(in_options)),
+        region=boxes[0] if len(boxes) == 1 else None,
+    )
+
+
+def parse_regions(query: str) -> list[Box]:
+    """The different regions that a query gives in numbers, in order: "region 10,20,100,80", "box x=10 y=20 w=100 h=80".
+
+    Args:
+        query: The user's question.
+
+    Returns:
+        Left, top, width and height of each, in pixels.
+
+    Raises:
+        PlannerError: If some numbers are no region.
+    """
+    return list(dict.fromkeys(map(_box, _REGION.finditer(spelled_out(" ".join(query.split()))))))
+
+
+def _box(match: re.Match[str]) -> Box:
+    parts = re.split(r"[,;\s]+", match[1].rstrip("."))
+    numbers = [int(part) for part in parts if _WHOLE_NUMBER.fullmatch(part)]
+    if len(parts) != 4 or len(numbers) != 4 or not numbers[2] or not numbers[3]:
+        raise PlannerError(
+            f"{match[0].strip()!r} is no region; write region LEFT,TOP,WIDTH,HEIGHT in whole pixels, "
+            "with a width and a height of at least 1"
+        )
+    left, top, width, height = numbers
+    return left, top, width, height
+
+
+def _named(questions: tuple[Question, ...]) -> list[str]:
+    """The distortions that all questions are about; none if one of them is about everything."""
+    if any(question.open for question in questions):
+        return []
+    return list(dict.fromkeys(name for question in questions for name in question.names))
+
+
+def _answer_mode(questions: tuple[Question, ...], options: dict[str, str]) -> AnswerMode:
+    """Options make a choice; a wish for a grade or for a tool's value makes a score; all else is explained."""
+    if options:
+        return AnswerMode.MCQ
+    scoring = all(question.operation in (Operation.RATE, Operation.MEASURE) for question in questions)
+    return AnswerMode.SCORING if scoring else AnswerMode.EXPLANATION

@@ -1,0 +1,209 @@
+"""The words of a question that mean something here, in five languages; the words are data.
+
+Each language is a file of `words`; its sections say what its words are: faults, praise of their absence, remedies,
+what a file can tell, scales, and the small words that make a question. The language of a text is the one that covers
+most of it, so that words which mean something else in another do not meet.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from typing import Any, NamedTuple
+
+import yaml
+
+from loopwright.errors import UnknownNameError
+from loopwright.workflows.iqa.distortions import ALIASES, SUBTYPES, Distortion, parse_distortion
+
+LANGUAGES = ("en", "de", "fr", "es", "it")
+"""The files of words; the first one wins where two cover as much of a text."""
+
+CONTENT = frozenset(
+    "faults praise topics bad good scales rate keep drop remedies advice reference facts metrics degree".split()
+)
+"""The sections whose words say what a question is about."""
+
+_SINGLE = "="
+"""The key of a section that is not divided."""
+
+
+_NEUTRAL = frozenset("color colour brightness exposure contrast saturation sharp sharpness sharpening".split())
+"""Names of distortions that in a question are topics, praise or remedies."""
+
+
+class Span(NamedTuple):
+    """Some words of a text, and what they mean."""
+
+    section: str
+    """The section that has them."""
+    key: str
+    """Their meaning in it, such as a distortion's canonical name; empty in a section that is not divided."""
+    start: int
+    """Where they begin, characters."""
+    end: int
+    """Where they end."""
+    text: str
+    """The words."""
+
+
+def spoken(text: str) -> str:
+    """A text in the form that words are looked up in: small letters, one space between words, no hyphens."""
+    return re.sub(r"[\s_\-/‐-―]+", " ", text.lower().replace("’", "'")).strip()
+
+
+@functools.lru_cache(maxsize=512)
+def spans(text: str) -> tuple[Span, ...]:
+    """What the words of a text mean.
+
+    Args:
+        text: As `spoken` gives it.
+
+    Returns:
+        In order; of words about content that lie within longer ones, the longer ones alone.
+    """
+    # English before the others where both cover as much, because a bare "JPEG" is any language's.
+    found = max((list(_found(text, language)) for language in LANGUAGES), key=_covered)
+    if not any(span.section in ("faults", "praise", "topics") for span in found):
+        found += [span for span in _found(text, LANGUAGES[0]) if span.section == "faults"]
+    content = [span for span in found if span.section in CONTENT]
+    kept = [span for span in found if span.section not in CONTENT or not any(_within(span, other) for other in content)]
+    return tuple(sorted(dict.fromkeys(kept), key=lambda span: (span.start, -span.end)))
+
+
+def corrected(text: str) -> str:
+    """A text whose misspelt words about faults are spelt as they are known: two letters swapped, one lost or doubled.
+
+    Args:
+        text: As `spoken` gives it.
+    """
+    known = {word for span in spans(text) for word in range(span.start, span.end)}
+
+    def mended(match: re.Match[str]) -> str:
+        word = match[0]
+        if len(word) < 5 or match.start() in known:
+            return word
+        return next((stem for stem in _stems() if _misspelt(word, stem)), word)
+
+    return re.sub(r"[^\W\d_]+", mended, text)
+
+
+def named_distortions(text: str) -> list[str]:
+    """The distortions that a text names or asks about ("sharp" asks about blur), as whole words, in order.
+
+    Args:
+        text: Any text, for example a query without its answer options.
+
+    Returns:
+        Different canonical names.
+    """
+    words = spoken(text)
+    try:
+        return [parse_distortion(words.strip(" .?!"))]
+    except UnknownNameError:
+        return list(dict.fromkeys(_canonical(span) for span in spans(words) if _names_fault(span, words)))
+
+
+def _names_fault(span: Span, text: str) -> bool:
+    return span.section in ("faults", "praise", "topics") and not is_format(span, text)
+
+
+def _canonical(span: Span) -> str:
+    return Distortion.BLURS.value if span.key == Distortion.SHARPNESS else span.key
+
+
+def is_format(span: Span, text: str) -> bool:
+    """Whether a coder's name is that of a file ("this JPEG image"), not of what coding does to one.
+
+    Args:
+        span: Words of the text.
+        text: The text.
+    """
+    if span.text not in ("jpeg", "jpg", "jpeg 2000"):
+        return False
+    image = "|".join(_patterns(LANGUAGES[0])["image", _SINGLE])
+    after = re.match(rf"\s*(?:(?:{image})(?!\w)|quality|codec|encoder)", text[span.end :])
+    alone = re.search(r"\b(?:this|that|the|my|our|your|a|an|from|to|into|as) $", text[: span.start])
+    others = re.search(r"\b(?:png|webp|gif|tiff?|bmp|format)\b", text)
+    fault = re.match(r" (?:art[ie]|block|compress|damag|nois|ring)", text[span.end :])
+    return bool(after) or bool((alone or others) and not fault)
+
+
+def _found(text: str, language: str) -> Iterator[Span]:
+    for (section, key), pattern in _compiled(language).items():
+        for match in pattern.finditer(text):
+            yield Span(section, "" if key == _SINGLE else key, *match.span(), match[0])
+
+
+def _covered(found: list[Span]) -> int:
+    return len({position for span in found for position in range(span.start, span.end)})
+
+
+def _within(span: Span, other: Span) -> bool:
+    return other.start <= span.start and span.end <= other.end and len(other.text) > len(span.text)
+
+
+@functools.cache
+def _compiled(language: str) -> Mapping[tuple[str, str], re.Pattern[str]]:
+    return {
+        name: re.compile(rf"(?<!\w)(?:{'|'.join(sorted(entries, key=len, reverse=True))})(?!\w)")
+        for name, entries in _patterns(language).items()
+    }
+
+
+@functools.cache
+def _patterns(language: str) -> Mapping[tuple[str, str], list[str]]:
+    """Section and key -> an expression for each entry."""
+    patterns = {
+        (section, key): [_expression(entry) for entry in str(entries).split()]
+        for section, keys in words(language).items()
+        for key, entries in (keys if isinstance(keys, dict) else {_SINGLE: keys}).items()
+    }
+    if language == LANGUAGES[0]:
+        for alias, name in (*ALIASES.items(), *((name, name) for name in (*SUBTYPES, *Distortion))):
+            if alias not in _NEUTRAL:
+                expression = _expression(alias.replace(" ", "_"))
+                known = [each for (section, _), listed in patterns.items() if section == "faults" for each in listed]
+                if expression not in known:
+                    patterns.setdefault(("faults", name), []).append(expression)
+    return patterns
+
+
+@functools.cache
+def words(language: str) -> Mapping[str, Any]:
+    """The words of a language as they are written in its file."""
+    file = resources.files("loopwright.workflows.iqa.question") / "words" / f"{language}.yaml"
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+def _expression(entry: str) -> str:
+    parts = [r"\S+(?: \S+){0,2}?" if part == "*" else re.escape(part) for part in entry.split("_")]
+    return r"\s".join(part.replace(r"\*", r"[\w']*") for part in parts)
+
+
+@functools.cache
+def _stems() -> tuple[str, ...]:
+    """The words and beginnings of words about faults, of four letters at least."""
+    entries = [
+        entry.strip("*")
+        for language in LANGUAGES
+        for section in ("faults", "praise", "topics")
+        for listed in words(language)[section].values()
+        for entry in listed.split()
+    ]
+    return tuple(sorted({stem for stem in entries if len(stem) >= 4 and "_" not in stem and "*" not in stem}))
+
+
+def _misspelt(word: str, stem: str) -> bool:
+    size = len(stem)
+    swapped = word[:size]
+    if swapped != stem and sorted(swapped) == sorted(stem):
+        differ = [i for i, (a, b) in enumerate(zip(swapped, stem, strict=True)) if a != b]
+        return len(differ) == 2 and differ[1] - differ[0] == 1
+    if size < 6:
+        return False
+    longer, shorter = word[: size + 1], word[: size - 1]
+    doubled = any(longer[:i] + longer[i + 1 :] == stem and longer[i] == longer[i - 1] for i in range(1, len(longer)))
+    return doubled or any(stem[:i] + stem[i + 1 :] == shorter and stem[i] == stem[i - 1] for i in range(1, size))

@@ -1,0 +1,74 @@
+"""What a file tells about an image besides its pixels: form, size, depth, and what the camera wrote into it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import ExifTags, Image
+
+from loopwright.workflows.iqa.sources.images import LoadedImage
+
+_EXIF = {
+    "date": ExifTags.Base.DateTimeOriginal, "camera": ExifTags.Base.Model, "maker": ExifTags.Base.Make,
+    "software": ExifTags.Base.Software, "lens": ExifTags.Base.LensModel, "author": ExifTags.Base.Artist,
+    "iso": ExifTags.Base.ISOSpeedRatings,
+    "aperture": ExifTags.Base.FNumber, "exposure": ExifTags.Base.ExposureTime, "focal": ExifTags.Base.FocalLength,
+}  # fmt: skip
+_DEPTHS = {"1": 1, "I;16": 16, "I;16B": 16, "I": 32, "F": 32}
+_GREY = 3
+"""Difference of two channels up to which a pixel has no colour: what a coder of colour leaves of grey, grey levels."""
+
+
+def file_facts(image: LoadedImage) -> dict[str, Any]:
+    """Read what a file tells.
+
+    Args:
+        image: An image that could be loaded; its size is the upright one.
+
+    Returns:
+        ``format``, ``width``, ``height``, ``bits``, ``alpha``, ``bytes``, ``grey``, and of the EXIF data what is there.
+    """
+    facts: dict[str, Any] = {"width": image.width, "height": image.height, "bytes": Path(image.path).stat().st_size}
+    with Image.open(image.path) as file:
+        facts |= {"format": file.format or "", "bits": _bits(file), "alpha": "A" in file.getbands()}
+        facts["frames"] = getattr(file, "n_frames", 1)
+        if "icc_profile" in file.info:
+            facts["profile"] = "an embedded ICC profile"
+        facts["alpha"] = facts["alpha"] or "transparency" in file.info
+        with suppress(Exception):  # damaged EXIF data is no data
+            facts |= _camera(file)
+    # A plane and its neighbour tell colour; every third pixel is enough.
+    some = image.rgb[::3, ::3].astype(np.int16)
+    spread = np.abs(some - some[..., [1, 2, 0]]).max(axis=2)
+    facts["grey"] = bool(np.mean(spread > _GREY) < 0.001)
+    return facts
+
+
+def _bits(file: Image.Image) -> int:
+    return _DEPTHS.get(file.mode, 16 if "16" in str(file.info.get("bitdepth", "")) else 8)
+
+
+def _camera(file: Image.Image) -> dict[str, Any]:
+    exif = file.getexif()
+    tags = {**exif, **exif.get_ifd(ExifTags.IFD.Exif)}
+    found = {name: str(tags[tag]).strip("\0 ") for name, tag in _EXIF.items() if tags.get(tag) not in (None, "")}
+    if "date" not in found and (date := tags.get(ExifTags.Base.DateTime)):
+        found["date"] = str(date)
+    place = exif.get_ifd(ExifTags.IFD.GPSInfo)
+    if ExifTags.GPS.GPSLatitude in place and ExifTags.GPS.GPSLongitude in place:
+        found["gps"] = ", ".join(
+            f"{_degrees(place[value]):.4f} {place.get(side, '')}".strip()
+            for value, side in (
+                (ExifTags.GPS.GPSLatitude, ExifTags.GPS.GPSLatitudeRef),
+                (ExifTags.GPS.GPSLongitude, ExifTags.GPS.GPSLongitudeRef),
+            )
+        )
+    return found
+
+
+def _degrees(parts: Any) -> float:
+    degrees, minutes, seconds = (float(part) for part in parts)
+    return degrees + minutes / 60 + seconds / 3600

@@ -1,0 +1,199 @@
+"""Image files in, upright 8-bit RGB arrays out: each odd kind gives a correct result with a note, or one clear error.
+
+`docs/bad-input.md` lists what happens to each kind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from PIL import Image, UnidentifiedImageError
+
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.iqa.sources.pixels import RGB, check_size, to_rgb
+from loopwright.workflows.iqa.sources.unreadable import HEAD_BYTES, no_picture, what_it_is
+
+MAX_PIXELS = 100_000_000
+"""The most pixels that are decoded by default; the file's header is asked first."""
+
+MIN_SIDE = 16
+"""The shortest side, in pixels, of an image or region whose quality can be told."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadedImage:
+    """An image, or a region of one, ready to be measured."""
+
+    rgb: RGB = dataclasses.field(compare=False, repr=False)
+    """Pixels, uint8, H x W x 3, red first, upright; read-only."""
+    digest: str
+    """SHA-256, in hexadecimal, of the file's bytes and the decoded pixels (of a region: also of its box)."""
+    path: Path
+    """Where it was read from."""
+    notes: tuple[str, ...] = ()
+    """What was done to get here (rotated, converted, first frame only), one sentence each."""
+
+    @property
+    def width(self) -> int:
+        """Pixels from left to right."""
+        return self.rgb.shape[1]
+
+    @property
+    def height(self) -> int:
+        """Pixels from top to bottom."""
+        return self.rgb.shape[0]
+
+    def crop(self, box: Box) -> LoadedImage:
+        """The part of the image inside a box; the pixels are shared, not copied.
+
+        Args:
+            box: Left, top, width, height in pixels of the upright image.
+
+        Returns:
+            A new image of the box's size, with the same path and notes.
+
+        Raises:
+            ImageError: If the box leaves the image, or a side of it is shorter than `MIN_SIDE`.
+        """
+        left, top, width, height = box
+        where = f"region {left},{top},{width},{height} (left, top, width, height)"
+        size = f"the image, which is {self.width} x {self.height} pixels"
+        if width < 1 or height < 1:
+            raise ImageError(f"{where} is empty; give a width and a height of at least {MIN_SIDE} inside {size}")
+        if left < 0 or top < 0 or left + width > self.width or top + height > self.height:
+            raise ImageError(f"{where} leaves {size}")
+        if width < MIN_SIDE or height < MIN_SIDE:
+            raise ImageError(f"{where} is too small to judge; give at least {MIN_SIDE} pixels a side inside {size}")
+        digest = hashlib.sha256(f"{self.digest}:{left},{top},{width},{height}".encode()).hexdigest()
+        return dataclasses.replace(self, rgb=self.rgb[top : top + height, left : left + width], digest=digest)
+
+
+def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> LoadedImage:
+    """Read an image file as upright 8-bit RGB.
+
+    Args:
+        path: The file, in any format that Pillow reads.
+        max_pixels: The most pixels to decode; the header is asked before anything is decoded.
+
+    Returns:
+        The image, with a note for each thing that had to be done to it.
+
+    Raises:
+        ImageError: If the file is missing, no file, empty, broken, no image, too large or too small, or has pixels of
+            unknown range (32-bit integers, floats).
+    """
+    file_path = Path(at_home(path))
+    try:
+        _check_file(file_path)
+        with file_path.open("rb") as file:
+            before = os.fstat(file.fileno())
+            try:
+                rgb, notes = _decode(file, file_path, max_pixels)
+            except ImageError:
+                _check_unchanged(file, before, file_path)
+                raise
+            file.seek(0)
+            digest = hashlib.file_digest(file, "sha256")
+            _check_unchanged(file, before, file_path)
+    except OSError as error:
+        shown = str(file_path)[:200]
+        raise ImageError(f"cannot read {shown!r}: {error.strerror or _one_line(error)}") from error
+    height, width = rgb.shape[:2]
+    if min(height, width) < MIN_SIDE:
+        raise ImageError(
+            f"{str(file_path)!r} is {width} x {height} pixels, too small to judge; "
+            f"give an image of at least {MIN_SIDE} pixels a side"
+        )
+    rgb.setflags(write=False)
+    digest.update(f"{width}x{height}".encode())
+    digest.update(rgb.data)
+    return LoadedImage(rgb=rgb, digest=digest.hexdigest(), path=file_path, notes=tuple(notes))
+
+
+def check_pair(image: LoadedImage, reference: LoadedImage) -> None:
+    """Make sure that an image can be compared with a reference.
+
+    Args:
+        image: The image in question.
+        reference: The pristine image.
+
+    Raises:
+        ImageError: If their sizes differ.
+    """
+    if image.rgb.shape != reference.rgb.shape:
+        raise ImageError(
+            f"{str(image.path)!r} is {image.width} x {image.height} pixels but its reference {str(reference.path)!r} "
+            f"is {reference.width} x {reference.height}; give two images of one size, pixel on pixel"
+        )
+
+
+def at_home(path: str | os.PathLike[str]) -> str:
+    """A path in which a leading ``~/`` is the home folder, unless there is a file of that very name.
+
+    Args:
+        path: As the user wrote it; shells leave ``--reference=~/a.png`` alone.
+    """
+    given = os.fspath(path)
+    return os.path.expanduser(given) if given.startswith("~/") and not os.path.lexists(given) else given
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise ImageError(f"{str(path)!r} is a folder, not an image; give one file, or use `loopwright iqa batch`")
+    if not path.exists():
+        if path.is_symlink():
+            raise ImageError(f"{str(path)!r} is a link to nothing or to itself; give the file that it should lead to")
+        raise ImageError(f"there is no file {str(path)!r}; check the spelling and the working folder")
+    if not path.is_file():
+        raise ImageError(f"{str(path)!r} is not a regular file but a pipe, a device or a socket; save it to a file")
+    if path.stat().st_size == 0:
+        raise ImageError(f"{str(path)!r} is empty (0 bytes); copy or download it again")
+
+
+def _check_unchanged(file: BinaryIO, before: os.stat_result, path: Path) -> None:
+    after = os.fstat(file.fileno())
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ImageError(f"{str(path)!r} was changed while it was read; wait until it is complete and run again")
+
+
+def _decode(file: BinaryIO, path: Path, max_pixels: int) -> tuple[RGB, list[str]]:
+    """Open, check the size that the header states, decode, convert."""
+    head = file.read(HEAD_BYTES)
+    file.seek(0)
+    # Our limit is checked below; beyond twice its own fixed limit Pillow refuses by itself.
+    try:
+        image = Image.open(file)
+    except UnidentifiedImageError as error:
+        raise ImageError(f"{str(path)!r} is {what_it_is(head)}") from error
+    except Image.DecompressionBombError as error:
+        raise ImageError(f"{str(path)!r} has too many pixels: {_one_line(error)} Give a smaller image") from error
+    except Exception as error:
+        raise ImageError(f"{str(path)!r} has a broken header: {_one_line(error)}; get a whole copy of it") from error
+    with image:
+        # Decoders of damaged files raise nearly anything, from SyntaxError to struct.error.
+        try:
+            refused = no_picture(image, head)
+            if refused:
+                raise ImageError(refused)
+            check_size(image.size, max_pixels)
+            return to_rgb(image, file, max_pixels)
+        except ImageError as error:
+            raise ImageError(f"{str(path)!r}: {error}") from error
+        except MemoryError as error:
+            width, height = image.size
+            raise ImageError(
+                f"{str(path)!r}, of {width} x {height} pixels, does not fit into memory; give a smaller image"
+            ) from error
+        except Exception as error:
+            raise ImageError(
+                f"{str(path)!r} is damaged or truncated: {_one_line(error)}; get a whole copy of it"
+            ) from error
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,496 @@
+"""The image-quality workflow: the only door to it, for Python, the command line, the server and the page."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from operator import index
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, Unpack, cast
+
+from pydantic import Field, NonNegativeInt
+from pydantic_core import to_jsonable_python
+
+from loopwright.diagram import mermaid, save_mermaid
+from loopwright.engine import BoundedGraph, RunEvent, RunResult
+from loopwright.engine import arun as engine_arun
+from loopwright.engine import astream as engine_astream
+from loopwright.engine import run as engine_run
+from loopwright.engine import stream as engine_stream
+from loopwright.engine.events.schema import LoopDecided, NodeStarted, Told
+from loopwright.errors import InputError, unknown_name_message
+from loopwright.workflows.api import (
+    UPLOAD,
+    ClientEvent,
+    Example,
+    NodeInfo,
+    Outcome,
+    Run,
+    Text,
+    Workflow,
+    WorkflowInput,
+)
+from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.iqa.answer.choices import UNABLE
+from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.prompting import prompts
+from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
+from loopwright.workflows.iqa.score import EXPECTED, score
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.images import at_home
+from loopwright.workflows.iqa.sources.sample import FILES, PREFIX, sample_path
+from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
+from loopwright.workflows.iqa.tools.calibration import calibration_digest
+from loopwright.workflows.runtime import Session
+
+logger = logging.getLogger("loopwright.iqa")
+
+Picture = Annotated[str, Field(json_schema_extra={"format": UPLOAD, "contentMediaType": "image/*"})]
+# Where it lies outside of the picture, the check against the picture says by how much, and what would fit.
+_Pixels = tuple[int, int, NonNegativeInt, NonNegativeInt]
+
+
+class IQAInput(WorkflowInput):
+    """What a question about a picture takes."""
+
+    query: Text = Field(title="Question")
+    """The question."""
+    image: Picture = Field(title="Picture")
+    """The picture."""
+    reference: Picture | None = Field(
+        default=None, title="Reference",
+        description="The same picture without faults, if there is one, of the same size.",
+    )  # fmt: skip
+    """The pristine picture."""
+    max_replan_iterations: NonNegativeInt | None = Field(
+        default=None, title="Replans",
+        description="How many are allowed; by default as configured, 0 switches them off.",
+    )  # fmt: skip
+    """Replans that are allowed."""
+    region: _Pixels | None = Field(
+        default=None, title="Region",
+        description="Left, top, width and height in pixels, if only a part is asked about.",
+    )  # fmt: skip
+    """Left, top, width and height."""
+
+
+_EXAMPLES = (
+    Example(
+        title="A blurred picture",
+        input={"query": "How is the quality of this image?", "image": "sample:harbour-blurred"},
+    ),
+    Example(
+        title="With a reference",
+        input={
+            "query": "What is wrong with this image?",
+            "image": "sample:harbour-blurred",
+            "reference": "sample:harbour",
+        },
+    ),
+    Example(
+        title="Several questions at once, one on a scale",
+        input={"query": "Is it blurry, and what would you give it from 1 to 10?", "image": "sample:harbour-blurred"},
+    ),
+    Example(
+        title="A multiple-choice question",
+        input={
+            "query": "Which distortion is strongest?\nA) noise\nB) blur\nC) compression",
+            "image": "sample:harbour-compressed",
+        },
+    ),
+)
+"""Questions to try on the sample pictures."""
+
+_NODE_INFO: dict[str, NodeInfo] = {
+    "planner": NodeInfo(
+        label="Plan",
+        icon="🗺️",
+        has_llm=True,
+        prompt="planner",
+        description="Make the first plan of what to measure, or a new one after a replan.",
+    ),
+    "executor": NodeInfo(
+        label="Measure",
+        icon="📏",
+        description="Detect and analyse distortions, and run the quality tools, as the plan says.",
+    ),
+    "summarizer": NodeInfo(
+        label="Conclude",
+        icon="⚖️",
+        has_llm=True,
+        prompt="summarizer",
+        description="Answer the question from the measurements, and say whether another plan is needed.",
+    ),
+}
+"""Stage -> what people are shown of it."""
+
+_PROGRESS: dict[str, str] = {
+    "planner": "Planning what to measure…",
+    "executor": "Measuring the picture…",
+    "summarizer": "Drawing the conclusion…",
+}
+"""Stage -> what people are told when it begins."""
+
+
+class PipelineOptions(TypedDict, total=False):
+    """What `run_pipeline` takes besides the query and the image."""
+
+    reference_path: str | Path | None
+    """The pristine image to compare with, if there is one."""
+    max_replan_iterations: int | None
+    """Replans that are allowed; None takes the configuration's value, 0 switches them off."""
+    config: IQAConfig | None
+    """The configuration; by default the embedded one, without a model."""
+    sample_id: str | None
+    """Names the run's checkpoint; by default a hash of input and configuration."""
+    resume: bool
+    """Go on from the sample's last checkpoint; finished stages do not run again."""
+    force: bool
+    """Resume also if a graph of another structure began the run."""
+    region: Box | None
+    """Left, top, width, height in pixels, if only a part is asked about."""
+    services: Services | None
+    """The models; by default those of the configuration."""
+
+
+class IQAWorkflow(Workflow[Services]):
+    """Questions about the quality of a picture."""
+
+    name = "iqa"
+    title = "Image quality"
+    description = (
+        "Answers questions about the technical quality of a picture from measurements: which distortions, how strong, "
+        "what score. Where the evidence does not suffice it plans anew, a few times at most."
+    )
+    Input = IQAInput
+    Config = IQAConfig
+    Services = Services
+    nodes = _NODE_INFO
+    model_nodes = IQAConfig.model_nodes
+    state_schema = AgenticIQAState
+    places = frozenset({"image_path", "reference_path"})
+    examples = _EXAMPLES
+    expected = EXPECTED
+    samples: Mapping[str, Path] = {f"{PREFIX}{name}": sample_path(name) for name in FILES}
+    prompts = prompts()
+
+    def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
+        """How right an outcome is; see the module ``score``.
+
+        Args:
+            expected: What is expected.
+            outcome: What came.
+        """
+        return score(expected, outcome)
+
+    def build(self, services: Services) -> BoundedGraph:
+        """Make the graph.
+
+        Args:
+            services: The configuration and the models.
+        """
+        return build_graph(services=services)
+
+    def start(self, given: IQAInput, uploads: Mapping[str, Path], run_id: str) -> AgenticIQAInput:
+        """What the graph is run with.
+
+        Args:
+            given: The question, and the pictures: the id of an upload, or ``sample:NAME`` for one of the samples.
+            uploads: Id of an uploaded file -> where it lies.
+            run_id: Names the run.
+
+        Raises:
+            InputError: If a picture is neither.
+        """
+        places = {key: self._place(key, getattr(given, key), uploads) for key in ("image", "reference")}
+        graph_input = initial_state(
+            self.services.config,
+            given.query,
+            places["image"] or "",
+            reference_path=places["reference"],
+            region=given.region,
+            max_replan_iterations=given.max_replan_iterations,
+        )
+        graph_input["sample_id"] = run_id
+        return graph_input
+
+    def _place(self, key: str, named: str | None, uploads: Mapping[str, Path]) -> Path | None:
+        found = None if named is None else uploads.get(named) or self.samples.get(named)
+        if named is not None and found is None:
+            samples = ", ".join(self.samples)
+            raise InputError(f"{key} is {named!r}: give the id of an uploaded picture, or one of {samples}")
+        return found
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+        """Prepare a run; see `start`."""
+        return _IqaRun(given, self.start(cast("IQAInput", self.read(given)), uploads, run_id), given["query"], self)
+
+    def outcome(self, state: Mapping[str, Any]) -> Outcome:
+        """The answer with its reasons, and the tools' scores.
+
+        Args:
+            state: The final state.
+        """
+        answered: SummarizerOutput | None = state.get("summarizer_result")
+        evidence: ExecutorOutput = state.get("executor_evidence") or ExecutorOutput()
+        score = answered.quality_score if answered else None
+        details = {key: state.get(key) for key in _DETAILS}
+        return Outcome(
+            answer=f"**{answered.final_answer}**\n\n{answered.quality_reasoning}" if answered else "",
+            status=_status(state, answered),
+            # How good the picture is says nothing of how good the answer is, which nobody measures here.
+            scores={**({} if score is None else {"quality_score": score}), **evidence.quality_scores},
+            details=to_jsonable_python(details, fallback=str),
+            error=state.get("error"),
+        )
+
+
+_DETAILS = (
+    "plan", "summarizer_result", "executor_evidence", "iteration_count", "replan_history", "stop_reason",
+)  # fmt: skip
+"""What an outcome tells of the state."""
+
+
+class _IqaRun(Run):
+    """One question about one picture."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What is asked of which pictures, by their content, with which curves."""
+        given = {key: value for key, value in self.graph_input.items() if key != "sample_id"}
+        curves = cast("IQAWorkflow", self.workflow).services.config.iqa.tools.calibration
+        return {**given, "image content": content_of(self.graph_input), "curves": calibration_digest(curves)}
+
+    def told(self, event: RunEvent) -> Iterable[Told]:
+        """What is being done, and why it is planned anew.
+
+        Args:
+            event: The engine's event.
+        """
+        if isinstance(event, NodeStarted) and event.node in _PROGRESS:
+            yield Told(kind="progress", node=event.node, message=_PROGRESS[event.node])
+        elif isinstance(event, LoopDecided) and event.decision == "granted":
+            reason = self.plain("reason", event.reason).rstrip(".")
+            yield Told(
+                kind="thinking",
+                node="planner",
+                message=f"That does not suffice yet. {reason}. Let me plan anew.",
+                data={"reason": reason, "iteration": event.spent, "limit": event.limit},
+            )
+
+    def plain(self, key: str, value: Any) -> Any:
+        """A value of the state in plain JSON, pictures by the names of their files.
+
+        Args:
+            key: Its key.
+            value: The value.
+        """
+        return self._without_folders(to_jsonable_python(value, fallback=str))
+
+    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+        """The answer with its reasons, and the tools' scores.
+
+        Args:
+            result: The final state.
+        """
+        outcome, events = await super().ended(result)
+        return Outcome.model_validate(self._without_folders(outcome.model_dump(mode="json"))), events
+
+    def _without_folders(self, value: Any) -> Any:
+        """Plain JSON in which nothing says where the pictures lie."""
+        if isinstance(value, str):
+            for key in ("image_path", "reference_path"):
+                if place := self.graph_input.get(key):
+                    value = value.replace(place, Path(place).name)
+            return value
+        if isinstance(value, dict):
+            return {key: self._without_folders(inner) for key, inner in cast("dict[str, Any]", value).items()}
+        return (
+            [self._without_folders(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
+        )
+
+
+def _status(state: Mapping[str, Any], answered: SummarizerOutput | None) -> str:
+    if answered is None or state.get("error"):
+        return "failed"
+    if answered.final_answer == UNABLE:
+        return "undetermined"
+    return "best_effort" if state.get("stop_reason") else "answered"
+
+
+def run_pipeline(
+    query: str,
+    image_path: str | Path,
+    reference_path: str | Path | None = None,
+    max_replan_iterations: int | None = None,
+    config: IQAConfig | None = None,
+    sample_id: str | None = None,
+    resume: bool = False,
+    *,
+    force: bool = False,
+    region: Box | None = None,
+    services: Services | None = None,
+) -> AgenticIQAState:
+    """Assess one image.
+
+    Args:
+        query: The question.
+        image_path: The image.
+        reference_path: The pristine image to compare with, if there is one.
+        max_replan_iterations: Replans that are allowed; None takes the configuration's value, 0 switches them off.
+        config: The configuration; by default the embedded one, without a model.
+        sample_id: Names the run's checkpoint; by default a hash of input and configuration.
+        resume: Go on from the sample's last checkpoint; finished stages do not run again. Without one, start anew.
+        force: Resume also if a graph of another structure began the run, for example another version of the package.
+        region: Left, top, width, height in pixels, if only a part is asked about.
+        services: The models; by default those of the configuration.
+
+    Returns:
+        The final state. ``stop_reason`` says whether a bound was reached.
+
+    Raises:
+        InputError: If the number of replans or the region is none.
+        NodeFailed: If a stage failed for good, unless errors are graceful; its cause is the original error.
+        CheckpointError: If the checkpoint belongs to another input or, unless forced, to another graph.
+    """
+    result = trace_pipeline(
+        query, image_path, reference_path=reference_path, max_replan_iterations=max_replan_iterations, config=config,
+        sample_id=sample_id, resume=resume, force=force, region=region, services=services,
+    )  # fmt: skip
+    return cast("AgenticIQAState", result.state)
+
+
+def trace_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> RunResult:
+    """Assess one image; like `run_pipeline`, with the events of the run beside the final state."""
+    with _session_of(query, image_path, **options) as session:
+        return engine_run(session.graph, session.input, **session.options)
+
+
+async def arun_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> AgenticIQAState:
+    """Assess one image without blocking the event loop; see `run_pipeline`."""
+    with _session_of(query, image_path, **options) as session:
+        result = await engine_arun(session.graph, session.input, **session.options)
+        return cast("AgenticIQAState", result.state)
+
+
+def stream_pipeline(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> Iterator[RunEvent]:
+    """Assess one image and yield what happens as it happens; see `run_pipeline`."""
+    with _session_of(query, image_path, **options) as session:
+        yield from engine_stream(session.graph, session.input, **session.options)
+
+
+async def astream_pipeline(
+    query: str, image_path: str | Path, **options: Unpack[PipelineOptions]
+) -> AsyncIterator[RunEvent]:
+    """Assess one image and yield what happens as it happens; see `run_pipeline`."""
+    with _session_of(query, image_path, **options) as session:
+        async for event in engine_astream(session.graph, session.input, **session.options):
+            yield event
+
+
+def visualize_graph(graph: BoundedGraph | None = None, folder: str | Path | None = None) -> str:
+    """The pipeline as a Mermaid diagram, with the limit on the loop's edge.
+
+    Args:
+        graph: A graph of `build_graph`; by default the whole pipeline.
+        folder: Where to save ``graph_structure.mmd``; None does not save it.
+
+    Returns:
+        The diagram's text.
+    """
+    topology = (graph or build_graph()).topology()
+    if folder is not None:
+        save_mermaid(topology, Path(folder))
+    return mermaid(topology)
+
+
+def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> Session:
+    unknown = set(options) - set(PipelineOptions.__annotations__)
+    if unknown:
+        raise TypeError(unknown_name_message("option", min(unknown), PipelineOptions.__annotations__))
+    services = options.get("services") or Services.of(options.get("config") or IQAConfig())
+    if config := options.get("config"):
+        services = Services(config, services.models, opened=services.opened)
+    workflow = IQAWorkflow(services)
+    pictures = {"image": image_path, "reference": options.get("reference_path")}
+    places = {key: Path(at_home(path)) for key, path in pictures.items() if path}
+    region, limit = options.get("region"), options.get("max_replan_iterations")
+    given = {"query": query, **{key: key for key in places}, "max_replan_iterations": _whole(limit)}
+    run = workflow.run({**given, "region": [_pixel(part) for part in region] if region else None}, places, "")
+    session = workflow.session(
+        run, run_id=options.get("sample_id"), resume=options.get("resume", False), force=options.get("force", False)
+    )
+    run.graph_input["sample_id"] = session.run_id
+    return session
+
+
+def _whole(number: Any) -> Any:
+    """A whole number of any library as Python's own; a text or a fraction is none, whatever it says."""
+    if isinstance(number, str | float):
+        raise InputError(f"max_replan_iterations: {number!r} is no whole number")
+    return index(number) if hasattr(number, "__index__") else number
+
+
+def _pixel(number: Any) -> Any:
+    """The same for a region's numbers, which the input's own checks name."""
+    return index(number) if hasattr(number, "__index__") else number
+
+
+def initial_state(
+    config: IQAConfig,
+    query: str,
+    image_path: str | Path,
+    *,
+    reference_path: str | Path | None = None,
+    max_replan_iterations: int | None = None,
+    region: Box | None = None,
+) -> AgenticIQAInput:
+    """What the graph is run with.
+
+    Args:
+        config: The configuration.
+        query: The question.
+        image_path: The image.
+        reference_path: The pristine image, if there is one.
+        max_replan_iterations: Replans that are allowed; None takes the configuration's value.
+        region: Left, top, width, height in pixels, if only a part is asked about.
+    """
+    ceiling = config.langgraph.max_iterations
+    limit = config.iqa.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
+    if limit > ceiling:
+        logger.warning("max_replan_iterations=%d is above langgraph.max_iterations=%d, which counts", limit, ceiling)
+        limit = ceiling
+    return AgenticIQAInput(
+        query=query,
+        image_path=at_home(image_path),
+        reference_path=at_home(reference_path) if reference_path else None,
+        # A list, as every checkpointer gives it back.
+        region=cast("Box", list(region)) if region else None,
+        iteration_count=0,
+        max_replan_iterations=limit,
+        replan_history=[],
+    )
+
+
+def content_of(state: AgenticIQAInput) -> str:
+    """A hash of what the image files hold.
+
+    Args:
+        state: The input.
+    """
+    digest = hashlib.sha256()
+    for key in ("image_path", "reference_path"):
+        # A file that cannot be read has no content to tell apart; the executor says what is wrong with it.
+        with suppress(OSError, ValueError):
+            digest.update(_digest_of(Path(state.get(key) or "")))
+    return digest.hexdigest()
+
+
+def _digest_of(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

@@ -1,0 +1,196 @@
+"""Binding what an answer says to the words that bear it out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loopwright.retrieval.text import fold, terms
+from loopwright.workflows.rag.answer.quotes import verify_quote
+from loopwright.workflows.rag.answer.sentences import sentence_spans
+from loopwright.workflows.rag.question.words import ASKING_WORDS, has_unspaced, informative_terms, names
+from loopwright.workflows.rag.schemas import Answer, Citation, Evidence, Sentence
+
+_MARK = r"(?:\[\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*\]|【\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*】)"
+_MARKS = re.compile(rf"(?<!\s)\s*+{_MARK}(?:\s*{_MARK})*")
+_MARKS_AFTER = re.compile(rf"(?P<stop>(?<![.!?。！？])[.!?。！？]++[\"”’」』]*+)(?P<marks>\s*+{_MARK}(?:\s*{_MARK})*)")
+_INNER_QUOTE = re.compile(r"[\"“「]([^\"“”「」]{12,400})[\"”」]")
+_NO_ANSWER = re.compile(
+    r"(?:(?:sorry|therefore|thus|so|hence)[, ]*)*"
+    r"(?:(?:i (?:do not|don['’]t) know|i can(?:not|['’]t) (?:answer|find|say)"
+    r"|(?:the|these) (?:passages|documents|sources) (?:do not|don['’]t)"
+    r" (?:answer|say|mention|contain)|no answer"
+    r"|ich wei(?:ß|ss) es nicht|je ne sais pas|no lo s[eé])\b|ไม่ทราบ|ฉันไม่รู้|我不知道|不知道|无法回答)"
+    r"[^.!?。！？]*[.!?。！？]*"
+)
+_QUOTE_AFTER = re.compile(rf"(?P<mark>{_MARK})(?P<stop>[.!?。]?)[\s:]*[\"“「](?P<quote>[^\"“”「」]{{2,600}})[\"”」]")
+_HOLDS_ALONE = 0.5
+_HOLDS_TOGETHER = 0.25
+_LEAST_INNER = 4
+_NOT_BORNE_OUT = "The documents do not bear out an answer to this."
+
+
+@dataclass(slots=True)
+class CitationList:
+    """Collects citations and numbers them densely, from 1, each place once."""
+
+    citations: list[Citation] = field(default_factory=list[Citation])
+    """What was cited so far, by number."""
+
+    def add(self, evidence: Evidence, start: int, end: int) -> int:
+        """Cite ``evidence.text[start:end]`` and say under which number."""
+        for citation in self.citations:
+            if (citation.evidence_id, citation.start, citation.end) == (evidence.id, start, end):
+                return citation.number
+        number = len(self.citations) + 1
+        self.citations.append(
+            Citation(
+                number=number,
+                evidence_id=evidence.id,
+                quote=evidence.text[start:end],
+                start=start,
+                end=end,
+                title=evidence.title,
+                document_id=evidence.document_id,
+                heading=evidence.heading,
+                page=evidence.page,
+                origin=evidence.origin,
+            )
+        )
+        return number
+
+
+def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
+    """Make an answer of a draft that cites passages by number, and keep of it what they bear out.
+
+    After each ``[n]`` the draft may quote passage n: ``[1] "designed by Horace Jones"``. The quote must stand there, in
+    whole words; without one the sentence of the passage that says most of the same is quoted. A mark without a
+    passage, with another quote, or whose passage has not the sentence's names, numbers and half of its words, is no
+    citation: it is taken out and counted. A sentence without a citation that holds is taken out too.
+
+    Args:
+        text_with_marks: The draft, with ``[1]``, ``[2, 3]`` or ``[1][2]`` in or after its sentences.
+        evidence: The passages; ``[1]`` is the first.
+
+    Returns:
+        The answer, its citations numbered anew from 1, and in ``left_out`` what nothing bears out; it abstains if the
+        draft is empty, or if it cites nothing and ends with "I don't know".
+    """
+    draft, quotes = _without_quotes(_MARKS_AFTER.sub(r"\g<marks>\g<stop>", text_with_marks.strip()))
+    listed = CitationList()
+    kept: list[Sentence] = []
+    left_out: list[str] = []
+    removed = 0
+    for start, end in sentence_spans(draft):
+        numbers = _numbers(draft[start:end])
+        text = re.sub(r"(?<!\s)\s++([.!?,;:。！？，])", r"\1", _MARKS.sub("", draft[start:end])).strip()
+        if not any(map(str.isalnum, text)):
+            continue
+        cited = _bound(text, numbers, evidence, quotes, listed)
+        removed += len(numbers) - len(cited)
+        if cited:
+            kept.append(Sentence(text=text, citations=tuple(dict.fromkeys(cited))))
+        else:
+            left_out.append(text)
+    silent = not kept and (not left_out or bool(_NO_ANSWER.fullmatch(fold(left_out[-1]))))
+    return Answer(
+        text=_NOT_BORNE_OUT if not kept and not silent else left_out[-1] if left_out and silent else joined(kept),
+        short=kept[0].text if kept else "",
+        sentences=tuple(kept),
+        citations=tuple(listed.citations),
+        abstained=silent,
+        removed_citations=removed,
+        left_out=() if silent else tuple(left_out),
+    )
+
+
+def joined(sentences: Sequence[Sentence], between: str = " ") -> str:
+    """Sentences as one text, each with its marks.
+
+    Args:
+        sentences: The sentences.
+        between: What stands between two of them.
+    """
+    marked = ((each.text, "".join(f"[{number}]" for number in each.citations)) for each in sentences)
+    return between.join(f"{text} {marks}".rstrip() for text, marks in marked)
+
+
+def best_quote(sentence: str, evidence: Evidence) -> tuple[int, int, float]:
+    """The sentence of a passage that bears another sentence out best.
+
+    Args:
+        sentence: What is to be borne out.
+        evidence: The passage.
+
+    Returns:
+        Where it begins and ends in the passage's text, and the share of the sentence's words that it has with its
+        title, from 0 to 1; 0 for a sentence or passage without words.
+    """
+    wanted, titled = set(informative_terms(sentence)), set(terms(evidence.title))
+    scored = [
+        (len(wanted & {*terms(evidence.text[start:end]), *titled}) / (len(wanted) or 1), -start, end)
+        for start, end in sentence_spans(evidence.text)
+    ]
+    share, negative_start, end = max(scored, default=(0.0, 0, 0))
+    return -negative_start, end, share
+
+
+def numbers_in(text: str) -> set[str]:
+    """The numbers of a text in digits, without separators of thousands, so that 1,000 and 1000 are one."""
+    return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", fold(text))))
+
+
+def _without_quotes(draft: str) -> tuple[str, dict[int, list[str]]]:
+    """The draft without the quotes that stand after its marks, and the quotes by the number of their passage."""
+    quotes: dict[int, list[str]] = {}
+
+    def taken(match: re.Match[str]) -> str:
+        for number in re.findall(r"\d+", match["mark"]):
+            quotes.setdefault(int(number), []).append(match["quote"].strip(" .…"))
+        return match["mark"] + match["stop"]
+
+    return _QUOTE_AFTER.sub(taken, draft), quotes
+
+
+def _numbers(sentence: str) -> list[int]:
+    return [int(number) for mark in re.findall(_MARK, sentence) for number in re.findall(r"\d+", mark)]
+
+
+def _bound(
+    text: str,
+    numbers: Sequence[int],
+    evidence: Sequence[Evidence],
+    quotes: Mapping[int, Sequence[str]],
+    listed: CitationList,
+) -> list[int]:
+    """The new numbers of the citations that hold."""
+    several = len(set(numbers)) > 1
+    cited = [evidence[number - 1] for number in numbers if 1 <= number <= len(evidence)]
+    known = {term for each in cited for term in terms(f"{each.title} {each.heading} {each.text}")}
+    named = {term for name in names(text) for term in terms(name)} - ASKING_WORDS
+    # What the sentence names and counts must stand in what it cites, whatever else it shares with it.
+    wanted, counted = (
+        set(informative_terms(text)),
+        {n for each in cited for n in numbers_in(f"{each.title} {each.text}")},
+    )
+    if not numbers_in(text) <= counted or not named <= known:
+        return []
+    kept: list[int] = []
+    for number in numbers:
+        if not 1 <= number <= len(evidence):
+            continue
+        passage = evidence[number - 1]
+        start, end, share = best_quote(text, passage)
+        given = quotes.get(number, [])
+        places = [place for quote in given if (place := verify_quote(quote, passage.text, whole_words=True))]
+        inner = [quote for quote in _INNER_QUOTE.findall(text) if len(quote.split()) >= _LEAST_INNER]
+        misquoted = (given and not places) or any(verify_quote(quote, passage.text) is None for quote in inner)
+        # Where only one of the two is in a script without spaces no words can agree: a quote stands for them.
+        translated = bool(places) and has_unspaced(text) != has_unspaced(passage.text)
+        if misquoted or (share < (_HOLDS_TOGETHER if several else _HOLDS_ALONE) and not translated):
+            continue
+        # Several sentences may quote one passage: each takes the quote that says most of the same.
+        same = {place: len(wanted & set(terms(passage.text[slice(*place)]))) for place in places}
+        kept.append(listed.add(passage, *(max(same, key=lambda place: same[place]) if same else (start, end))))
+    return kept

@@ -1,0 +1,254 @@
+"""The reader without a model: up to three cited quotes, best first, and how sure it is that they answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.text import fold, terms
+from loopwright.workflows.rag.answer.citations import CitationList, joined
+from loopwright.workflows.rag.answer.sentences import sentence_spans
+from loopwright.workflows.rag.question.forms import Asked, asked_words, lexicon_of
+from loopwright.workflows.rag.question.words import has_unspaced, names
+from loopwright.workflows.rag.schemas import Answer, Evidence, Sentence
+
+QUOTES = 3
+"""At most so many passages are quoted."""
+LENGTH = 600
+"""At most so many characters of a passage, in whole sentences."""
+ANSWERED = 0.5
+"""From this confidence on the quotes are called an answer; below, what fits best."""
+FITS = 0.15
+"""Below this confidence the documents are said not to answer."""
+FITS_RERANKED = 0.08
+"""The same where a reranker's logit is one of the signs."""
+
+# Logistic regressions over questions about two firms' documents, each asked again without the documents that answer it:
+# intercept, then the weights of `_signs` in order, the last for the best logit of a reranker where there is one.
+_WITHOUT_RERANKER = (-2.60, 3.09, 1.86, -1.01)
+_WITH_RERANKER = (-1.30, 1.40, 0.72, -0.87, 0.139)
+
+_MOST_RARITY = 6.0
+_MOST_LOGIT = 30.0
+_RANK = 5
+_FOUND = 0.5
+_LEXICAL = 2.0
+_WORTH_QUOTING = 0.4
+_MARKUP = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s+|>\s?)|\*\*|__|`+|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?|(?<=\])\((?:[^()\s]+)\)",
+    re.MULTILINE,
+)
+# Of tags only what cannot be a placeholder, as "<port>" is.
+_TAGS = re.compile(r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_RULER = re.compile(r"^[|\s:+=-]*-{3,}[|\s:+=-]*$\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """What is quoted of a passage."""
+
+    evidence: Evidence
+    """The passage."""
+    start: int
+    """Where the quote begins in its text, in characters."""
+    end: int
+    """Where it ends there."""
+    holds: frozenset[str]
+    """The words of the question that the quote, or the headings above it, has in some form."""
+
+    @property
+    def text(self) -> str:
+        """The words as they stand there."""
+        return self.evidence.text[self.start : self.end]
+
+
+def extract_answer(
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    lexicon: Lexicon | None = None,
+    logits: Sequence[float] | None = None,
+    leads: Sequence[str] = (),
+) -> Answer:
+    """Quote the passages that answer a question best.
+
+    Nothing is written that no passage says: what a passage tells its reader to do is at most quoted.
+
+    Args:
+        question: The question, readable on its own, in any language.
+        evidence: The passages, best first.
+        lexicon: How common each term is in all documents; None counts in the evidence alone.
+        logits: What a reranker gives each passage, where there is one.
+        leads: What was searched besides, since a part of the answer led on to it: passages that fit it are quoted too.
+
+    Returns:
+        The answer, with its confidence; one that abstains quotes the nearest passages all the same, and says so.
+    """
+    lexicon = lexicon or lexicon_of(evidence)
+    # A passage that the reranker cannot score is as bad as can be; infinite numbers have no differences.
+    logits = logits and [
+        -_MOST_LOGIT if math.isnan(each) else max(-_MOST_LOGIT, min(_MOST_LOGIT, each)) for each in logits
+    ]
+    words = asked_words(question, lexicon)
+    wanted = {**asked_words(" ".join(leads), lexicon), **words}
+    found = [_quote(wanted, evidence[place]) for place in _ranked(wanted, evidence, logits)[:QUOTES]]
+    least = _WORTH_QUOTING * max((_share(wanted, quote.holds) for quote in found), default=0.0)
+    quotes = [quote for quote in found if quote.holds and _share(wanted, quote.holds) >= least]
+    confidence = 0.0
+    if words and quotes:
+        confidence = _confidence(_signs(question, words, quotes), max(logits) if logits else None)
+    listed = CitationList()
+    sentences = tuple(
+        Sentence(text=plain_text(quote.text), citations=(listed.add(quote.evidence, quote.start, quote.end),))
+        for quote in quotes
+    )
+    text = joined(sentences, "\n\n")
+    abstained = not sentences or confidence < (FITS_RERANKED if logits else FITS)
+    if abstained:
+        nearest = f" The nearest passages:\n\n{text}" if text else ""
+        text = f"The documents do not answer this question.{nearest}"
+    return Answer(
+        text=text,
+        short="" if abstained else plain_text(_decisive(words, quotes[0])),
+        sentences=() if abstained else sentences,
+        citations=tuple(listed.citations),
+        abstained=abstained,
+        confidence=round(confidence, 4),
+    )
+
+
+def plain_text(text: str) -> str:
+    """A text without marks and tags: rows of tables with commas, headings and emphasis as plain words.
+
+    Args:
+        text: Any text.
+    """
+    lines = _MARKUP.sub("", _TAGS.sub("", _RULER.sub("", text))).splitlines()
+    shown = (
+        ", ".join(filter(None, map(str.strip, line.split("|")))) if line.startswith("|") or " | " in line else line
+        for line in lines
+    )
+    return re.sub(r"\[([^\[\]\n]*\D[^\[\]\n]*)\]", r"\1", "\n".join(line.rstrip() for line in shown)).strip()
+
+
+def _ranked(words: Mapping[str, Asked], evidence: Sequence[Evidence], logits: Sequence[float] | None) -> list[int]:
+    """The places of the passages, best first.
+
+    By the weight of the question's words, beside which a reranker's logit is worth about six times as much, and half as
+    much by the order in which they were found, which knows of links and vectors.
+    """
+    weights = [_weight(words, TermCounts(each).counts) for each in evidence]
+    most = max(weights, default=0.0) or 1.0
+    scores = [
+        _LEXICAL * weight / most + logit for weight, logit in zip(weights, logits or [0.0] * len(weights), strict=True)
+    ]
+    least = min(scores, default=0.0)
+    spread = (max(scores, default=0.0) - least) or 1.0
+    gains = [(score - least) / spread + _FOUND * _RANK / (_RANK + place) for place, score in enumerate(scores)]
+    return sorted(range(len(evidence)), key=lambda place: -gains[place])
+
+
+def _weight(words: Mapping[str, Asked], counts: Mapping[str, int]) -> float:
+    """The words' weight in a text; another mention adds less, as in BM25 with k1 = 1.2."""
+    return sum(
+        asked.weight * max(sure * 2.2 * counts[form] / (counts[form] + 1.2) for form, sure in asked.forms.items())
+        for asked in words.values()
+    )
+
+
+def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
+    """The run of sentences with the most weight of the question that is short enough, as long as it can be."""
+    text = passage.text
+    headings = {fold(each) for each in (passage.title, *passage.heading.split(" > "))}
+    every = sentence_spans(text) or [(0, len(text))]
+    # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
+    # Badges and other images have no words at all.
+    headings.add("")
+    spans = [span for span in every if fold(plain_text(text[slice(*span)])) not in headings] or every
+    best, most = (spans[0][0], spans[0][1]), -1.0
+    last = 0
+    for first, (start, _) in enumerate(spans):
+        last = max(last, first)
+        while last + 1 < len(spans) and spans[last + 1][1] - start <= LENGTH:
+            last += 1
+        weight = _share(words, _held(words, terms(text[start : spans[last][1]])))
+        if weight > most + 1e-9:
+            best, most = (start, spans[last][1]), weight
+        if last + 1 == len(spans):
+            break
+    above = terms(f"{passage.title} {passage.heading}")
+    return _Quote(passage, *best, _held(words, [*terms(text[slice(*best)]), *above]))
+
+
+def _held(words: Mapping[str, Asked], found: Collection[str]) -> frozenset[str]:
+    have = set(found)
+    return frozenset(term for term, asked in words.items() if not have.isdisjoint(asked.forms))
+
+
+def _share(words: Mapping[str, Asked], held: Collection[str]) -> float:
+    return sum(words[term].weight for term in held) / (sum(asked.weight for asked in words.values()) or 1.0)
+
+
+def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
+    """The quote's sentence with the most of the question's weight, most of all of what the headings do not say.
+
+    One that says no more than the question and the headings is none, unless there is no other.
+    """
+    spans = sentence_spans(quote.text) or [(0, len(quote.text))]
+    headings = set(terms(f"{quote.evidence.title} {quote.evidence.heading}"))
+    above = _held(words, headings)
+
+    def weight(span: tuple[int, int]) -> tuple[bool, float, float]:
+        found = set(terms(quote.text[slice(*span)]))
+        held = _held(words, found)
+        return not found <= words.keys() | headings, _share(words, held - above), _share(words, held)
+
+    start, end = max(spans, key=weight)
+    return quote.text[start:end]
+
+
+def _confidence(signs: Sequence[float], logit: float | None) -> float:
+    """How likely it is that the quotes answer, from 0 to 1."""
+    intercept, *weights = _WITHOUT_RERANKER if logit is None else _WITH_RERANKER
+    known = signs if logit is None else [*signs, logit]
+    return 1 / (1 + math.exp(-intercept - sum(weight * sign for weight, sign in zip(weights, known, strict=True))))
+
+
+def _signs(question: str, words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> list[float]:
+    """What speaks for an answer and against it, each from 0 to 1; a likely form of a word counts in part.
+
+    How much of the question, and of what it says of that which it names, whichever is less, one sentence of the first
+    quote holds under its headings: of "how old is Ada King" a sentence with the name alone says nothing. How many and
+    how rare words the quote holds in all. How many of the question's numbers no quote holds.
+    """
+    first = quotes[0]
+    above = terms(f"{first.evidence.title} {first.evidence.heading}")
+    # What is no name is too little to go by where words are pieces of two or three characters.
+    named = set[str]() if has_unspaced(question) else {term for name in names(question) for term in terms(name)}
+    weights = {term: asked.weight for term, asked in words.items()}
+    said = {term: weight for term, weight in weights.items() if term not in named}
+    spans = sentence_spans(first.text) or [(0, len(first.text))]
+    sentences = [_closeness(words, {*terms(first.text[slice(*span)]), *above}) for span in spans]
+    rarities = {term: asked.rarity for term, asked in words.items()}
+    numbers = [term for term in words if any(map(str.isdigit, term))]
+    every = frozenset[str]().union(*(quote.holds for quote in quotes))
+    return [
+        min(max(_sum(of, held) for held in sentences) / (sum(of.values()) or 1.0) for of in (weights, said or weights)),
+        min(1.0, _sum(rarities, _closeness(words, {*terms(first.text), *above})) / _MOST_RARITY),
+        sum(term not in every for term in numbers) / (len(numbers) or 1),
+    ]
+
+
+def _closeness(words: Mapping[str, Asked], found: Collection[str]) -> dict[str, float]:
+    """Term -> how surely some form of it stands in a text."""
+    return {
+        term: max((sure for form, sure in asked.forms.items() if form in found), default=0.0)
+        for term, asked in words.items()
+    }
+
+
+def _sum(counts: Mapping[str, float], held: Mapping[str, float]) -> float:
+    return sum(count * held[term] for term, count in counts.items())

@@ -1,0 +1,94 @@
+"""Splitting a text into sentences, by exact character spans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_THAI = re.compile("[\u0e00-\u0e7f]")
+_THAI_LENGTH = 60
+_BREAK = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[。！？!?]+[」』”’）)]*|[。！？]|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)]) )|\n"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"
+    r"|ca|c|approx|est|Inc|Ltd|Co|Corp|dept|Dept|Mt|Ft|Ave|Blvd|al|viz|incl|[Ee]\.g|[Ii]\.e|etc|lit|b|d|r|né|née|Nr|bzw|z\.B"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)|(?:พ\.ศ|ค\.ศ|ดร|ผศ|รศ|ศ|จ|อ|ต|กม|ตร\.กม)|\b[A-Za-z](?:\.[A-Za-z])*)$"
+)
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Split a text into sentences.
+
+    Periods after initials, abbreviations and inside numbers do not end a sentence. Chinese and Japanese sentences
+    end at their full stops. Thai has none: its sentences end at line breaks, and at a space once they are long enough.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Start and end of each sentence in characters, in order, without white space around it.
+    """
+    found: list[tuple[int, int]] = []
+    start = 0
+    for end in [*_ends(text), len(text)]:
+        for left, right in _thai_parts(text, start, end):
+            part = text[left:right]
+            if part.strip():
+                found.append((left + len(part) - len(part.lstrip()), right - len(part) + len(part.rstrip())))
+        start = end
+    return found
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in order."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def _ends(text: str) -> Iterator[int]:
+    for match in _BREAK.finditer(text):
+        mark = match[0]
+        if mark.startswith("\n") and not _line_ends_sentence(text, match.start(), match.end()):
+            continue
+        if mark[0] in ".!?…" and _is_no_end(text, match.start(), match.end()):
+            continue
+        yield match.end()
+
+
+def _line_ends_sentence(text: str, start: int, end: int) -> bool:
+    """A single line break in running prose is only where the line was full."""
+    if "\n" in text[start + 1 : end]:
+        return True
+    before, after = text[:start].rstrip(" "), text[end:].lstrip(" ")
+    return not (before[-1:].isalnum() or before[-1:] == ",") or not after[:1].islower()
+
+
+def _is_no_end(text: str, start: int, end: int) -> bool:
+    after = text[end:].lstrip()
+    if not after:
+        return False
+    if after[0].islower():
+        return True
+    if text[start] != ".":
+        return False
+    last = text[max(0, start - 12) : start]
+    # "in the U.S. The" ends a sentence, "U.S. Navy" does not: what follows an abbreviation decides.
+    if not _ABBREVIATION.search(last):
+        return False
+    several = re.search(r"[A-Z]\.[A-Z]$|\betc$", last)
+    return not (several and re.match(r"(?:The|It|He|She|They|In|This|A|His|Her|On|At|After)\b", after))
+
+
+def _thai_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A stretch that is mostly Thai, cut at spaces into parts that are long enough to say something."""
+    if 2 * len(_THAI.findall(text[start:end])) < end - start or end - start <= _THAI_LENGTH:
+        yield start, end
+        return
+    left = start
+    for match in re.finditer(r"\s+", text[start:end]):
+        position = start + match.start()
+        thai_around = _THAI.match(text[position - 1 : position]) and _THAI.match(text[start + match.end() :][:1])
+        if position - left >= _THAI_LENGTH and thai_around:
+            yield left, position
+            left = start + match.end()
+    yield left, end

@@ -1,0 +1,118 @@
+"""Verdicts by rules: does a passage help, and does an answer stand on its sources?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from loopwright.retrieval.lexicon import Lexicon
+from loopwright.retrieval.protocols import Reranker
+from loopwright.retrieval.text import terms
+from loopwright.workflows.rag.answer.citations import numbers_in
+from loopwright.workflows.rag.answer.reader import ANSWERED
+from loopwright.workflows.rag.question.forms import Asked, asked_words, corrected, lexicon_of
+from loopwright.workflows.rag.question.words import informative_terms, keywords
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Grade
+
+_RELEVANT = 0.2
+_IRRELEVANT = 0.1
+_RELEVANT_LOGIT = -10.0
+
+
+def grade_passage(
+    question: str, evidence: Evidence, *, query: str | None = None, lexicon: Lexicon | None = None
+) -> Grade:
+    """Say whether a passage has enough of what is asked to be worth reading.
+
+    It does not say whether the passage answers: that is for the reader. What a passage tells its reader to do changes
+    nothing: only the words of the question count.
+
+    Args:
+        question: The user's question.
+        evidence: The passage.
+        query: What was searched, where that is more than the question: a passage that fits it helps too.
+        lexicon: How common each term is in all documents; None knows of this passage alone.
+
+    Returns:
+        Relevant with a fifth of the weight of what is asked, irrelevant with less than a tenth, between them a tie.
+    """
+    found = set(terms(f"{evidence.title} {evidence.heading} {evidence.text}"))
+    lexicon = lexicon or lexicon_of([evidence])
+    asked = [asked_words(text, lexicon) for text in ([question] if query is None else [question, query])]
+    score = max(_share(words, found) for words in asked)
+    verdict = "relevant" if score >= _RELEVANT else "irrelevant" if score < _IRRELEVANT else "tie"
+    missed = [f'"{term}"' for term, word in asked[0].items() if found.isdisjoint(word.forms)]
+    reason = f"covers {score:.0%} of what is asked" + (f"; does not mention {', '.join(missed[:6])}" if missed else "")
+    return Grade(id=evidence.id, verdict=verdict, score=round(score, 4), reason=reason)
+
+
+def _share(words: Mapping[str, Asked], found: set[str]) -> float:
+    total = sum(word.weight for word in words.values())
+    return sum(word.weight for word in words.values() if not found.isdisjoint(word.forms)) / total if total else 0.0
+
+
+def relevance(reranker: Reranker, question: str, found: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
+    """What a reranker gives each passage, for the question as it stands or as the documents spell it: the higher logit.
+
+    Args:
+        reranker: The reranker.
+        question: The question.
+        found: The passages.
+        lexicon: How common each term is in all documents.
+    """
+    texts = ["\n".join(filter(None, (each.title, each.heading, each.text))) for each in found]
+    asked = dict.fromkeys([question, corrected(question, lexicon)])
+    logits = [[float(logit) for logit in reranker.score(form, texts)] for form in asked]
+    return [max(each) for each in zip(*logits, strict=True)]
+
+
+def relevance_from_logit(logit: float, evidence_id: str) -> Grade:
+    """Turn a reranker's logit into a verdict.
+
+    Args:
+        logit: The reranker's output for the question and the passage; above -10 the passage is relevant.
+        evidence_id: The passage's id.
+
+    Returns:
+        The verdict; the score is the logistic function of the logit. A logit that is no number is a failure.
+    """
+    if math.isnan(logit):
+        return Grade(id=evidence_id, verdict="failed", reason="the reranker's logit is not a number")
+    # Beyond this the score is 0 or 1 to the last digit, and exp would overflow.
+    score = 1 / (1 + math.exp(-max(-500.0, min(500.0, logit))))
+    verdict = "relevant" if logit > _RELEVANT_LOGIT else "irrelevant"
+    return Grade(id=evidence_id, verdict=verdict, score=score, reason=f"the reranker's logit is {logit:.2f}")
+
+
+def grade_answer(question: str, answer: Answer, evidence: Sequence[Evidence]) -> AnswerGrade:
+    """Judge an answer by rules; that its quotes stand in their passages was seen to when it was made.
+
+    It is supported if it says something and nothing had to be left out, and useful if its quotes are sure to answer,
+    or if it says something that the question does not.
+
+    Args:
+        question: The user's question.
+        answer: The answer.
+        evidence: The passages that it was written from.
+    """
+    if answer.abstained:
+        return AnswerGrade(supported=False, useful=False, reason=_why_abstained(question, evidence))
+    supported = bool(answer.sentences) and not answer.left_out
+    if answer.confidence:
+        sure = answer.confidence >= ANSWERED
+        problem = "" if sure else "the passages fit, but it is not sure that they answer"
+    else:
+        new = set(informative_terms(answer.text)) - set(terms(question))
+        problem = "" if new or numbers_in(answer.short) else "it only repeats the question"
+    reasons = ["" if supported else "the sources do not bear out all that it says", problem]
+    return AnswerGrade(
+        supported=supported, useful=not problem, unsupported=answer.left_out, reason="; ".join(filter(None, reasons))
+    )
+
+
+def _why_abstained(question: str, evidence: Sequence[Evidence]) -> str:
+    """Names what no passage mentions, in double quotes."""
+    found = {term for passage in evidence for term in terms(f"{passage.title} {passage.heading} {passage.text}")}
+    missed = [f'"{word}"' for word in keywords(question) if not set(terms(word)) & found]
+    said = "it says that the sources do not answer the question"
+    return f"{said}; no passage mentions {', '.join(missed[:6])}" if missed else said

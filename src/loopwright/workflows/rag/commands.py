@@ -1,0 +1,390 @@
+"""``loopwright rag``: ask your own documents."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loopwright.cli.words import AsJson, ConfigFile, one_line
+from loopwright.cli.words import visible as printable
+from loopwright.errors import InputError, LoopwrightError
+
+if TYPE_CHECKING:
+    from loopwright.retrieval.records import Filter
+    from loopwright.retrieval.stores.protocol import KnowledgeStore
+    from loopwright.workflows.rag import Citation, RAGConfig, RagResult, Services
+    from loopwright.workflows.rag.sources import IngestProgress
+
+app = typer.Typer(
+    help='Ask your own documents: cited answers, bounded retries, and an honest "I don\'t know".', no_args_is_help=True
+)
+_QUOTE_SHOWN = 160
+_PROBLEMS_SHOWN = 20
+
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store", "-s", help="Where the knowledge lies: sqlite:FILE or postgres://...; by default rag.store.",
+        show_default=False,
+    ),
+]  # fmt: skip
+Sources = Annotated[
+    list[str] | None, typer.Option("--source", help="Only these documents: files, folders or ids.", show_default=False)
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only documents with one of these tags.")]
+After = Annotated[str | None, typer.Option(help="Only documents of that day or later, as 2024-12-31.")]
+Before = Annotated[str | None, typer.Option(help="Only documents from before that day.")]
+
+
+def _config(file: Path | None, store: str | None) -> RAGConfig:
+    """The configuration, with the command line's store over it."""
+    from loopwright.workflows.rag import RAGConfig
+
+    return RAGConfig.load(file, {"rag.store": store} if store else {})
+
+
+def _opened(file: Path | None, store: str | None) -> KnowledgeStore:
+    """The store, which must be there."""
+    from loopwright.retrieval.stores import open_store
+
+    return open_store(_config(file, store).rag.store, create=False)
+
+
+def _filter(
+    sources: list[str] | None, tags: list[str] | None = None, after: str | None = None, before: str | None = None
+) -> Filter | None:
+    """What restricts a search, or None if nothing does."""
+    from loopwright.retrieval.records import Filter
+
+    if not (sources or tags or after or before):
+        return None
+    return Filter(
+        documents=tuple(document for source in sources or () for document in _documents_named(source)),
+        tags=tuple(tags or ()),
+        after=_day(after, "--after"),
+        before=_day(before, "--before"),
+    )
+
+
+def _documents_named(source: str) -> tuple[str, ...]:
+    """The document ids, and the beginnings of ids, that a file, a folder or an id stands for."""
+    if not source.strip():
+        raise InputError("a document's name is empty; `loopwright rag sources` lists them")
+    if "://" in source or "#" in source:
+        return (source,)
+    path = Path(source).expanduser().resolve().as_posix()
+    return (path, f"{path}#", f"{path}/")
+
+
+@contextmanager
+def _services(file: Path | None, store: str | None, where: Filter | None) -> Generator[Services]:
+    """The services; a filter that lets nothing through is refused: every answer would be that nothing is known."""
+    from loopwright.workflows.rag import Services
+
+    with Services.of(_config(file, store)) as services:
+        if where is not None and not services.store.documents(where, limit=1):
+            raise InputError("no document matches the filter; `loopwright rag sources` lists what there is")
+        yield services
+
+
+def _day(text: str | None, option: str) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        day = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{option} is {text!r}: give a day as 2024-12-31") from None
+    return day if day.tzinfo else day.replace(tzinfo=UTC)
+
+
+@app.command()
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders: md, txt, html, pdf, docx, csv, json, jsonl.")],
+    store: Store = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for these documents.")] = None,
+    facts: Annotated[bool, typer.Option("--facts", help="Let the chat model of 'extraction' read facts too.")] = False,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Also what has not changed, say after another --tag or --facts.")
+    ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Delete what is gone from these folders.")] = False,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read documents into the store; what has not changed is skipped, and an interrupted run goes on."""
+    from loopwright.retrieval.stores import open_store
+    from loopwright.workflows.rag.services import Services
+    from loopwright.workflows.rag.sources import ingest as ingest_documents
+
+    settings = _config(config, store)
+    with open_store(settings.rag.store) as knowledge, Services.of(settings, knowledge) as services:
+        chat = services.chat("extraction") if facts else None
+        if facts and chat is None:
+            raise InputError("--facts needs a chat model: set models.extraction in the configuration")
+        with _progress(sys.stderr.isatty() and not as_json) as on_progress:
+            report = ingest_documents(
+                paths, knowledge, tags=tag or (), extractor=chat, embedder=services.embedder,
+                size=settings.rag.ingest.passage_words, batch=settings.rag.ingest.batch, prune=prune, renew=renew,
+                repairs=settings.rag.repairs, concurrency=settings.rag.grading_concurrency, usage=services.usage,
+                on_progress=on_progress,
+            )  # fmt: skip
+        stats = knowledge.stats()
+    done = report.progress
+    if as_json:
+        print(json.dumps({**asdict(report), "store": asdict(stats)}, indent=2, ensure_ascii=False))
+    else:
+        print(
+            f"{done.stored} stored, {done.skipped} unchanged, {done.deleted} deleted, {done.failed} failed "
+            f"in {done.seconds:.1f} s"
+        )
+        if not done.documents and not done.failed:
+            print("nothing to read was found there: md, txt, html, pdf, docx, csv, json and jsonl are read")
+        print(
+            f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
+            f"{stats.entities} entities, {stats.facts} facts, {stats.vectors} vectors"
+        )
+        told = [f"{source}: {message}" for source, message in report.problems]
+        if len(told) > _PROBLEMS_SHOWN:
+            told[_PROBLEMS_SHOWN:] = [f"and {len(told) - _PROBLEMS_SHOWN} more; see --json"]
+        for line in told:
+            print(f"loopwright: {line}", file=sys.stderr)
+    if done.failed or report.problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def sample(folder: Annotated[Path, typer.Argument(help="The folder to make.", show_default=False)]) -> None:
+    """Write the documents of a made-up town into a new folder, to try things out."""
+    from loopwright.workflows.rag.sources.sample import sample_folder
+
+    if folder.exists():
+        raise InputError(f"{str(folder)!r} is there already, and nothing was written: name a new folder")
+    shutil.copytree(sample_folder(), folder)
+    print(f"{len([*folder.iterdir()])} documents are in {folder}: loopwright rag ingest {folder}")
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    store: Store = None,
+    source: Sources = None,
+    tag: Tags = None,
+    after: After = None,
+    before: Before = None,
+    max_retry: Annotated[
+        int | None, typer.Option("--max-retry", min=0, help="Query transformations that are allowed.")
+    ] = None,
+    run_id: Annotated[str | None, typer.Option(help="Names the run's checkpoint; see pipeline.checkpoint.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the run's checkpoint.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Resume also if another version's graph began it.")] = False,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from the documents, with verified citations, or say that they do not answer it."""
+    where = _filter(source, tag, after, before)
+    kept: dict[str, Any] = {"run_id": run_id, "resume": resume, "force": force}
+    with _services(config, store, where) as services:
+        result, draft = _asked(question, services, not as_json, where=where, max_retry_count=max_retry, **kept)
+    if as_json:
+        print(result.model_dump_json(indent=2))
+    else:
+        _print(result, draft)
+    if result.status == "failed" or (result.error and result.status != "answered"):
+        raise typer.Exit(1)
+
+
+@app.command()
+def chat(
+    store: Store = None,
+    source: Sources = None,
+    tag: Tags = None,
+    after: After = None,
+    before: Before = None,
+    config: ConfigFile = None,
+) -> None:
+    """Ask one question after another; each may refer to those before. End with Ctrl-D."""
+    where = _filter(source, tag, after, before)
+    history: list[str] = []
+    with _services(config, store, where) as services:
+        while (question := _read()) not in (None, "exit", "quit", "/exit", "/quit"):
+            if not question:
+                continue
+            try:
+                result, draft = _asked(question, services, history=list(history), where=where)
+            except LoopwrightError as error:
+                print(f"loopwright: {one_line(error)}", file=sys.stderr)
+                continue
+            _print(result, draft)
+            history += [question, result.answer.text]
+
+
+def _read() -> str | None:
+    try:
+        return input("> " if sys.stdin.isatty() else "").strip()
+    except EOFError:
+        return None
+
+
+def _asked(question: str, services: Services, shows: bool = True, **options: Any) -> tuple[RagResult, str]:
+    """Ask, and show the answer as it is written; give the result and the last draft that was shown."""
+    # To a person, and where it takes a chat model time to write.
+    streams = shows and sys.stdout.isatty() and services.chat("answer_generation") is not None
+    return services.background.call(_followed, question, services, streams, options)
+
+
+async def _followed(question: str, services: Services, streams: bool, options: Any) -> tuple[RagResult, str]:
+    from loopwright.engine.events.schema import ModelFellBack, NodeFinished, NodeRetried, TextStreamed
+    from loopwright.workflows.rag import RagResult, astream_ask
+
+    result, shown, draft = None, "", ""
+    async for event in astream_ask(question, services=services, **options):
+        if isinstance(event, RagResult):
+            result = event
+        elif streams and isinstance(event, TextStreamed):
+            shown += event.text
+            print(printable(event.text), end="", flush=True)
+        elif shown and isinstance(event, NodeFinished | NodeRetried | ModelFellBack):
+            # The draft ends here; what a further attempt writes begins on a new line.
+            print()
+            draft, shown = shown, ""
+    if result is None:
+        raise RuntimeError("the run ended without a result")
+    return result, draft
+
+
+def _print(result: RagResult, draft: str) -> None:
+    from rich.console import Console
+
+    def faintly(line: str, style: str = "dim") -> None:
+        console.print(f"  {line}", style=style, markup=False)
+
+    console = Console(highlight=False, soft_wrap=True)
+    if result.queries and result.queries[0] != result.question:
+        faintly(f"understood as: {printable(result.queries[0])}")
+    # In the answer, the citations that do not hold are gone from the draft.
+    if draft.strip() != result.answer.text.strip():
+        print(printable(result.answer.text))
+    for citation in result.answer.citations:
+        faintly(f"[{citation.number}] {printable(_place_of(citation))}")
+        quote = " ".join(printable(citation.quote).split())
+        faintly(f'    "{quote[:_QUOTE_SHOWN]}{"..." * (len(quote) > _QUOTE_SHOWN)}"')
+    if result.answer.removed_citations:
+        faintly(f"{result.answer.removed_citations} citation(s) did not hold and were removed", "yellow")
+    spent = f"  {result.model_calls} model call(s), {result.tokens} tokens" if result.model_calls else ""
+    cost = f", ${result.cost:.4f}" if result.model_calls and result.cost is not None else ""
+    faintly(f"{_status(result)}{spent}{cost}  {result.seconds:.2f} s")
+    if result.error:
+        faintly(f"error: {result.error}", "red")
+
+
+def _status(result: RagResult) -> str:
+    words = {
+        "answered": "answered", "best_effort": "best effort", "abstained": "no answer in the documents",
+        "failed": "failed",
+    }  # fmt: skip
+    stops = result.stop_reason if isinstance(result.stop_reason, list) else [result.stop_reason]
+    stopped = [f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop]
+    return "; ".join([words[result.status], *stopped])
+
+
+def _place_of(citation: Citation) -> str:
+    """Where a citation stands, in words: title, heading, page and file."""
+    headings = [part for part in citation.heading.split(" > ") if part and part != citation.title]
+    heading = "".join(f" > {part}" for part in headings)
+    page = f", page {citation.page}" if citation.page else ""
+    return f"{citation.title}{heading}{page}  {citation.document_id or citation.evidence_id}"
+
+
+@app.command()
+def facts(
+    entity: Annotated[str, typer.Argument(help="The entity; without one, the surest facts of all.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="The most facts.")] = 50,
+    store: Store = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the documents say of an entity, and where they say it."""
+    from loopwright.retrieval.mentions import entity_key
+
+    with _opened(config, store) as knowledge:
+        found = knowledge.facts(entity=entity_key(entity) if entity else None, limit=limit)
+        if entity and not found:
+            found = knowledge.facts(text=entity, limit=limit)
+        places = {passage.id: passage for passage in knowledge.passages([fact.passage_id for fact in found])}
+    if as_json:
+        print(json.dumps([asdict(fact) for fact in found], indent=2, ensure_ascii=False, default=str))
+        return
+    for fact in found:
+        passage = places.get(fact.passage_id)
+        stated = printable(f"{fact.subject} | {fact.relation} | {fact.object}")
+        print(f"{stated}  ({fact.confidence:.2f}, {fact.extractor})")
+        if passage:
+            print(f"    {passage.document_id}: {printable(' '.join(passage.text[fact.start : fact.end].split()))}")
+    if not found:
+        print("no facts" + (f" about {entity!r}" if entity else ""))
+
+
+@app.command()
+def sources(store: Store = None, tag: Tags = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """List the documents."""
+    with _opened(config, store) as knowledge:
+        documents = knowledge.documents(_filter(None, tag))
+    if as_json:
+        print(json.dumps([asdict(document) for document in documents], indent=2, ensure_ascii=False, default=str))
+        return
+    for document in documents:
+        date = document.date.date().isoformat() if document.date else "-"
+        labels = "".join(f"  #{tag}" for tag in document.tags)
+        print(printable(f"{date}  {document.title}  {document.id}{labels}"))
+
+
+@app.command()
+def delete(
+    documents: Annotated[list[str], typer.Argument(help="Files, folders or document ids.")],
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Delete documents, with all that only they brought."""
+    with _opened(config, store) as knowledge:
+        found = {named: knowledge.documents(_filter([named])) for named in documents}
+        for named, its in found.items():
+            if not its:
+                raise InputError(
+                    f"there is no document {named!r}, and nothing was deleted; see `loopwright rag sources`"
+                )
+        for named, its in found.items():
+            count = knowledge.delete([document.id for document in its])
+            print(f"{named}: {count} document(s) deleted")
+
+
+@contextmanager
+def _progress(wanted: bool) -> Generator[Callable[[IngestProgress], None] | None]:
+    """Draw how far an ingest has come: its files, then the vectors; one that is interrupted says that it goes on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not wanted) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(progress: IngestProgress) -> None:
+            done, total = progress.bytes, progress.total_bytes
+            told = f"{progress.documents} documents, {progress.passages} passages, {progress.rate:.0f}/s"
+            if progress.vectors_total is not None:
+                done, total = progress.vectors, progress.vectors_total
+                told = f"{told}; {done} of {total} vectors"
+            bar.update(task, completed=done, total=total, description=told)
+
+        try:
+            yield show if wanted else None
+        except KeyboardInterrupt:
+            print("loopwright: stopped; what was stored stays, and the same command goes on from here", file=sys.stderr)
+            raise typer.Exit(130) from None

@@ -1,0 +1,160 @@
+"""Documents over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Form, UploadFile
+from pydantic import BaseModel, Field
+
+from loopwright.errors import DocumentError, InputError, StoreError
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.server.context import Context, Here
+from loopwright.server.given import WITHOUT_NUL
+from loopwright.server.problems import PROBLEM, Problem
+from loopwright.server.uploads import shown_name, write_file
+from loopwright.workflows.rag.services import Services
+
+NAME = "rag"
+router = APIRouter(prefix="/rag", tags=["rag"])
+
+INGESTED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 409, 503, 507)}
+Tag = Annotated[str, Field(min_length=1, max_length=100, pattern=WITHOUT_NUL)]
+
+
+_ingesting = asyncio.Lock()
+"""Held while documents are read in: one request at a time."""
+
+
+class UnreadDocument(BaseModel):
+    """A document, or a part of one, that could not be read."""
+
+    name: str
+    """The document, as the client named it."""
+    problem: str
+    """What is wrong with it."""
+
+
+class Ingested(BaseModel):
+    """What became of documents."""
+
+    stored: int
+    """Documents that were stored, new or changed."""
+    skipped: int
+    """Documents that were there already."""
+    failed: int
+    """Documents that could not be read."""
+    passages: int
+    """Passages that were stored."""
+    facts: int
+    """Facts that were stored."""
+    vectors: int
+    """Passages that got a vector."""
+    seconds: float
+    """Wall time."""
+    problems: list[UnreadDocument]
+    """What could not be read, or not wholly."""
+
+
+@router.post("/ingest", operation_id="ingest_documents", responses=INGESTED)
+async def ingest(
+    context: Here,
+    files: Annotated[list[UploadFile], File(description="Documents: md, txt, html, pdf, docx, csv, json, jsonl.")],
+    tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
+) -> Ingested:
+    """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""
+    services: Services = context.workflow(NAME).services
+    most = context.settings.ingest_files
+    if len(files) > most:
+        told = f"{len(files)} documents were sent; at most {most} are taken at once"
+        raise Problem(told, "RequestTooLarge", status=413).exception
+    if _ingesting.locked():
+        told = "other documents are being read: ask again when they are done"
+        raise Problem(told, "Busy", can_retry=True, status=409).exception
+    async with _ingesting:
+        kept = _named_places(context, files)
+        for (path, _name), file in zip(kept.items(), files, strict=True):
+            await _keep(context, path, file)
+        return await asyncio.to_thread(_ingested, services, kept, tuple(tags or ()))
+
+
+def _named_places(context: Context, files: Sequence[UploadFile]) -> dict[Path, str]:
+    """Where each document is written -> what the client called it.
+
+    The place depends on the name alone, so that a document that is sent again, changed, takes the place of the old one.
+    """
+    from loopwright.workflows.rag.sources.reading.finding import FORMATS
+
+    places: dict[Path, str] = {}
+    for file in files:
+        name = unicodedata.normalize("NFC", shown_name(file.filename))
+        stem, extension = Path(name).stem, Path(name).suffix.lower()
+        if extension not in FORMATS:
+            raise DocumentError(name, f"its kind is unknown: documents end in {', '.join(sorted(FORMATS))}")
+        # The words stay readable, since they become the title where the document has none.
+        words = re.sub(r"[\W_]+", "-", stem.lower()).strip("-")[:50] or "document"
+        folder = context.settings.data / "documents" / hashlib.sha256(name.encode()).hexdigest()[:16]
+        path = folder / (words + extension)
+        if path in places:
+            raise InputError(f"two documents are called {name!r}: give each a name of its own")
+        places[path] = name
+    return places
+
+
+async def _keep(context: Context, path: Path, given: UploadFile) -> None:
+    arriving = path.with_name("arriving")
+    try:
+        await write_file(given, arriving, context.settings.upload_bytes)
+        arriving.replace(path)
+    finally:
+        arriving.unlink(missing_ok=True)
+
+
+def _ingested(services: Services, kept: dict[Path, str], tags: tuple[str, ...]) -> Ingested:
+    from loopwright.workflows.rag.sources import ingest as read_in
+
+    config = services.config.rag
+    with _store(services) as store:
+        report = read_in(
+            list(kept), store, tags=tags, embedder=services.embedder, size=config.ingest.passage_words,
+            batch=config.ingest.batch,
+        )  # fmt: skip
+    progress = asdict(report.progress)
+    names = {path.resolve().as_posix(): name for path, name in kept.items()}
+    problems = [
+        UnreadDocument(name=_named(source, names), problem=_without_paths(problem, names))
+        for source, problem in report.problems
+    ]
+    return Ingested(**{name: progress[name] for name in Ingested.model_fields if name in progress}, problems=problems)
+
+
+def _store(services: Services) -> AbstractContextManager[KnowledgeStore]:
+    from loopwright.retrieval.stores import open_store
+
+    try:
+        return nullcontext(services.store)
+    except StoreError:
+        # The services open only what is there; the first documents make it.
+        return open_store(services.config.rag.store)
+
+
+def _named(source: str, names: dict[str, str]) -> str:
+    """The client's name for a source, which may name a record within a file."""
+    for path, name in names.items():
+        if source.startswith(path) or source.startswith(Path(path).name):
+            return name + source.removeprefix(path) if source.startswith(path) else name
+    return "a document"
+
+
+def _without_paths(problem: str, names: dict[str, str]) -> str:
+    for path, name in names.items():
+        problem = problem.replace(path, name)
+    return problem

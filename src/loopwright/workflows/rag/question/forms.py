@@ -1,0 +1,150 @@
+"""What a question's words weigh in these documents, and in which other forms they stand there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import process
+from rapidfuzz.distance import DamerauLevenshtein
+
+from loopwright.retrieval.english import english_words, rarity
+from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.text import UNSPACED, fold, terms
+from loopwright.workflows.rag.question.words import without_particles
+from loopwright.workflows.rag.schemas import Evidence
+
+_WORD = re.compile(r"[^\W_]+")
+# "company's", "they're"; of "don't" the negation stays.
+_ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
+_WORD_AND_NUMBER = re.compile(r"\b([^\W\d_]{2,})(\d+)\b")
+_CORRECTED = 0.8
+_RELATED = 0.5
+_LEAST_PREFIX = 0.34
+_MOST_WEIGHT = 6.0
+_USUAL_WEIGHT = 3.0
+_FEW = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One word of a question."""
+
+    weight: float
+    """What it says: its rarity in the documents (BM25's idf, at most 6) times its rarity in English."""
+    forms: Mapping[str, float]
+    """Term -> how surely it means the word, from 0 to 1: the word itself, its likely spelling, its compounds."""
+    known: bool
+    """Whether some form of it stands in the documents."""
+    rarity: float
+    """Its rarity in English alone, which does not depend on how many documents there are."""
+
+
+def lexicon_of(evidence: Sequence[Evidence]) -> Lexicon:
+    """How common each term is in some passages alone, where nothing is known of the rest.
+
+    Args:
+        evidence: The passages.
+    """
+    return Lexicon([TermCounts(each) for each in evidence])
+
+
+def asked_words(question: str, lexicon: Lexicon) -> dict[str, Asked]:
+    """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing.
+
+    Args:
+        question: The question, in any language.
+        lexicon: How common each term is in the documents.
+
+    Returns:
+        Term -> the word, in the order of the question; only words that say something.
+    """
+    found: dict[str, Asked] = {}
+    for word in _WORD.findall(_ENDING.sub(" ", fold(without_particles(_parted(question, lexicon))))):
+        for term in terms(word):
+            if term not in found and (asked := _asked(word, term, lexicon)).weight > 0:
+                found[term] = asked
+    return found
+
+
+def corrected(question: str, lexicon: Lexicon) -> str:
+    """A question with what is likely mistyped as the documents write it, for models that read whole words.
+
+    Only a word that neither English nor the documents know is changed, and only to an English word that the documents
+    have.
+
+    Args:
+        question: The question.
+        lexicon: How common each term is in the documents.
+    """
+    return _WORD.sub(lambda match: _corrected(match[0], lexicon), _parted(question, lexicon))
+
+
+def _parted(question: str, lexicon: Lexicon) -> str:
+    """The question with "loam3" as "loam 3", where the documents know both parts and not the whole."""
+
+    def part(match: re.Match[str]) -> str:
+        known = all(lexicon.knows(terms(each)[0]) for each in match.groups())
+        return match[0] if not known or lexicon.knows(terms(match[0])[0]) else f"{match[1]} {match[2]}"
+
+    return _WORD_AND_NUMBER.sub(part, question)
+
+
+def _corrected(word: str, lexicon: Lexicon) -> str:
+    folded, english = fold(word), english_words()
+    if not folded.isalpha() or len(folded) < 3 or folded in english or any(map(lexicon.knows, terms(folded))):
+        return word
+    most = 1 if len(folded) < 5 else 2
+    near = process.extract(folded, english.keys(), scorer=DamerauLevenshtein.distance, score_cutoff=most, limit=None)
+    known = [(distance, -english[other], other) for other, distance, _ in near if lexicon.knows(terms(other)[0])]
+    return min(known)[2] if known else word
+
+
+def other_forms(words: Mapping[str, Asked]) -> list[str]:
+    """The terms to search besides a question's own: likely spellings and compounds of what the documents do not know.
+
+    Args:
+        words: What `asked_words` gives.
+    """
+    return [form for asked in words.values() for form, closeness in asked.forms.items() if closeness < 1]
+
+
+def _asked(word: str, term: str, lexicon: Lexicon) -> Asked:
+    forms = {term: 1.0} if lexicon.knows(term) else _forms(word, term, lexicon)
+    if not forms:
+        return Asked(_weight(word, term, lexicon), {term: 1.0}, known=False, rarity=_rarity(word))
+    # A correction says what the corrected word says, not what the unknown one would; of a stem English knows nothing.
+    english = english_words()
+    said = max(_weight(form if form in english and word not in english else word, form, lexicon) for form in forms)
+    return Asked(said, forms, known=True, rarity=_rarity(word))
+
+
+def _rarity(word: str) -> float:
+    # English says nothing of numbers, nor of pieces of scripts without spaces.
+    return rarity(word) if word.isalpha() and not UNSPACED.search(word) else 1.0
+
+
+def _weight(word: str, term: str, lexicon: Lexicon) -> float:
+    # A few passages say little of how rare a word is: "what" stands in none of three.
+    known = lexicon.size / (lexicon.size + _FEW)
+    return (known * min(lexicon.rarity(term), _MOST_WEIGHT) + (1 - known) * _USUAL_WEIGHT) * _rarity(word)
+
+
+def _forms(word: str, term: str, lexicon: Lexicon) -> dict[str, float]:
+    """What an unknown word may stand for among the known terms: the nearest spelling, then beginnings and compounds."""
+    forms: dict[str, float] = {}
+    if not word.isalpha() or len(word) < 3 or UNSPACED.search(word):
+        return forms
+    known = [each for each in lexicon.terms if len(each) > 2 and each.isalpha()]
+    if word not in english_words():
+        most = 1 if len(word) < 5 else 2
+        near = process.extract(term, known, scorer=DamerauLevenshtein.distance, score_cutoff=most, limit=8)
+        least = min((distance for _, distance, _ in near), default=0)
+        forms |= {form: _CORRECTED for form, distance, _ in near if distance == least}
+    if len(word) > 4:
+        for form in known:
+            begins = word.startswith(form) and len(form) >= _LEAST_PREFIX * len(word)
+            if begins or form.startswith(word):
+                forms.setdefault(form, _RELATED)
+    return forms

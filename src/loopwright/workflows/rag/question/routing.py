@@ -1,0 +1,129 @@
+"""Where a question goes first, and the answers that need no documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+import yaml
+
+from loopwright.workflows.rag.question.arithmetic import evaluate, expression_in, shown
+from loopwright.workflows.rag.question.words import fold
+from loopwright.workflows.rag.schemas import Route
+
+_WEB = re.compile(
+    r"^(?:(?:please|can you|could you|would you|go and)\s+)*"
+    r"(?:(?:search|google|check|browse|query)(?: on)? (?:the )?(?:web|internet|net|online)"
+    r"|(?:look|search|find)(?: up| for)?(?: (?P<inner>.{1,200}?))?(?: up)? (?:on the (?:web|internet)|online)"
+    r"|(?:do|run|make) a web ?search|web ?search|google(?= )"
+    r"|such(?:e)? (?:im (?:internet|netz|web))|cherche(?:z)? sur (?:internet|le web)|busca(?:r)? en (?:internet|la web)"
+    r"|(?:ช่วย)?(?:ค้นหา|ค้น|หา|เสิร์ช)(?:ใน|จาก|บน|ทาง)(?:เว็บ|อินเทอร์เน็ต|เน็ต|กูเกิล)"
+    r"|(?:请|請|帮我|幫我)*(?:在|上)?(?:网上|網上|网络上|互联网上?|網路上)(?:搜索|搜尋|搜|查找|查询|查一下|查)(?:一下)?)"
+    r"(?:\s*(?:(?:for|about|nach|por|เกี่ยวกับ|เรื่อง)\b|[:：,，]|and (?:tell me|find(?: out)?)))?\s*(?P<rest>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_WEB_AFTER = re.compile(
+    r"^(?P<rest>.{3,500}?),?\s+(?:(?:please )?(?:search|check|look (?:it|this) up|use)\s+"
+    r"(?:on |in )?(?:the )?(?:web|internet|online)"
+    r"|according to the (?:web|internet)|on the web)\s*[?.!]*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOTHING = "What shall I search the web for?"
+
+
+def route_of(question: str, history: Sequence[str] = ()) -> Route:
+    """Where a question goes first.
+
+    What the documents do not hold is found out by looking: the web comes first only where the user asks for it.
+
+    Args:
+        question: The user's question.
+        history: Earlier questions and answers, oldest first: "search the web" alone then means the last of them.
+
+    Returns:
+        ``direct_answer`` for a greeting, arithmetic and a question about the assistant; ``web_search`` where the web is
+        asked for; else ``knowledge_graph_retrieval``.
+    """
+    wanted = web_query(question)
+    if wanted is not None:
+        return "web_search" if wanted or any(turn.strip() for turn in history) else "direct_answer"
+    return "direct_answer" if _direct(question) is not None else "knowledge_graph_retrieval"
+
+
+def web_query(question: str) -> str | None:
+    """What to search the web for.
+
+    Args:
+        question: The user's question.
+
+    Returns:
+        The question without "search the web for"; empty if nothing else is said; None if it does not ask for the web.
+    """
+    text = " ".join(question.split())
+    match = _WEB.match(text)
+    if match is not None:
+        rest = match["rest"].strip() or (match["inner"] or "").strip()
+        return (
+            "" if fold(rest.strip(" ?.!。？")) in ("it", "that", "this", "for it", "for me", "up", "please") else rest
+        )
+    match = _WEB_AFTER.match(text)
+    return None if match is None else match["rest"].strip()
+
+
+def direct_answer(question: str) -> str:
+    """Answer a question that needs no documents.
+
+    Args:
+        question: One that `route_of` routes to ``direct_answer``.
+
+    Returns:
+        A greeting, a result, or what the assistant is; for any other question, what it can do.
+    """
+    if web_query(question) == "":
+        return _NOTHING
+    return _direct(question) or next(iter(_answers()))
+
+
+@cache
+def _answers() -> dict[str, list[str]]:
+    """Answer -> patterns of what it answers; first what the assistant says of itself."""
+    text = (resources.files("loopwright.workflows.rag.question") / "direct.yaml").read_text(encoding="utf-8")
+    kinds: dict[str, dict[str, list[str]]] = yaml.safe_load(text)
+    return {answer: patterns for kind in kinds.values() for answer, patterns in kind.items()}
+
+
+def _direct(question: str) -> str | None:
+    expression = expression_in(question)
+    if expression is not None:
+        return _worked_out(expression)
+    text = _plain(question)
+    matching = (
+        answer for answer, patterns in _answers().items() if any(_plain_match(pattern, text) for pattern in patterns)
+    )
+    return next(matching, None)
+
+
+def _plain_match(pattern: str, text: str) -> bool:
+    """Whether a text is this alone, or this after or before a short address ("hello loopwright", "thanks, bye")."""
+    address = r"(?:(?:oh|ok|okay|great|well|hello|hi|hey|please)[ ,]+)*"
+    return bool(
+        re.fullmatch(f"{address}(?:{fold(pattern)})(?: (?:loopwright|assistant|bot|friend|please|sir|madam))?", text)
+    )
+
+
+def _plain(question: str) -> str:
+    return " ".join(re.sub(r"[?!.,;:。，！？、…~\"]+", " ", fold(question)).split())
+
+
+def _worked_out(expression: str) -> str:
+    try:
+        value = evaluate(expression)
+    except ZeroDivisionError:
+        return "That divides by zero, so it has no value."
+    except OverflowError:
+        return "That is too large for me to work out."
+    except ValueError as error:
+        return f"I cannot work that out: {error}."
+    return f"{' '.join(expression.split())} = {shown(value)}"

@@ -1,0 +1,44 @@
+"""Making a question of a chat readable on its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from loopwright.workflows.rag.question.words import fold, keywords, names, unique
+
+_MARKS = re.compile(r"\s*\[\d+(?:, ?\d+)*\]")
+_REFERS = re.compile(
+    r"^(?:and|but|so|also|then|what about|how about|und|aber|et|y|แล้ว|และ|那么|那|还有)\b"
+    r"|\b(?:he|she|him|her|his|hers|it|its|they|them|their|that|this|those|these|there|one|ones|same|er|sie|es|ihn|ihr"
+    r"|dort|davon|il|elle|lui|leur)\b|เขา|เธอ|มัน|ที่นั่น|他|她|它|那里|这个",
+    re.IGNORECASE,
+)
+_FEW = 3
+_MOST_NAMES = 2
+
+
+def standalone_question(question: str, history: Sequence[str]) -> str:
+    """Add to a question of a chat what was named before, where it refers to that.
+
+    "And when was she born?" after a turn about Marie Curie becomes "And when was she born? (Marie Curie)": what a
+    pronoun stands for is not guessed, but everything that it may stand for is searched, and shown.
+
+    Args:
+        question: The user's question.
+        history: Earlier questions and answers in turns, oldest first.
+
+    Returns:
+        The question as it can be searched; unchanged where it stands alone, or where the history names nothing.
+    """
+    text = " ".join(question.split())
+    turns = [" ".join(_MARKS.sub("", turn).split()) for turn in history if turn.strip()]
+    own = {fold(word) for word in keywords(text)}
+    if not turns or not text or (len(own) > _FEW and not _REFERS.search(text)):
+        return question
+    asked, *said = turns[-2:]
+    topic = unique([*names(asked), *keywords(asked)])
+    # Of an answer only full names: a quote has more capitals than names.
+    told = [name for turn in said for name in names(turn[:300]) if " " in name][:_MOST_NAMES]
+    added = [name for name in unique([*topic, *told]) if fold(name) not in own]
+    return f"{text} ({', '.join(added)})" if added else question

@@ -1,0 +1,94 @@
+"""The words of a question: what carries meaning, what only asks, and what it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from loopwright.retrieval.mentions import find_mentions
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
+
+# Everything that separates words; combining marks do not, or Thai syllables would break apart.
+_BREAKS = r"\s!-/:-@\[-`{-~…«»“”„‘’「」『』《》〈〉（）【】。，、！？；：·—–\u200b"
+_WORD = re.compile(rf"[^{_BREAKS}]+(?:['’.\-–][^{_BREAKS}]+)*")
+_UNSPACED_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+
+ASKING_WORDS = STOP_WORDS | frozenset(
+    "does doing done may might must shall tell say says said give explain describe list please name named called many "
+    "much whether im us me s t also there thing kind type".split()
+)
+"""English words that ask or connect, and so say nothing of what is looked for."""
+
+# Longer ones first, so that "什么时候" is not left as "时候".
+_PARTICLES = re.compile(
+    "|".join(
+        sorted(
+            "คืออะไร คือใคร คือ เป็นอะไร เป็นใคร อะไรบ้าง อะไร ใครบ้าง ใคร อยู่ที่ไหน ที่ไหน ไหน เมื่อไหร่ เมื่อไร เมื่อใด "
+            "ตั้งแต่เมื่อไหร่ อย่างไร ยังไง ทำไม เพราะอะไร เท่าไหร่ เท่าไร เท่าใด กี่ หรือไม่ หรือเปล่า ใช่ไหม ไหม มั้ย บ้าง ใด "
+            "ครับ ค่ะ คะ นะ แล้ว "
+            "什么时候 什麼時候 什么 什麼 甚么 甚麼 谁 誰 哪里 哪裡 哪儿 哪个 哪個 哪一个 哪些 哪年 哪 吗 嗎 "
+            "呢 有多长 有多長 有多高 有多大 有多远 有多遠 有多深 有多重 有多久 多长 多高 多大 多远 多深 多重 多久 "
+            "何时 何時 怎么样 怎么 怎麼 怎样 怎樣 如何 为什么 為什麼 为何 為何 多少 几个 幾個 几 幾 是否 "
+            "请问 請問 是 在 的 了".split(),
+            key=len,
+            reverse=True,
+        )
+    )
+)
+
+
+MAX_READ = 1000
+"""The most characters of a question that the rules read; some of their patterns take quadratic time."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as they stand, in order; a run of an unspaced script is one word."""
+    return _WORD.findall(text)
+
+
+def has_unspaced(text: str) -> bool:
+    """Whether a text has characters of a script that is written without spaces, such as Thai or Chinese."""
+    return bool(_UNSPACED_WORD.search(text))
+
+
+def without_particles(text: str) -> str:
+    """A text without Thai and Chinese question words and particles; other languages are left as they are."""
+    if not has_unspaced(text):
+        return text
+    return " ".join(_PARTICLES.sub(" ", text).split()) or text
+
+
+def keywords(text: str) -> list[str]:
+    """The words that carry meaning, as they stand, each once, in order."""
+    found = (re.sub(r"['’]s$", "", word) for word in words(without_particles(text)))
+    kept = [word for word in found if fold(word) not in ASKING_WORDS]
+    return list({fold(word): word for word in reversed(kept)}.values())[::-1]
+
+
+def informative_terms(text: str) -> list[str]:
+    """The comparable terms of the words that carry meaning, each once, in order."""
+    return list(dict.fromkeys(term for word in keywords(text) for term in terms(word) if term not in ASKING_WORDS))
+
+
+def normal_form(text: str) -> frozenset[str]:
+    """What two queries are compared by: their words, whatever the order, case and punctuation."""
+    return frozenset(fold(word) for word in words(text))
+
+
+def names(text: str) -> list[str]:
+    """What a text names, without names inside other names: quoted titles, runs of capitalised words; each once."""
+    found: list[str] = []
+    end = 0
+    for mention in find_mentions(text):
+        if mention.start >= end:
+            found.append(text[mention.start : mention.end])
+            end = mention.end
+    return unique(found)
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    """Each text once, in order, whatever its case."""
+    kept: dict[str, str] = {}
+    for text in texts:
+        kept.setdefault(fold(text), text)
+    return list(kept.values())

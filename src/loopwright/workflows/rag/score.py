@@ -1,0 +1,87 @@
+"""How right an answer and its quotes are, where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import PurePath
+
+from loopwright.retrieval.text import terms
+from loopwright.workflows.api import Outcome
+from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.evaluation.scores import answer_scores, citation_scores
+from loopwright.workflows.rag.question.words import informative_terms
+from loopwright.workflows.rag.schemas import Answer, Citation
+
+
+def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
+    """What can be said of an answer from documents.
+
+    Args:
+        expected: What is expected; citations are documents: by name, by id, or a record of a file by its own id.
+        outcome: What came.
+
+    Returns:
+        ``em``, ``f1`` and ``contains`` of the short answer; of what is cited also ``citation_recall``, None if it
+        abstains; ``gathered_recall``, the share of the documents to cite that any search found; ``faithfulness``, the
+        share of its sentences whose words their quotes hold; ``abstained``.
+    """
+    if not outcome.details:
+        return {"abstained": 0.0}
+    answer = Answer.model_validate(outcome.details["answer"])
+    scores: dict[str, float | None] = {"abstained": float(outcome.status == "abstained")}
+    scores["faithfulness"] = None if answer.abstained else faithfulness(answer)
+    if expected.answers is not None:
+        said = " ".join(sentence.text for sentence in answer.sentences)
+        short = "" if answer.abstained else answer.short or said
+        whole = "" if answer.abstained else f"{answer.short}. {said}"
+        scores |= answer_scores(short, expected.answers)
+        scores["contains"] = answer_scores(whole, expected.answers)["contains"]
+    if expected.citations is not None:
+        gold = expected.citations
+        cited = [_named(citation.document_id or citation.evidence_id, gold) for citation in answer.citations]
+        scores |= citation_scores(cited, gold)
+        scores["citation_recall"] = None if answer.abstained else _share(gold, cited)
+        scores["gathered_recall"] = _share(gold, [_named(document, gold) for document in outcome.details["found"]])
+    return scores
+
+
+def faithfulness(answer: Answer) -> float | None:
+    """The share of an answer's sentences whose words that say something stand in their quotes, titles and headings.
+
+    Args:
+        answer: The answer; its quotes were verified to stand in their sources.
+
+    Returns:
+        From 0 to 1; None if it has no sentence.
+    """
+    by_number = {citation.number: citation for citation in answer.citations}
+    held = [
+        _is_borne_out(sentence.text, [by_number.get(number) for number in sentence.citations])
+        for sentence in answer.sentences
+    ]
+    return sum(held) / len(held) if held else None
+
+
+def _is_borne_out(text: str, cited: Sequence[Citation | None]) -> bool:
+    quoted = [f"{each.title} {each.heading} {each.quote}" for each in cited if each]
+    known = {word for words in quoted for word in terms(words)}
+    return bool(cited) and len(quoted) == len(cited) and known.issuperset(informative_terms(text))
+
+
+def names_of(document: str) -> tuple[str, ...]:
+    """What a document may be called: its id, its own id in a file of many, the file, and the file's name.
+
+    Args:
+        document: Its id.
+    """
+    path, _, key = document.partition("#")
+    return document, key, path, PurePath(path).name
+
+
+def _named(document: str, gold: Collection[str]) -> str:
+    """The name of a document that is expected, or else its id."""
+    return next((name for name in names_of(document) if name in gold), document)
+
+
+def _share(gold: Collection[str], found: Collection[str]) -> float | None:
+    return len(set(gold).intersection(found)) / len(set(gold)) if gold else None

@@ -1,0 +1,9 @@
+"""Ingesting documents: from files to passages, entities, facts and vectors in a knowledge store."""
+
+from __future__ import annotations
+
+from loopwright.retrieval.vectors import fill_vectors
+from loopwright.workflows.rag.sources.ingesting import aingest, ingest
+from loopwright.workflows.rag.sources.progress import IngestProgress, IngestReport
+
+__all__ = ["IngestProgress", "IngestReport", "aingest", "fill_vectors", "ingest"]

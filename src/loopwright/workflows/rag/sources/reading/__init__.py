@@ -1,0 +1,19 @@
+"""Reading documents: files become documents with their structure, and documents become passages."""
+
+from __future__ import annotations
+
+from loopwright.workflows.rag.sources.reading.chunking import passages_of
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section, Triple
+from loopwright.workflows.rag.sources.reading.finding import find_sources, read_source
+from loopwright.workflows.rag.sources.reading.source import ReadingLimits, ReadingProblem
+
+__all__ = [
+    "ReadDocument",
+    "ReadingLimits",
+    "ReadingProblem",
+    "Section",
+    "Triple",
+    "find_sources",
+    "passages_of",
+    "read_source",
+]

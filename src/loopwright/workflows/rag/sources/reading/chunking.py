@@ -1,0 +1,108 @@
+"""Cutting documents into passages along their structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loopwright.errors import ConfigError
+from loopwright.retrieval.records import Passage
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
+from loopwright.workflows.rag.sources.reading.text_spans import Span, paragraphs, pieces, sentences, words_in
+
+SIZE = 120
+"""Words in a passage, as `loopwright.workflows.rag.sources.reading.text_spans.words_in` counts them."""
+
+# A rest shorter than a third of a passage says too little on its own: it joins the passage before it.
+_REST = 3
+
+
+def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, ...]:
+    """Cut a document into passages.
+
+    A document of at most ``size`` words on one page is one passage, unchanged. Else no passage crosses a heading or a
+    page; paragraphs are kept whole where they fit, longer ones cut between sentences, longer sentences between words.
+    Small neighbours under the same heading are put together; a short beginning or rest joins its neighbour, so that a
+    passage has at most five thirds of ``size``. A triple's sentence is one passage. For every
+    passage ``document.text[passage.start:passage.end] == passage.text`` holds.
+
+    Args:
+        document: The document.
+        size: About how many words a passage has.
+
+    Returns:
+        The passages, in order; they share nothing, and hold all but white space.
+
+    Raises:
+        ConfigError: If the size is not positive.
+    """
+    if size < 1:
+        raise ConfigError(f"passages of {size} words: a passage has at least one")
+    return tuple(
+        Passage(
+            id=f"{document.id}::{place}",
+            document_id=document.id,
+            text=document.text[start:end],
+            title=document.title,
+            heading=" > ".join(headings),
+            page=page,
+            start=start,
+            end=end,
+        )
+        for place, (headings, page, start, end) in enumerate(_parts(document, size))
+    )
+
+
+def _parts(document: ReadDocument, size: int) -> Iterator[tuple[tuple[str, ...], int | None, int, int]]:
+    """Headings, page, start and end of each passage."""
+    pages = {section.page for section in document.sections}
+    if document.triple or (words_in(document.text) <= size and len(pages) <= 1):
+        yield _shared_headings(document.sections), next(iter(pages), None), 0, len(document.text)
+    else:
+        for section in document.sections:
+            for start, end in _packed(document.text, section, size):
+                yield section.headings, section.page, start, end
+
+
+def _shared_headings(sections: tuple[Section, ...]) -> tuple[str, ...]:
+    """The headings that all sections are under."""
+    if not sections:
+        return ()
+    shared = sections[0].headings
+    for section in sections:
+        pairs = zip(shared, section.headings, strict=False)
+        same = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(shared), len(section.headings)))
+        shared = shared[:same]
+    return shared
+
+
+def _packed(text: str, section: Section, size: int) -> list[Span]:
+    """The section's units packed into passages, in order."""
+    packed: list[Span] = []
+    begun: int | None = None
+    length = last = 0
+    for start, end in _units(text, section, size):
+        words = words_in(text[start:end])
+        # A short beginning, such as a heading, would say too little on its own.
+        if begun is not None and length * _REST >= size and length + words > size:
+            packed.append((begun, last))
+            begun, length = None, 0
+        begun, last = start if begun is None else begun, end
+        length += words
+    if begun is not None and packed and length * _REST < size:
+        packed[-1] = (packed[-1][0], last)
+    elif begun is not None:
+        packed.append((begun, last))
+    return packed
+
+
+def _units(text: str, section: Section, size: int) -> Iterator[Span]:
+    """Paragraphs, of longer ones sentences, of longer sentences pieces."""
+    for paragraph in paragraphs(text, section.start, section.end):
+        if words_in(text[slice(*paragraph)]) <= size:
+            yield paragraph
+            continue
+        for sentence in sentences(text, *paragraph):
+            if words_in(text[slice(*sentence)]) <= size:
+                yield sentence
+            else:
+                yield from pieces(text, *sentence, size)

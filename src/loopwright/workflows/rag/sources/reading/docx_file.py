@@ -1,0 +1,120 @@
+"""DOCX: headings, paragraphs and tables, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any, cast
+from zipfile import ZipFile
+
+import docx
+from docx.document import Document
+from docx.oxml.ns import qn
+from docx.text.paragraph import Paragraph
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument
+from loopwright.workflows.rag.sources.reading.docx_archive import check_archive
+from loopwright.workflows.rag.sources.reading.layout import Layout
+from loopwright.workflows.rag.sources.reading.source import Source
+
+_OLE = b"\xd0\xcf\x11\xe0"
+_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
+# What wraps blocks without being one: content controls, insertions, custom XML.
+_WRAPPERS = {qn("w:sdt"), qn("w:sdtContent"), qn("w:ins"), qn("w:customXml"), qn("w:smartTag")}
+# A drawing's text is there twice, the second time for programs that do not know drawings.
+_LEFT_OUT = {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", qn("w:del"), qn("w:pPr")}
+_SHOWN = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-", _PARAGRAPH: "\n"}
+_TEXT = qn("w:t")
+
+
+def read(source: Source) -> Iterator[ReadDocument]:
+    """Read a DOCX; title and date are its core properties, tags their keywords.
+
+    Args:
+        source: The file.
+
+    Raises:
+        DocumentError: If it is too large, damaged, encrypted, a zip bomb, or without text.
+    """
+    data = source.data(source.limits.whole_bytes)
+    if data.startswith(_OLE):
+        raise source.error("is encrypted, or an old .doc; save it as .docx without a password")
+    if not data.startswith(b"PK"):
+        raise source.error("is no DOCX, whatever its name; check what kind of file it is")
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            check_archive(source, archive, len(data))
+        document = docx.Document(BytesIO(data))
+        text, sections = _layout(document).finish()
+        title, date, tags = _properties(document)
+    except DocumentError:
+        raise
+    except Exception as error:
+        # What zipfile, lxml and python-docx raise on damaged files is nowhere listed.
+        raise source.error(f"is a damaged DOCX: {type(error).__name__}: {error}") from error
+    title = title or next((section.headings[0] for section in sections if section.headings), "") or source.path.stem
+    yield source.document(text, sections, title=title, media_type=_MEDIA_TYPE, raw=data, date=date, tags=tags)
+
+
+def _properties(document: Document) -> tuple[str, datetime | None, tuple[str, ...]]:
+    properties = document.core_properties
+    date = properties.modified or properties.created
+    tags = tuple(tag for part in re.split("[,;]", properties.keywords) if (tag := part.strip()))
+    return properties.title.strip(), date.replace(tzinfo=date.tzinfo or UTC) if date else None, tags
+
+
+def _layout(document: Document) -> Layout:
+    layout = Layout()
+    for block in _blocks(document.element.body):
+        if block.tag == _TABLE:
+            for row in block.iterchildren(_ROW):
+                layout.paragraph(_row_text(row), kind="row")
+            continue
+        level = _level(Paragraph(block, cast(Any, document)))
+        if level is None:
+            layout.paragraph(_text(block))
+        else:
+            layout.heading(level, _text(block))
+    return layout
+
+
+def _blocks(parent: Any) -> Iterator[Any]:
+    """The paragraphs and tables of a body; lxml bounds how deep they are nested."""
+    for child in parent:
+        if child.tag in {_PARAGRAPH, _TABLE}:
+            yield child
+        elif child.tag in _WRAPPERS:
+            yield from _blocks(child)
+
+
+def _level(paragraph: Paragraph) -> int | None:
+    """The level of a heading, 0 for the document's title; None for other paragraphs."""
+    name = (paragraph.style.name if paragraph.style else None) or ""
+    if name == "Title":
+        return 0
+    match = _HEADING.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def _row_text(row: Any) -> str:
+    """The cells of a row; those of a table inside one are part of it."""
+    return " | ".join(" ".join(_text(cell).split()) for cell in row.iterchildren(_CELL))
+
+
+def _text(element: Any) -> str:
+    """The text of a paragraph or cell, without what was deleted from it."""
+    parts: list[str] = []
+    waiting = list(reversed(element))
+    while waiting:
+        node = waiting.pop()
+        if node.tag == _TEXT:
+            parts.append(node.text or "")
+        elif node.tag not in _LEFT_OUT:
+            parts.append(_SHOWN.get(node.tag, ""))
+            waiting += reversed(node)
+    return "".join(parts)

@@ -1,0 +1,135 @@
+"""Finding the files to read, and which function reads which kind."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument
+from loopwright.workflows.rag.sources.reading.source import (
+    ReadingLimits,
+    ReadingProblem,
+    Source,
+    document_id,
+    log_problem,
+    logger,
+)
+
+FORMATS = {
+    ".csv": "records:read_csv",
+    ".docx": "docx_file:read",
+    ".htm": "html_file:read",
+    ".html": "html_file:read",
+    ".json": "records:read_json",
+    ".jsonl": "records:read_jsonl",
+    ".markdown": "markdown_file:read",
+    ".md": "markdown_file:read",
+    ".ndjson": "records:read_jsonl",
+    ".pdf": "pdf_file:read",
+    ".rst": "markdown_file:read_text",
+    ".txt": "markdown_file:read_text",
+    ".xhtml": "html_file:read",
+}
+"""Extension in lower case -> module and function here that read it, imported when they are needed."""
+
+
+def read_source(
+    path: Path,
+    *,
+    limits: ReadingLimits = ReadingLimits(),  # noqa: B008 - frozen
+    on_problem: Callable[[ReadingProblem], None] = log_problem,
+) -> Iterator[ReadDocument]:
+    """Read the documents of a file, one after the other.
+
+    A JSONL or CSV file is read record by record as the documents are taken, so that its size does not matter for
+    memory.
+
+    Args:
+        path: The file; its extension says what it is, and its content must agree.
+        limits: The bounds.
+        on_problem: Told of each record that is left out, and of each detail (an unreadable date, a broken front matter)
+            that had to be ignored; by default they are logged as warnings.
+
+    Returns:
+        The documents, in the file's order.
+
+    Raises:
+        DocumentError: When the first document is taken, if the file is missing, damaged, encrypted, too large, without
+            text, or of no known kind.
+    """
+    source = Source(path=path.resolve(), limits=limits, on_problem=on_problem)
+    module, _, name = FORMATS.get(path.suffix.lower(), "").partition(":")
+    if not module:
+        raise source.error(f"{path.suffix or 'no extension'!r} is no known kind; known: {', '.join(sorted(FORMATS))}")
+    try:
+        yield from getattr(import_module(f"{__package__}.{module}"), name)(source)
+    except OSError as error:
+        raise source.error(f"cannot be read: {error}") from error
+
+
+def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = log_problem) -> Iterator[Path]:
+    """The files to read under a folder, sorted by path; what is skipped on purpose is logged at INFO.
+
+    Skipped are hidden files and folders, unknown extensions, what is no regular file, and links: what a link names
+    inside the folder is found anyway, and what it names outside was not asked for.
+
+    Args:
+        root: A folder, or one file, which is not skipped whatever its name.
+        on_problem: Told of each folder that cannot be read; by default that is logged as a warning.
+
+    Returns:
+        Absolute paths.
+
+    Raises:
+        DocumentError: If there is nothing at ``root``, or it cannot be looked at.
+    """
+    start = root.resolve()
+    try:
+        is_folder = stat.S_ISDIR(start.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise DocumentError(document_id(root), "is not there; give a file or a folder") from error
+    except OSError as error:
+        raise DocumentError(
+            document_id(root), f"cannot be looked at: {error.strerror}; check its permissions"
+        ) from error
+    # A stack instead of recursion: folders may be nested deeper than Python calls.
+    waiting = [(start, is_folder)]
+    while waiting:
+        path, is_folder = waiting.pop()
+        if not is_folder:
+            yield path
+            continue
+        try:
+            waiting += reversed(_wanted(path))
+        except OSError as error:
+            problem = f"the folder cannot be read: {error.strerror}; check its permissions"
+            on_problem(ReadingProblem(DocumentError(document_id(path), problem), left_out=True))
+
+
+def _wanted(folder: Path) -> list[tuple[Path, bool]]:
+    """The files and folders to visit in a folder, sorted, and which of them are folders."""
+    with os.scandir(folder) as listing:
+        entries = sorted(listing, key=lambda entry: entry.name)
+    wanted: list[tuple[Path, bool]] = []
+    for entry in entries:
+        if reason := _reason_to_skip(entry):
+            logger.info("skipped %s: %s", document_id(Path(entry.path)), reason)
+        else:
+            wanted.append((Path(entry.path), entry.is_dir(follow_symlinks=False)))
+    return wanted
+
+
+def _reason_to_skip(entry: os.DirEntry[str]) -> str:
+    if entry.name.startswith("."):
+        return "hidden"
+    if entry.is_symlink():
+        return "a link"
+    if entry.is_dir(follow_symlinks=False):
+        return ""
+    if not entry.is_file(follow_symlinks=False):
+        return "not a regular file"
+    return "" if Path(entry.name).suffix.lower() in FORMATS else "unknown extension"

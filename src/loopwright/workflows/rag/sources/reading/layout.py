@@ -1,0 +1,113 @@
+"""Building a document's text and sections from headings, paragraphs and pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loopwright.workflows.rag.sources.reading.documents import Section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Where a section begins."""
+
+    start: int
+    """Where its heading begins in the text, or its body if it has no heading."""
+    body: int
+    """Where its body begins."""
+    headings: tuple[str, ...] = ()
+    """The headings above the body, from the outermost."""
+    page: int | None = None
+    """The page, from 1."""
+
+
+def sections(text: str, marks: list[Mark]) -> tuple[Section, ...]:
+    """The sections of a text; a heading without a body of its own opens the next section.
+
+    Args:
+        text: The text.
+        marks: The sections' beginnings, in order, the first at 0.
+    """
+    found: list[Section] = []
+    opened: int | None = None
+    for index, mark in enumerate(marks):
+        last = index + 1 == len(marks)
+        end = len(text) if last else marks[index + 1].start
+        start = mark.start if opened is None else opened
+        opened = None
+        if text[mark.body : end].strip() or (last and text[start:end].strip()):
+            found.append(Section(headings=mark.headings, page=mark.page, start=start, end=end))
+        elif text[start:end].strip():
+            opened = start
+    return tuple(found)
+
+
+class Headings:
+    """The headings above the current place."""
+
+    def __init__(self) -> None:
+        self._path: list[tuple[int, str]] = []
+
+    def enter(self, level: int, title: str) -> tuple[str, ...]:
+        """Pass a heading.
+
+        Args:
+            level: Its level; a smaller one is further out.
+            title: Its text.
+
+        Returns:
+            The headings above what follows, from the outermost.
+        """
+        while self._path and self._path[-1][0] >= level:
+            self._path.pop()
+        self._path.append((level, title))
+        return tuple(title for _, title in self._path)
+
+
+class Layout:
+    """Collects blocks of text in reading order."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._kind = ""
+        self._headings = Headings()
+        self._marks = [Mark(start=0, body=0)]
+
+    def heading(self, level: int, title: str) -> None:
+        """Add a heading; one without words is none."""
+        if title.strip():
+            start = self.paragraph(title)
+            path = self._headings.enter(level, " ".join(title.split()))
+            self._marks.append(Mark(start=start, body=self._length, headings=path))
+
+    def page(self, number: int, text: str) -> None:
+        """Add a page, without headings; one without words is none."""
+        if text.strip():
+            start = self.paragraph(text)
+            self._marks.append(Mark(start=start, body=start, page=number))
+
+    def paragraph(self, text: str, *, kind: str = "") -> int:
+        """Add a block of text; one without words is none.
+
+        Args:
+            text: The block.
+            kind: Blocks of the same kind, such as the rows of a table, follow each other without an empty line.
+
+        Returns:
+            Where it begins.
+        """
+        stripped = text.strip()
+        if not stripped:
+            return self._length
+        gap = "" if not self._parts else "\n" if kind and kind == self._kind else "\n\n"
+        self._kind = kind
+        self._parts.append(gap + stripped)
+        start = self._length + len(gap)
+        self._length = start + len(stripped)
+        return start
+
+    def finish(self) -> tuple[str, tuple[Section, ...]]:
+        """The text, with an empty line between most blocks, and its sections."""
+        text = "".join(self._parts)
+        return text, sections(text, self._marks)

@@ -1,0 +1,110 @@
+"""Markdown: the source text, its headings, and its front matter; plain text, which has neither."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, cast
+
+import yaml
+from markdown_it import MarkdownIt
+
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
+from loopwright.workflows.rag.sources.reading.layout import Headings, Mark, sections
+from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, unusable_date
+from loopwright.workflows.rag.sources.reading.source import Source
+from loopwright.workflows.rag.sources.reading.text import text_of
+
+# Bounded, because YAML is slow to parse.
+_FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+
+
+def read(source: Source) -> Iterator[ReadDocument]:
+    """Read a Markdown file; its text is the source without the front matter, so that spans are those of the source.
+
+    Args:
+        source: The file.
+
+    Raises:
+        DocumentError: If it is too large, empty, or no text.
+    """
+    data = source.data(source.limits.text_bytes)
+    fields, body = _front_matter(source, text_of(source, data))
+    marks, first_title = _marks(body)
+    date = source.date(fields.get("date"))
+    if fields.get("date") and not date:
+        source.ignored(source.error(unusable_date(fields["date"])))
+    yield source.document(
+        body,
+        sections(body, marks),
+        title=as_text(fields.get("title")) or first_title or source.path.stem,
+        media_type="text/markdown",
+        raw=data,
+        date=date,
+        tags=as_texts(fields.get("tags")),
+    )
+
+
+def read_text(source: Source) -> Iterator[ReadDocument]:
+    """Read a text file as one document without headings, named like the file.
+
+    Args:
+        source: The file.
+
+    Raises:
+        DocumentError: If it is too large, empty, or no text.
+    """
+    data = source.data(source.limits.text_bytes)
+    text = text_of(source, data)
+    yield source.document(
+        text, (Section(start=0, end=len(text)),), title=source.path.stem, media_type="text/plain", raw=data
+    )
+
+
+def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
+    """The front matter's fields, and the text after it; broken front matter is text like any other."""
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return {}, text
+    try:
+        fields = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        problem = f"its front matter is no valid YAML and counts as text: {' '.join(str(error).split())}"
+        source.ignored(source.error(problem))
+        return {}, text
+    # Without names it is no front matter but a text that begins with a rule.
+    return (cast(dict[str, Any], fields), text[match.end() :]) if isinstance(fields, dict) else ({}, text)
+
+
+def _marks(text: str) -> tuple[list[Mark], str]:
+    """Where the sections begin, and the first heading of the outermost level."""
+    # Only blocks are parsed: inline marks stay as they are, and the headings' own are parsed one by one.
+    blocks = MarkdownIt("commonmark").disable(["inline", "text_join"])
+    inline = MarkdownIt("commonmark")
+    # Offset of each line; one more for the end.
+    offsets = [0]
+    for line in text.split("\n"):
+        offsets.append(offsets[-1] + len(line) + 1)
+    marks = [Mark(start=0, body=0)]
+    headings = Headings()
+    title = ""
+    tokens = blocks.parse(text)
+    for token, content in pairwise(tokens):
+        if token.type != "heading_open" or token.level or token.map is None:
+            continue
+        name = _shown(inline, content.content)
+        if not name:
+            continue
+        level = int(token.tag[1:])
+        title = title or (name if level == 1 else "")
+        path = headings.enter(level, name)
+        begin, end = token.map
+        marks.append(Mark(start=offsets[begin], body=min(offsets[end], len(text)), headings=path))
+    return marks, title
+
+
+def _shown(inline: MarkdownIt, heading: str) -> str:
+    """A heading as it is shown, without marks."""
+    parts = (child.content for token in inline.parseInline(heading) for child in token.children or ())
+    return " ".join("".join(parts).split())

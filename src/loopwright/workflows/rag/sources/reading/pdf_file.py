@@ -1,0 +1,79 @@
+"""PDF: the text of each page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+
+from pypdf import PasswordType, PdfReader
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument
+from loopwright.workflows.rag.sources.reading.layout import Layout
+from loopwright.workflows.rag.sources.reading.source import Source
+
+
+def read(source: Source) -> Iterator[ReadDocument]:
+    """Read a PDF page by page; title and date are those of its metadata.
+
+    Args:
+        source: The file.
+
+    Raises:
+        DocumentError: If it is too large, damaged, encrypted with a password, too slow, or without text.
+    """
+    data = source.data(source.limits.whole_bytes)
+    # Readers allow for some bytes before the header.
+    if b"%PDF-" not in data[:1024]:
+        raise source.error("is no PDF, whatever its name; check what kind of file it is")
+    try:
+        reader = _open(source, data)
+        layout = _pages(source, reader)
+        title, date = _metadata(reader)
+    except DocumentError:
+        raise
+    except Exception as error:
+        # What pypdf raises on damaged files is nowhere listed: KeyError, TypeError, RecursionError and more.
+        raise source.error(f"is a damaged PDF: {type(error).__name__}: {error}") from error
+    text, sections = layout.finish()
+    if not text:
+        raise source.error("has no text: scanned pages need OCR")
+    yield source.document(
+        text, sections, title=title or source.path.stem, media_type="application/pdf", raw=data, date=date
+    )
+
+
+def _open(source: Source, data: bytes) -> PdfReader:
+    reader = PdfReader(BytesIO(data))
+    if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
+        raise source.error("is encrypted; save a copy without a password")
+    return reader
+
+
+def _pages(source: Source, reader: PdfReader) -> Layout:
+    limits = source.limits
+    if len(reader.pages) > limits.pages:
+        raise source.error(f"has {len(reader.pages)} pages; at most {limits.pages} are read, the limit pages; split it")
+    layout = Layout()
+    end = time.monotonic() + limits.pdf_seconds
+    for number, page in enumerate(reader.pages, 1):
+        layout.page(number, page.extract_text())
+        if time.monotonic() > end:
+            raise source.error(
+                f"took more than {limits.pdf_seconds:g} s until page {number}, the limit pdf_seconds; split it"
+            )
+    return layout
+
+
+def _metadata(reader: PdfReader) -> tuple[str, datetime | None]:
+    """Title and date, where they are given and readable."""
+    given = reader.metadata
+    if given is None:
+        return "", None
+    try:
+        date = given.modification_date or given.creation_date
+    except ValueError:
+        date = None
+    return (given.title or "").strip(), date.replace(tzinfo=date.tzinfo or UTC) if date else None

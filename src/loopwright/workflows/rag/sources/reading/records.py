@@ -1,0 +1,254 @@
+"""Records inside a file: objects of JSON, rows of CSV; with text, with columns, or as triples."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from itertools import chain
+from typing import Any, cast
+
+from loopwright.errors import DocumentError
+from loopwright.retrieval.stores.storable import storable
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section, Triple
+from loopwright.workflows.rag.sources.reading.source import Source
+from loopwright.workflows.rag.sources.reading.text import text_lines, text_of
+
+_DELIMITERS = ",;\t|"
+_TRIPLE = ("subject", "relation", "object")
+_SHOWN = 100
+
+
+def read_csv(source: Source) -> Iterator[ReadDocument]:
+    """Read a CSV file row by row; a row without ``id`` has the number of its first line as its key.
+
+    The delimiter is the most frequent of comma, semicolon, tab and bar in the header.
+
+    Args:
+        source: The file.
+    """
+    return _documents(source, "text/csv", _rows(source))
+
+
+def read_json(source: Source) -> Iterator[ReadDocument]:
+    """Read the records of a JSON file; a record without ``id`` has its place in the list, from 1, as its key.
+
+    Args:
+        source: The file.
+
+    Raises:
+        DocumentError: If it is no valid JSON.
+    """
+    value = _parsed(source, text_of(source, source.data(source.limits.whole_bytes)))
+    if isinstance(value, dict) and isinstance(inner := cast(dict[str, Any], value).get("documents"), list):
+        value = cast(list[Any], inner)
+    return _documents(
+        source, "application/json", enumerate(cast(list[Any], value) if isinstance(value, list) else [value], 1)
+    )
+
+
+def read_jsonl(source: Source) -> Iterator[ReadDocument]:
+    """Read a JSONL file record by record; empty lines are nothing.
+
+    Args:
+        source: The file.
+    """
+    return _documents(source, "application/jsonl", _objects(source))
+
+
+def as_text(value: object) -> str:
+    """A string, number or truth value as text without needless spaces; anything else as the empty text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+def as_texts(value: object, separators: str = ",") -> tuple[str, ...]:
+    """A value, a list of values, or a text with several, as texts; what is empty is left out."""
+    if isinstance(value, str):
+        for separator in separators[1:]:
+            value = value.replace(separator, separators[0])
+        value = value.split(separators[0]) if separators else [value]
+    values = cast(list[Any], value) if isinstance(value, list) else [value]
+    return tuple(text for inner in values if (text := as_text(inner)))
+
+
+def unusable_date(value: object) -> str:
+    """What is told of a date that is none; a value may be endless, so that only its beginning or kind is shown."""
+    if isinstance(value, str):
+        shown = repr(value[:_SHOWN]) + ("..." if len(value) > _SHOWN else "")
+    else:
+        shown = str(value) if isinstance(value, float | date) else f"(a {type(value).__name__})"
+    return f"its date {shown} is not ISO 8601, or too far away; the file's own counts instead"
+
+
+def _documents(source: Source, media_type: str, values: Iterable[tuple[int, object]]) -> Iterator[ReadDocument]:
+    """The documents of a file's records, one after the other; one that is broken or comes again is told and left out.
+
+    A record with ``text`` is that text; of the other fields ``id``, ``title`` (or ``name``), ``date``, ``tags``,
+    ``facets`` and ``url`` are read. A record without ``text`` but with ``subject``, ``relation`` and ``object`` is a
+    triple. Any other record becomes one line "name: value" for each field.
+    """
+    seen: set[str] = set()
+    empty = True
+    for number, value in values:
+        empty = False
+        try:
+            document = _document(source, media_type, str(number), value)
+            if document.key in seen:
+                raise source.error("an earlier record of the file has this id; give each its own", key=document.key)
+        except DocumentError as problem:
+            source.left_out(problem)
+            continue
+        seen.add(document.key)
+        yield document
+    if empty:
+        raise source.error("has no records")
+
+
+def _document(source: Source, media_type: str, number: str, value: object) -> ReadDocument:
+    if not isinstance(value, dict):
+        raise source.error(f"the record is a {type(value).__name__}, not an object", key=number)
+    fields = {name.strip().casefold(): inner for name, inner in cast(dict[str, Any], value).items()}
+    key, text = as_text(fields.get("id")) or number, fields.get("text")
+    title = as_text(fields.get("title")) or as_text(fields.get("name"))
+    triple = None
+    if text is None and all(part in fields for part in _TRIPLE):
+        triple = _triple(source, fields, key)
+        text, title = triple.sentence, as_text(fields.get("source")) or title or source.path.stem
+    elif text is None:
+        text = "\n".join(_lines(value))
+    elif not isinstance(text, str):
+        raise source.error(f"its text is a {type(text).__name__}, not a string", key=key)
+    date = source.date(fields.get("date"))
+    # Without a text field the date stands in the lines, whatever its form, so nothing is lost.
+    if "text" in fields and fields.get("date") and not date:
+        source.ignored(source.error(unusable_date(fields["date"]), key=key))
+    facets = cast(dict[str, Any], fields["facets"]) if isinstance(fields.get("facets"), dict) else {}
+    shown = {name: texts for name, inner in facets.items() if (texts := as_texts(inner, ""))}
+    if url := as_text(fields.get("url")):
+        shown["url"] = (url,)
+    return source.document(
+        text,
+        (Section(start=0, end=len(text)),),
+        title=title or key,
+        media_type=media_type,
+        # The same value always gives the same bytes, whatever the order of its fields.
+        raw=json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii"),
+        key=key,
+        date=date,
+        tags=as_texts(fields.get("tags"), ",;"),
+        facets=shown,
+        triple=triple,
+    )
+
+
+def _triple(source: Source, fields: Mapping[str, Any], key: str) -> Triple:
+    subject, relation, object_ = (storable(as_text(fields[part])) for part in _TRIPLE)
+    if not (subject and relation and object_):
+        raise source.error("a triple needs a subject, a relation and an object", key=key)
+    try:
+        confidence = float(as_text(fields.get("confidence")) or 1)
+    except ValueError:
+        confidence = -1.0
+    if not 0 <= confidence <= 1:
+        raise source.error("its confidence is no number from 0 to 1", key=key)
+    return Triple(subject=subject, relation=relation, object=object_, confidence=confidence)
+
+
+def _rows(source: Source) -> Iterator[tuple[int, object]]:
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for number, line in text_lines(source):
+            taken = number
+            yield line
+
+    feed = lines()
+    first = next((line for line in feed if line.strip()), "")
+    if not first:
+        raise source.error("has no header; the first line of a CSV names its columns")
+    delimiter = max(_DELIMITERS, key=first.count)
+    reader = csv.reader(chain([first], feed), delimiter=delimiter)
+    header: list[str] | None = None
+    while True:
+        begun = taken + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            source.left_out(source.error(f"is no valid CSV row: {error}", key=str(begun)))
+            continue
+        if row is None:
+            return
+        if header is None:
+            header = _columns(row)
+        elif len(row) > len(header):
+            problem = f"the row has {len(row)} cells, the header {len(header)}; quote cells that hold {delimiter!r}"
+            source.left_out(source.error(problem, key=str(begun)))
+        elif any(cell.strip() for cell in row):
+            yield begun, dict(zip(header, row, strict=False))
+
+
+def _columns(row: list[str]) -> list[str]:
+    """The names of the columns, made up where they are missing, and unlike each other."""
+    names: list[str] = []
+    for place, cell in enumerate(row, 1):
+        name = " ".join(cell.split()) or f"column {place}"
+        names.append(name if name not in names else f"{name} {place}")
+    return names
+
+
+def _objects(source: Source) -> Iterator[tuple[int, object]]:
+    for number, line in text_lines(source):
+        if not line.strip():
+            continue
+        try:
+            value = _parsed(source, line, key=str(number))
+        except DocumentError as problem:
+            source.left_out(problem)
+        else:
+            yield number, value
+
+
+def _parsed(source: Source, text: str, *, key: str = "") -> object:
+    """A JSON value; refused if it is none, or nested too deeply. ``key`` is the line that it is from."""
+    most = source.limits.json_depth
+    too_deep = source.error(f"is nested more than {most} deep, the limit json_depth", key=key)
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise too_deep from None
+    except ValueError as error:
+        hint = "; if it has one object a line, name it .jsonl" if "Extra data" in str(error) and not key else ""
+        raise source.error(f"is no valid JSON: {error}{hint}", key=key) from None
+    # Counting the brackets settles nearly all cases without a walk.
+    level: list[object] = [value] if text.count("[") + text.count("{") > most else []
+    for _ in range(most + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+    if level:
+        raise too_deep
+    return value
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast(dict[str, Any], value).values()
+    return cast(list[Any], value) if isinstance(value, list) else ()
+
+
+def _lines(value: object, name: str = "") -> Iterator[str]:
+    """A value as lines "name: value"; names of nested values are joined by dots, and empty values left out."""
+    if isinstance(value, dict):
+        for key, inner in cast(dict[str, Any], value).items():
+            yield from _lines(inner, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        values = cast(list[Any], value)
+        if any(isinstance(inner, dict | list) for inner in values):
+            for place, inner in enumerate(values, 1):
+                yield from _lines(inner, f"{name}.{place}")
+        elif texts := as_texts(values):
+            yield f"{name}: {', '.join(texts)}"
+    elif text := value.strip() if isinstance(value, str) else as_text(value):
+        yield f"{name}: {text}"

@@ -1,0 +1,101 @@
+"""From bytes to text, whatever the encoding: whole files, and lines in bounded memory."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+
+from loopwright.workflows.rag.sources.reading.source import Source
+
+# The longer marks first: UTF-32 begins like UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# What texts are found in, apart from UTF-8; without this choice short texts are taken for rare encodings.
+_CANDIDATES = [
+    *("cp1252", "cp874", "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1250", "cp1251", "koi8_r", "cp1253"),
+    *("cp1254", "cp1255", "cp1256", "cp1258"),
+]
+_WESTERN = "cp1252"
+_SAMPLE_BYTES = 64 * 1024
+
+
+def text_of(source: Source, data: bytes) -> str:
+    """The text of a whole file with single line feeds as line ends; broken characters become U+FFFD.
+
+    Args:
+        source: The file.
+        data: Its bytes.
+
+    Raises:
+        DocumentError: If it is no text.
+    """
+    encoding = _encoding(source, data[:4], data.splitlines(), b"\x00" in data)
+    return data.decode(encoding, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def text_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, with their ends, and their numbers from 1; one that is too long is told and left out.
+
+    Args:
+        source: The file.
+
+    Raises:
+        DocumentError: If the file is empty, too large, or no text.
+    """
+    source.check_size(source.limits.streamed_bytes)
+    most = source.limits.record_bytes
+    with source.path.open("rb") as raw:
+        if not (head := raw.read(_SAMPLE_BYTES)):
+            raise source.error("is empty")
+        raw.seek(0)
+        encoding = _encoding(source, head[:4], iter(lambda: raw.readline(most), b""), b"\x00" in head)
+    with source.path.open(encoding=encoding, errors="replace", newline="") as file:
+        number = 0
+        while line := file.readline(most):
+            number += 1
+            if len(line) < most or line.endswith("\n"):
+                yield number, line
+                continue
+            problem = f"the line has more than {most} characters, the limit record_bytes; split it"
+            source.left_out(source.error(problem, key=str(number)))
+            while (rest := file.readline(most)) and not rest.endswith("\n"):
+                pass
+
+
+def _encoding(source: Source, head: bytes, lines: Iterable[bytes], has_nul: bool) -> str:
+    """A byte order mark decides; else UTF-8 if at least as many lines beyond ASCII are so as are not; else a guess."""
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            # With two bytes or more for a character, NUL bytes are not what they seem.
+            if has_nul and name == "utf-8-sig":
+                break
+            return name
+    if has_nul:
+        raise source.error("is not text: it has NUL bytes; check what kind of file it is")
+    sample, valid, broken = b"", 0, 0
+    for line in lines:
+        try:
+            valid += not line.isascii() and bool(line.decode())
+        except UnicodeDecodeError:
+            broken += 1
+            sample += line[:_SAMPLE_BYTES] if len(sample) < _SAMPLE_BYTES else b""
+    return "utf-8" if valid >= broken else _guess(sample)
+
+
+def _guess(sample: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    matches = from_bytes(sample, cp_isolation=_CANDIDATES)
+    best = matches.best()
+    if best is None:
+        return _WESTERN
+    # Short French or German fits Central European just as well, and is far more frequent.
+    western = next((match for match in matches if match.encoding == _WESTERN), None)
+    if western and best.encoding == "cp1250" and (western.chaos, western.coherence) == (best.chaos, best.coherence):
+        return _WESTERN
+    return best.encoding

@@ -1,0 +1,555 @@
+"""Question answering over documents: the only door to it, for Python, the command line, the server and the page."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Self, TypedDict, Unpack, cast
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic_core import to_jsonable_python
+
+from loopwright.diagram import mermaid
+from loopwright.engine import BoundedGraph, RunEvent, RunResult
+from loopwright.engine.events.schema import LoopDecided, NodeFinished, NodeRetried, NodeStarted, Told
+from loopwright.errors import unknown_name_message
+from loopwright.retrieval.records import Filter
+from loopwright.workflows.api import (
+    LONGEST_TEXT,
+    Citation,
+    ClientEvent,
+    Example,
+    NodeInfo,
+    Outcome,
+    Run,
+    Text,
+    Workflow,
+    WorkflowInput,
+)
+from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.rag.config import RAGConfig, RAGSection
+from loopwright.workflows.rag.graph import BACKEND, GENERATION, TRANSFORMATION, build_graph
+from loopwright.workflows.rag.nodes import NODES
+from loopwright.workflows.rag.nodes.prompting import prompts
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Frozen, Status
+from loopwright.workflows.rag.schemas import Citation as Quoted
+from loopwright.workflows.rag.score import names_of, score
+from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.sources.sample import sample_store
+from loopwright.workflows.rag.state import GraphState, QuestionInput
+
+logger = logging.getLogger("loopwright.rag")
+
+_IDS = ("id", "document_id", "evidence_id")
+"""Keys whose values begin with the path of a file, where documents come from files."""
+_ASKED = ("history", "max_retry_count")
+
+
+class Documents(WorkflowInput):
+    """Which documents count; what is not given does not restrict."""
+
+    tags: tuple[str, ...] = Field(default=(), title="Tags", description="At least one of them.")
+    """At least one of these tags."""
+    after: date | None = Field(default=None, title="From", description="Dated on this day or later.")
+    """The first day."""
+    before: date | None = Field(default=None, title="Until", description="Dated before this day.")
+    """The day after the last one."""
+
+    def filter(self) -> Filter | None:
+        """The same as the store takes it; None if it restricts nothing."""
+        after, before = (
+            None if day is None else datetime.combine(day, datetime.min.time(), UTC)
+            for day in (self.after, self.before)
+        )
+        return Filter(tags=self.tags, after=after, before=before) if self.tags or after or before else None
+
+
+class RagInput(WorkflowInput):
+    """What a question takes."""
+
+    question: Text = Field(title="Question")
+    """The question."""
+    history: list[Annotated[str, Field(max_length=LONGEST_TEXT)]] = Field(
+        default=[], max_length=100, title="History",
+        description="Earlier questions and answers in turns, oldest first.",
+    )  # fmt: skip
+    """Earlier questions and answers of a chat, in turns, oldest first."""
+    max_retry_count: NonNegativeInt | None = Field(
+        default=None, title="Query transformations",
+        description="How often it may ask in other words; by default as configured for the kind of question.",
+    )  # fmt: skip
+    """Query transformations that are allowed."""
+    where: Documents = Field(default=Documents(), title="Documents that count")
+    """Which documents count."""
+
+
+_EXAMPLES = (
+    Example(title="Answered at the first search", input={"question": "When was the Stillwater Bridge opened?"}),
+    Example(title="Two hops", input={"question": "Where was the designer of the Stillwater Bridge born?"}),
+    Example(
+        title="A comparison",
+        input={"question": "Which was opened first, the Stillwater Bridge or the Oster Lake Railway?"},
+    ),
+    Example(title="Not in the documents", input={"question": "Who is the mayor of Brindlemere?"}),
+    Example(
+        title="Nothing relevant, so it turns to the web", input={"question": "What is the price of Bitcoin today?"}
+    ),
+)
+"""Questions to try on the sample documents."""
+
+_SHOWN: dict[str, tuple[str, str, str | None, str]] = {
+    "route_question": ("Read the question", "🧭", "route_question", "Reading the question…"),
+    "direct_answer": ("Answer directly", "💬", None, ""),
+    "knowledge_graph_retrieval": ("Search the documents", "🔎", None, "Searching the documents…"),
+    "nodes_and_edges_grading": ("Grade passages", "✅", "passage_grading", "Checking what was found…"),
+    "next_hop": ("Next hop", "🪜", None, ""),
+    "query_transformation": ("Ask in other words", "🔁", "query_transformation", ""),
+    "web_search": ("Search the web", "🌐", None, "Searching the web…"),
+    "web_grading": ("Grade web results", "☑️", "passage_grading", "Checking what the web has…"),
+    "answer_generation": ("Write the answer", "✍️", "answer_generation", "Writing the answer…"),
+    "generation_grading": ("Grade the answer", "⚖️", "generation_grading", "Checking the answer against its sources…"),
+}
+"""Node -> its label, icon, prompt, and what people are told when it begins; the others are told of when they end."""
+
+_NODE_INFO: dict[str, NodeInfo] = {
+    node: NodeInfo(
+        label=label,
+        icon=icon,
+        has_llm=prompt is not None,
+        prompt=prompt,
+        description=(NODES[node].__doc__ or "").partition("\n")[0],
+    )
+    for node, (label, icon, prompt, _) in _SHOWN.items()
+}
+"""Node -> what people are shown of it."""
+
+_PROGRESS: dict[str, str] = {node: said for node, (*_, said) in _SHOWN.items() if said}
+"""Node -> what people are told when it begins."""
+
+_KINDS = {"nodes_and_edges_grading": "nothing_relevant", "generation_grading": "not_useful"}
+"""The source of a query transformation -> the kind of failure that it was wanted for."""
+
+
+class RetryMetrics(Frozen):
+    """How often a run tried again, and why."""
+
+    nothing_relevant: int = Field(default=0, ge=0)
+    """Query transformations because nothing relevant was found."""
+    not_useful: int = Field(default=0, ge=0)
+    """Query transformations because the answer did not answer the question."""
+    not_supported: int = Field(default=0, ge=0)
+    """Further attempts at the answer because its sources did not support it."""
+    backend_error: int = Field(default=0, ge=0)
+    """Further attempts of a node because the store or the search engine failed."""
+    refused: int = Field(default=0, ge=0)
+    """Further passes of loops that were wanted and not granted."""
+    gained: int = Field(default=0, ge=0)
+    """Relevant passages that were found after the first answer or search, and had not been found before."""
+
+
+class RagResult(BaseModel):
+    """The outcome of one question; of a resumed run, what is counted begins with the resume."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str
+    """The question as asked."""
+    answer: Answer
+    """The answer with its verified citations."""
+    status: Status
+    """Whether it is answered, a best effort, or an honest "I don't know"."""
+    stop_reason: dict[str, Any] | list[dict[str, Any]] | None
+    """Which loop reached its bound, or None."""
+    queries: tuple[str, ...]
+    """Everything that was searched, in order."""
+    found: tuple[str, ...] = ()
+    """The documents that any search found, in order, by the names of their files."""
+    path: tuple[str, ...]
+    """The nodes in the order in which they ran."""
+    retries: RetryMetrics
+    """How often it tried again, and why."""
+    model_calls: int
+    """Calls of chat models."""
+    tokens: int
+    """Tokens of these calls, in and out."""
+    cost: float | None
+    """Their price in US dollars; None if it is not known."""
+    seconds: float
+    """Wall time."""
+    error: str | None
+    """What failed on the way, or None."""
+
+
+class AskOptions(TypedDict, total=False):
+    """What `ask` takes besides the question."""
+
+    history: Sequence[str]
+    """Earlier questions and answers of a chat, in turns, oldest first."""
+    where: Filter | None
+    """Which documents count; None takes all."""
+    max_retry_count: int | None
+    """Query transformations that are allowed; None lets the question's complexity decide, 0 allows none."""
+    config: RAGConfig | None
+    """The configuration; by default the embedded one, without a model."""
+    services: Services | None
+    """The models, the store and the web search; by default those of the configuration, closed at the end."""
+    run_id: str | None
+    """Names the run's checkpoint; by default a hash of what is asked."""
+    resume: bool
+    """Go on from the run's last checkpoint; finished nodes do not run again. Without one, start anew."""
+    force: bool
+    """Resume also if a graph of another structure began the run."""
+
+
+class RagWorkflow(Workflow[Services]):
+    """Question answering over a knowledge graph."""
+
+    name = "rag"
+    title = "Ask the documents"
+    description = (
+        "Answers questions from documents with verified quotes. Where the search or the answer is poor it asks in "
+        "other words, follows a trail, writes anew or looks on the web, each a bounded number of times."
+    )
+    Input = RagInput
+    Config = RAGConfig
+    Services = Services
+    streams_answer = True
+    nodes = _NODE_INFO
+    # Facts are extracted while documents are read, not while questions are answered.
+    model_nodes = tuple(node for node in RAGConfig.model_nodes if node != "extraction")
+    state_schema = GraphState
+    examples = _EXAMPLES
+    prompts = prompts()
+    routes = "loopwright.workflows.rag.http:router"
+    file_routes = ("/rag/ingest",)
+
+    @classmethod
+    def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
+        """Open the store that is configured; where none is named and none was made yet, the sample.
+
+        Args:
+            config: The file of the configuration.
+            overrides: Values by dotted key over the file's.
+        """
+        settings = RAGConfig.load(config, overrides)
+        store = settings.rag.store
+        if store == RAGSection.model_fields["store"].default and not Path(store.partition(":")[2]).exists():
+            told = "this is the sample, and what is added to it is gone at the end; `loopwright rag ingest` reads yours"
+            logger.warning("no documents were read yet: %s", told)
+            return cls.sample(settings)
+        return cls(Services.of(settings))
+
+    @classmethod
+    def sample(cls, config: RAGConfig | None = None) -> Self:
+        """The same over the made-up town that comes with the package, read into a store in memory.
+
+        Args:
+            config: The configuration; its store is not used.
+        """
+        services = Services.of(config or RAGConfig())
+        services.opened.entered("store", sample_store)
+        return cls(services)
+
+    def uncitable(self, names: Sequence[str]) -> Sequence[str]:
+        """The documents that are not in the store; what lies on the web is not known.
+
+        Args:
+            names: Documents.
+        """
+        known = {name for each in self.services.store.documents() for name in names_of(each.id)}
+        return [name for name in names if name not in known and not name.startswith(("http://", "https://"))]
+
+    def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
+        """How right an outcome is; see the module ``score``.
+
+        Args:
+            expected: What is expected.
+            outcome: What came.
+        """
+        return score(expected, outcome)
+
+    def build(self, services: Services) -> BoundedGraph:
+        """Make the graph.
+
+        Args:
+            services: The models, the knowledge store and the web search.
+        """
+        return build_graph(services=services)
+
+    def start(self, given: RagInput, uploads: Mapping[str, Path], run_id: str) -> QuestionInput:
+        """What the graph is run with.
+
+        Args:
+            given: The question, and what limits the search.
+            uploads: Not needed.
+            run_id: Not needed.
+        """
+        return QuestionInput(
+            question=given.question,
+            history=given.history,
+            where=given.where.filter(),
+            retry_count=0,
+            max_retry_count=given.max_retry_count,
+        )
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+        """Prepare a run.
+
+        Args:
+            given: The question, and what limits the search.
+            uploads: Not needed.
+            run_id: Names the run.
+
+        Raises:
+            InputError: If the input is unusable.
+        """
+        return _RagRun(given, self.start(cast("RagInput", self.read(given)), uploads, run_id), given["question"], self)
+
+    def outcome(self, state: Mapping[str, Any]) -> Outcome:
+        """The answer with its quotes.
+
+        Args:
+            state: The final state.
+        """
+        answer, grade = _answer_of(state), cast("AnswerGrade | None", state.get("answer_grade"))
+        scores: dict[str, float] = {}
+        quality = None
+        if grade is not None:
+            # Half for an answer that its sources bear out, half for one that answers the question.
+            scores = {"supported": float(grade.supported), "useful": float(grade.useful)}
+            quality = 0.0 if answer.abstained else (scores["supported"] + scores["useful"]) / 2
+        if answer.confidence:
+            scores["confidence"] = answer.confidence
+        return Outcome(
+            answer=answer.text,
+            status=_status_of(state),
+            citations=tuple(_citation(quoted) for quoted in answer.citations),
+            quality=quality,
+            scores=scores,
+            error=state.get("error"),
+        )
+
+
+class _RagRun(Run):
+    """One question."""
+
+    def told(self, event: RunEvent) -> Iterable[Told]:
+        """What is being done, and why and how the question is asked again or the answer written anew.
+
+        Args:
+            event: The engine's event.
+        """
+        if isinstance(event, NodeStarted) and event.node in _PROGRESS:
+            yield Told(kind="progress", node=event.node, message=_PROGRESS[event.node])
+        elif isinstance(event, NodeFinished) and not event.error:
+            yield from _told_of(event.node, event.update)
+        elif isinstance(event, LoopDecided) and event.loop == "regenerate" and event.decision == "granted":
+            yield Told(
+                kind="thinking",
+                node=GENERATION,
+                message="The sources do not bear out all of that. Let me write the answer anew.",
+                data={"reason": event.reason, "attempt": event.spent, "limit": event.limit},
+            )
+
+    def plain(self, key: str, value: Any) -> Any:
+        """A value of the state in plain JSON, documents by the names of their files.
+
+        Args:
+            key: Its key.
+            value: The value.
+        """
+        if is_dataclass(value) and not isinstance(value, type):
+            value = asdict(value)
+        return _without_folders(to_jsonable_python(value, fallback=str))
+
+    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+        """The answer with its quotes.
+
+        Args:
+            result: The final state and the events.
+        """
+        outcome, events = await super().ended(result)
+        found = self.result(result).model_dump(mode="json")
+        return outcome.model_copy(update={"details": _without_folders(found)}), events
+
+    def result(self, result: RunResult) -> RagResult:
+        """The outcome as Python has it.
+
+        Args:
+            result: The final state and the events.
+        """
+        state, usage = result.state, self.usage.total()
+        return RagResult(
+            question=self.graph_input["question"],
+            answer=_answer_of(state),
+            status=_status_of(state),
+            stop_reason=state.get("stop_reason"),
+            queries=tuple(state.get("queries") or ()),
+            found=tuple(dict.fromkeys(_found(result.events))),
+            path=tuple(result.path),
+            retries=_retries_of(result.events),
+            model_calls=usage.calls,
+            tokens=usage.total_tokens,
+            cost=self.usage.cost(),
+            seconds=result.seconds,
+            error=state.get("error"),
+        )
+
+
+def _told_of(node: str, update: Mapping[str, Any]) -> Iterable[Told]:
+    queries: Sequence[str] = update.get("queries") or ()
+    if node == "next_hop" and queries:
+        yield Told(kind="progress", node=node, message=f"That leads on to: {queries[-1]}")
+    elif node == TRANSFORMATION and len(queries) > 1:
+        reason: str = update["failures"][-1]
+        yield Told(
+            kind="thinking",
+            node=node,
+            message=f"{reason[:1].upper()}{reason[1:].rstrip('.')}. Let me ask in other words: {queries[-1]}",
+            data={
+                "reason": reason,
+                "old_query": queries[-2],
+                "new_query": queries[-1],
+                "retry_count": update["retry_count"],
+            },
+        )
+
+
+def _citation(quoted: Quoted) -> Citation:
+    details = {"page": quoted.page, "heading": quoted.heading, "document": _file_name(quoted.document_id)}
+    web = quoted.origin == "web" and quoted.evidence_id.startswith(("http://", "https://"))
+    return Citation(
+        mark=str(quoted.number),
+        title=quoted.title,
+        quote=quoted.quote,
+        url=quoted.evidence_id if web else None,
+        details={"origin": quoted.origin, **{name: value for name, value in details.items() if value}},
+    )
+
+
+def _without_folders(value: Any) -> Any:
+    """Plain JSON in which ids of documents and passages begin with the name of the file, not with where it lies."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {
+            key: _file_name(inner) if key in _IDS and isinstance(inner, str) else _without_folders(inner)
+            for key, inner in fields.items()
+        }
+    return [_without_folders(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def _file_name(identity: str) -> str:
+    path, mark, key = identity.partition("#")
+    return f"{PurePath(path).name}{mark}{key}" if PurePath(path).is_absolute() else identity
+
+
+def ask(question: str, **options: Unpack[AskOptions]) -> RagResult:
+    """Answer one question.
+
+    Args:
+        question: The question.
+        **options: See `AskOptions`.
+
+    Returns:
+        The answer with its citations, and how honest an end it is.
+
+    Raises:
+        InputError: If the question is empty or no text.
+        StoreError: If there is no knowledge store (within `NodeFailed`, if it fails during the run).
+        NodeFailed: If a node failed for good; its cause is the original error.
+    """
+    if services := options.get("services"):
+        return services.background.call(aask, question, **options)
+    with Services.of(options.get("config") or RAGConfig()) as services:
+        return services.background.call(aask, question, **{**options, "services": services})
+
+
+async def aask(question: str, **options: Unpack[AskOptions]) -> RagResult:
+    """Answer one question without blocking the event loop; see `ask`."""
+    result = None
+    async for event in astream_ask(question, **options):
+        if isinstance(event, RagResult):
+            result = event
+    if result is None:
+        raise RuntimeError("the run ended without a result")
+    return result
+
+
+async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIterator[RunEvent | RagResult]:
+    """Answer one question and yield what happens as it happens, the result last; see `ask`.
+
+    The answer's text comes as `TextStreamed` events. What a later attempt replaces has come by then: a new visit of
+    ``answer_generation`` begins a new answer.
+    """
+    unknown = set(options) - set(AskOptions.__annotations__)
+    if unknown:
+        raise TypeError(unknown_name_message("option", min(unknown), AskOptions.__annotations__))
+    given = options.get("services")
+    if given and options.get("config") not in (None, given.config):
+        raise TypeError("config and services were given, and differ: make the services with Services.of(config)")
+    workflow = RagWorkflow(given or Services.of(options.get("config") or RAGConfig()))
+    try:
+        said = cast("dict[str, Any]", options)
+        asked = {key: said[key] for key in _ASKED if said.get(key) is not None}
+        run = cast("_RagRun", workflow.run({"question": question, **asked}, {}, ""))
+        if where := options.get("where"):
+            run.graph_input["where"] = where
+            run.given["where"] = to_jsonable_python(asdict(where), fallback=str)
+        kept = {key: said[key] for key in ("run_id", "resume", "force") if key in said}
+        async for event in workflow.follow(run, **kept):
+            yield run.result(event) if isinstance(event, RunResult) else event
+    finally:
+        if given is None:
+            workflow.close()
+
+
+def visualize_graph(graph: BoundedGraph | None = None) -> str:
+    """The workflow as a Mermaid diagram, with the limits on the loops' edges.
+
+    Args:
+        graph: A graph of `build_graph`; by default that of the embedded configuration.
+    """
+    return mermaid((graph or build_graph()).topology())
+
+
+def _found(events: Sequence[RunEvent]) -> Iterator[str]:
+    for event in events:
+        if isinstance(event, NodeFinished):
+            found: list[Evidence] = event.update.get("retrieved") or []
+            yield from (_file_name(each.document_id) for each in found)
+
+
+def _answer_of(state: Mapping[str, Any]) -> Answer:
+    return state.get("generation") or Answer(text="No answer was written.", abstained=True)
+
+
+def _status_of(state: Mapping[str, Any]) -> Status:
+    """As the last node says; where a budget or a step limit ended the run before, what the state has."""
+    if status := state.get("status"):
+        return status
+    if state.get("error"):
+        return "failed"
+    return "best_effort" if state.get("generation") else "abstained"
+
+
+def _retries_of(events: Sequence[RunEvent]) -> RetryMetrics:
+    """What was tried again in one run, and what it brought."""
+    counts = Counter[str]()
+    known: set[str] = set()
+    for event in events:
+        if isinstance(event, LoopDecided):
+            kinds = ["not_supported"] if event.loop == "regenerate" else map(_KINDS.get, event.sources)
+            counts.update(kind for kind in kinds if kind and event.loop != "hops" and event.decision == "granted")
+            counts["passes" if event.decision == "granted" else "refused"] += 1
+        elif isinstance(event, NodeRetried) and event.rule == BACKEND:
+            counts["backend_error"] += 1
+        elif isinstance(event, NodeFinished) and "documents" in event.update and event.update.get("grades"):
+            found = {each.id for each in event.update["documents"]}
+            counts["gained"] += len(found - known) if counts["passes"] else 0
+            known |= found
+    del counts["passes"]
+    return RetryMetrics(**counts)

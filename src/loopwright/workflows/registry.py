@@ -1,0 +1,121 @@
+"""The workflows that are installed: each is one class, named by an entry point of the group ``loopwright.workflows``.
+
+A package declares its own in one line of its ``pyproject.toml``, as ours are declared::
+
+    [project.entry-points."loopwright.workflows"]
+    haiku = "haiku:Haiku"
+
+The name is what the command line, addresses and the configuration's section call it. Command words of its own
+(``loopwright haiku ...``) are a Typer application under the same name in the group ``loopwright.commands``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loopwright.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from loopwright.workflows.api import Workflow
+
+GROUP = "loopwright.workflows"
+"""The group of entry points that name the class of a workflow."""
+COMMANDS = "loopwright.commands"
+"""The group of entry points that name a workflow's own command words."""
+
+
+@cache
+def _declared(group: str) -> dict[str, EntryPoint]:
+    """Name -> entry point. In a checkout its pyproject.toml counts: what was installed of it is as old as that day."""
+    found = {entry.name: entry for entry in entry_points(group=group)}
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    if project.is_file():
+        declared: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
+        if declared.get("name") == "loopwright":
+            own: dict[str, str] = declared.get("entry-points", {}).get(group, {})
+            found |= {name: EntryPoint(name, value, group) for name, value in own.items()}
+    return dict(sorted(found.items()))
+
+
+def names() -> tuple[str, ...]:
+    """The names of all installed workflows, in order; none is imported."""
+    return tuple(_declared(GROUP))
+
+
+def command_names() -> tuple[str, ...]:
+    """The workflows that have command words of their own."""
+    return tuple(_declared(COMMANDS))
+
+
+def load(name: str) -> type[Workflow]:
+    """Import a workflow.
+
+    Raises:
+        UnknownNameError: If there is none of this name.
+        ConfigError: If what it needs is not installed, or the entry point names no workflow.
+    """
+    from loopwright.workflows.api import Workflow
+
+    found = _loaded(GROUP, name)
+    if not (isinstance(found, type) and issubclass(found, Workflow)):
+        raise ConfigError(f"the entry point {name!r} of {GROUP} names {found!r}, not a subclass of Workflow")
+    found.name = name
+    return found
+
+
+def place_of(target: str) -> str:
+    """Where the class of a workflow stands, as ``module:class``; what names a module or file already stays.
+
+    Args:
+        target: A workflow's name, ``MODULE:GRAPH`` or a path.
+
+    Raises:
+        UnknownNameError: If it is a word that names no workflow.
+    """
+    if any(mark in target for mark in (":", ".", "/")):
+        return target
+    if target not in _declared(GROUP):
+        raise UnknownNameError("workflow", target, _declared(GROUP))
+    return _declared(GROUP)[target].value
+
+
+def commands(name: str) -> Any:
+    """Import a workflow's own command words.
+
+    Returns:
+        A Typer application.
+    """
+    return _loaded(COMMANDS, name)
+
+
+def _loaded(group: str, name: str) -> Any:
+    entry = _declared(group).get(name)
+    if entry is None:
+        raise UnknownNameError("workflow", name, _declared(group))
+    try:
+        return entry.load()
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"workflow {name!r}: {missing(name, error)}") from error
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"workflow {name!r} cannot be loaded from {entry.value}: {error}") from error
+
+
+def missing(name: str, error: ModuleNotFoundError) -> str:
+    """How to install what a workflow needs."""
+    dist = _declared(GROUP)[name].dist
+    package = dist.name if dist else "loopwright"
+    extras = dist.metadata.get_all("Provides-Extra") or () if dist else (name,)
+    needed = f"{package}[{name}]" if name in extras else error.name
+    return f"{error.name} is not installed: pip install '{needed}'"
+
+
+def model_nodes() -> tuple[str, ...] | None:
+    """The nodes of all installed workflows that can have a chat model; None if one of them cannot be imported."""
+    try:
+        return tuple(node for name in names() for node in load(name).model_nodes)
+    except ConfigError:
+        return None

@@ -1,0 +1,380 @@
+"""What every workflow runs on: services opened lazily, an event loop's thread, graphs made once, a run's session."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, ExitStack
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Generic, Self, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import StateGraph
+
+from loopwright.checkpoints import open_checkpointer, state_types
+from loopwright.config import EngineConfig
+from loopwright.diagram import save_mermaid
+from loopwright.engine import BoundedGraph, Loop, bounded
+from loopwright.engine.fingerprint import FORCE
+from loopwright.engine.nodes.runner import enable_debug_log
+from loopwright.errors import CheckpointError
+from loopwright.models import ModelRegistry, PriceTable, UsageRecorder
+from loopwright.models.prices import kept_prices
+from loopwright.workflows.sections import WorkflowConfig
+
+T = TypeVar("T")
+C = TypeVar("C", bound=WorkflowConfig)
+logger = logging.getLogger("loopwright.runs")
+
+usage_of_the_run: ContextVar[UsageRecorder | None] = ContextVar("loopwright_usage_of_the_run", default=None)
+"""Where the model calls of this run are counted, apart from those of runs at the same time."""
+
+_PATIENCE = 10.0
+"""Seconds that a cancelled coroutine gets to end."""
+_MOST_GRAPHS = 16
+"""How many graphs of a workflow are kept; beyond, the oldest is made anew when needed."""
+_INPUT = "loopwright_input"
+"""The key of a checkpoint's metadata that holds what was asked, as JSON."""
+
+
+class LoopThread:
+    """Runs coroutines for synchronous callers, from any number of threads, all in one event loop of its own.
+
+    The clients of chat models belong to the loop in which they were first used, so ``asyncio.run`` for each question
+    would break them at the second one.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._running: set[Future[Any]] = set()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="loopwright-runs", daemon=True)
+        self._thread.start()
+
+    def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: Any, **options: Any) -> T:
+        """Run a coroutine function to its end and give its result; interrupted, it is cancelled and waited for.
+
+        Raises:
+            RuntimeError: If it was closed, or if this is called from within the loop, where it would wait for itself.
+            CancelledError: If it is closed meanwhile.
+        """
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("this runs in the services' own event loop: await aask(...) here, not ask(...)")
+        ended = threading.Event()
+
+        async def run() -> T:
+            try:
+                return await function(*args, **options)
+            finally:
+                ended.set()
+
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the services are closed")
+            future = asyncio.run_coroutine_threadsafe(run(), self._loop)
+            self._running.add(future)
+        try:
+            return future.result()
+        except BaseException:
+            # What it was doing ends before anything that it uses is closed.
+            if future.cancel():
+                ended.wait(_PATIENCE)
+            raise
+        finally:
+            self._running.discard(future)
+
+    def close(self) -> None:
+        """Cancel what runs, and end the loop and its thread."""
+        with self._lock:
+            self._closed = True
+            running = [*self._running]
+        for future in running:
+            future.cancel()
+        wait(running, timeout=_PATIENCE)
+        asyncio.run_coroutine_threadsafe(_wind_up(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _wind_up() -> None:
+    """Cancel every task that is left, and let generators and worker threads end."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    loop = asyncio.get_running_loop()
+    await loop.shutdown_asyncgens()
+    await loop.shutdown_default_executor()
+
+
+class Opened:
+    """Keeps things by name, each made at its first use; safe in threads."""
+
+    def __init__(self) -> None:
+        self._exits = ExitStack()
+        self._lock = threading.RLock()
+        self._things: dict[str, object] = {}
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """The thing of a name, made now if this is its first use."""
+        with self._lock:
+            if name not in self._things:
+                self._things[name] = make()
+            return cast("T", self._things[name])
+
+    def entered(self, name: str, make: Callable[[], AbstractContextManager[T]]) -> T:
+        """The same for what is closed by `close`."""
+        return self.once(name, lambda: self._exits.enter_context(make()))
+
+    def close(self) -> None:
+        """Close everything; what is used again afterwards is opened again."""
+        with self._lock:
+            things, self._things = self._things, {}
+            exits = self._exits.pop_all()
+        # Outside of the lock, for which a run may be waiting; and the loop first, since runs use the rest.
+        background = things.get("background")
+        if isinstance(background, LoopThread):
+            background.close()
+        exits.close()
+
+
+@dataclass
+class Services(Generic[C]):
+    """What nodes need besides the state: the configuration, the models, and what a workflow adds.
+
+    What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
+    """
+
+    config: C
+    """The configuration."""
+    models: ModelRegistry = field(default_factory=ModelRegistry)
+    """The chat model of each node, if any."""
+    opened: Opened = field(default_factory=Opened, repr=False, kw_only=True)
+    """What was opened so far."""
+
+    @classmethod
+    def of(cls, config: C) -> Self:
+        """The services that a configuration describes; nothing is opened yet.
+
+        Raises:
+            ConfigError: If a model's settings are wrong.
+        """
+        return cls(config, models_of(config))
+
+    def chat(self, node: str) -> BaseChatModel | None:
+        """The chat model of a node, or None for the embedded default."""
+        return self.models.chat(node)
+
+    @property
+    def usage(self) -> UsageRecorder:
+        """Where model calls are counted: in the run that asks, outside of any together."""
+        return usage_of_the_run.get() or self.opened.once("usage", lambda: UsageRecorder(prices()))
+
+    @property
+    def background(self) -> LoopThread:
+        """Runs coroutines for callers without an event loop."""
+        return self.opened.once("background", LoopThread)
+
+    def close(self) -> None:
+        """Close what was opened here; what is used again afterwards is opened again."""
+        self.opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def models_of(config: WorkflowConfig) -> ModelRegistry:
+    """The chat model of each node, as configured; none is made.
+
+    Raises:
+        ConfigError: If a model's settings are wrong.
+    """
+    return ModelRegistry(config.own_models(), nodes=config.model_nodes)
+
+
+def prices() -> PriceTable | None:
+    """What models cost; None where the package with the prices is not installed."""
+    return kept_prices() if importlib.util.find_spec("genai_prices") else None
+
+
+def compiled(
+    builder: StateGraph[Any, Any, Any], loops: Sequence[Loop], config: EngineConfig, **options: Any
+) -> BoundedGraph:
+    """Bound and compile a workflow's graph; its step limit, debug log and diagram as configured.
+
+    Args:
+        builder: The wired graph.
+        loops: Its loops.
+        config: The engine's sections.
+        **options: As for LangGraph's ``compile``.
+
+    Raises:
+        GraphError: If the graph cannot be bounded.
+    """
+    graph = bounded(builder, loops, **options)
+    if config.langgraph.recursion_limit:
+        graph = graph.limited_to(config.langgraph.recursion_limit)
+    if config.langgraph.debug_mode:
+        enable_debug_log(config.langgraph.log_dir)
+    if config.langgraph.save_graph_visualization:
+        save_mermaid(graph.topology(), config.langgraph.log_dir)
+    return graph
+
+
+class Graphs:
+    """The graphs of a workflow, one for each saver and each assignment of models.
+
+    With other models a node has other retries, timeouts and bounds, so a run with changed models needs a graph of its
+    own.
+    """
+
+    def __init__(
+        self, make: Callable[[], BoundedGraph], models: ModelRegistry | None = None, nodes: Iterable[str] = ()
+    ) -> None:
+        """Prepare; no graph is made yet.
+
+        Args:
+            make: Makes the graph, with the models that its nodes have at that moment.
+            models: Which chat model serves which node.
+            nodes: The nodes that can have one.
+        """
+        self._make = make
+        self._models = models
+        self._nodes = tuple(nodes)
+        self._lock = threading.Lock()
+        self._made: dict[Any, tuple[BaseCheckpointSaver[str] | None, BoundedGraph]] = {}
+        """With the saver itself, so that no other one gets its id while the graph is kept."""
+
+    def get(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
+        """The graph for a saver, as the models are now and in this context.
+
+        Args:
+            saver: Where its runs are kept, by this saver alone.
+        """
+        assigned = tuple(self._models.models_of(node) for node in self._nodes) if self._models else ()
+        key = id(saver), assigned
+        with self._lock:
+            if key not in self._made:
+                graph = self._make().copy({"checkpointer": saver})
+                self._made = dict([*self._made.items()][1 - _MOST_GRAPHS :])
+                self._made[key] = saver, graph
+            return self._made[key][1]
+
+
+def free_thread(saver: BaseCheckpointSaver[str], name: str) -> tuple[str, str | None]:
+    """Find the next free thread of a name: ``NAME``, ``NAME~2``, ``NAME~3``, ...: no new run mixes with an old one.
+
+    Args:
+        saver: Where runs are kept.
+        name: What the runs are called.
+
+    Returns:
+        The first thread that no run has used, and the last one that a run has, or None.
+    """
+    thread, last, numbers = name, None, count(2)
+    while saver.get_tuple({"configurable": {"thread_id": thread}}) is not None:
+        thread, last = f"{name}~{next(numbers)}", thread
+    return thread, last
+
+
+class Session:
+    """One run outside of a server: its graph, the thread that keeps it, and its input, None where it goes on."""
+
+    def __init__(
+        self,
+        graph: BoundedGraph,
+        config: EngineConfig,
+        given: Any,
+        identity: Mapping[str, Any],
+        *,
+        state: type[Any] | None = None,
+        run_id: str | None = None,
+        resume: bool = False,
+        force: bool = False,
+    ) -> None:
+        """Prepare; enter it to open what keeps the run.
+
+        Args:
+            graph: The graph, without a saver.
+            config: Says whether and where runs are kept.
+            given: What the graph is run with.
+            identity: What tells this run from others, in plain JSON: a resume refuses a run of another identity.
+            state: The class of the graph's state, by which checkpoints are read back.
+            run_id: Names the run's checkpoint; by default a hash of identity and configuration.
+            resume: Go on from the run's last checkpoint; finished nodes do not run again. Without one, start anew.
+            force: Resume also if a graph of another structure began the run.
+        """
+        self.graph = graph
+        self.input: Any = given
+        self.options: dict[str, Any] = {}
+        self._identity = json.loads(json.dumps(identity, default=str))
+        self._checkpoint = config.pipeline.checkpoint
+        whole = json.dumps([self._identity, config.model_dump(mode="json")], sort_keys=True)
+        self.run_id = run_id or hashlib.sha256(whole.encode()).hexdigest()[:16]
+        self._state, self._resume, self._force = state, resume, force
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Self:
+        if self._checkpoint.enable or self._resume:
+            allow = state_types(self._state) if self._state else None
+            place = f"json:{self._checkpoint.save_dir}"
+            saver = self._exits.enter_context(open_checkpointer(place, allow=allow))
+            self.graph = self.graph.copy({"checkpointer": saver})
+            try:
+                thread = self._thread(saver)
+            except BaseException:
+                self._exits.close()
+                raise
+            # What was asked is kept beside the state, so that a resume notices another question or another file.
+            metadata = {_INPUT: json.dumps(self._identity)}
+            configurable = {FORCE: True} if self._force else {}
+            self.options = {"thread_id": thread, "config": {"metadata": metadata, "configurable": configurable}}
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._exits.close()
+
+    def _thread(self, saver: BaseCheckpointSaver[str]) -> str:
+        free, last = free_thread(saver, self.run_id)
+        if not self._resume:
+            return free
+        if last is None:
+            logger.warning("%s", self._nothing_to_resume())
+            return free
+        kept = saver.get_tuple({"configurable": {"thread_id": last}})
+        before: dict[str, Any] = json.loads((kept.metadata if kept else {}).get(_INPUT, "{}"))
+        for key in before.keys() | self._identity.keys() if before else ():
+            if before.get(key) != self._identity.get(key):
+                raise CheckpointError(
+                    f"the checkpoint of run {self.run_id!r} belongs to {key} {before.get(key)!r}, not "
+                    f"{self._identity.get(key)!r}. Give another run id, or run without resume."
+                )
+        self.input = None
+        return last
+
+    def _nothing_to_resume(self) -> str:
+        """Whether runs keep checkpoints, where, and how that is changed."""
+        said = (
+            f"nothing to resume: there is no checkpoint of run {self.run_id!r} in {str(self._checkpoint.save_dir)!r} "
+            "(pipeline.checkpoint.save_dir), so the run starts anew and keeps one. "
+        )
+        if self._checkpoint.enable:
+            return said + "Checkpoints are enabled; another input or configuration is another run, unless it is named."
+        return said + (
+            "Checkpoints are disabled, so runs without --resume keep none: set pipeline.checkpoint.enable to true in "
+            "the file that --config names."
+        )

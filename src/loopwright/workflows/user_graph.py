@@ -1,0 +1,185 @@
+"""A graph that somebody wrote is a workflow too: any LangGraph graph, with its input read off its schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NotRequired, Required, get_args, get_origin, get_type_hints
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from typing_extensions import ReadOnly
+
+from loopwright.diagram.flowchart import caption, shown_nodes
+from loopwright.engine import BoundedGraph, RunResult, bounded
+from loopwright.engine.bind import Builder
+from loopwright.errors import GraphError, InputError
+from loopwright.workflows.api import MULTILINE, ClientEvent, NodeInfo, Outcome, Run, Workflow
+from loopwright.workflows.runtime import Services
+from loopwright.workflows.sections import WorkflowConfig
+
+logger = logging.getLogger("loopwright.loops")
+
+USUAL_LIMIT = 10
+"""Passes of each loop that was chosen for a graph that declares none, where nothing else is said."""
+MESSAGE = "message"
+"""What a form asks for in place of a list of messages."""
+
+_BOOK_ENDS = ("__start__", "__end__")
+_LONGEST_MESSAGE = 100_000
+_CONFIG = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+
+class UserGraph(Workflow[Services[WorkflowConfig]]):
+    """A graph that somebody wrote. Its own checkpointer is left alone: the host's takes its place."""
+
+    streams_answer = True
+
+    def __init__(
+        self,
+        name: str,
+        graph: StateGraph[Any, Any, Any, Any] | CompiledStateGraph[Any, Any, Any, Any],
+        title: str | None = None,
+        description: str | None = None,
+        limit: int | None = None,
+    ) -> None:
+        """Bound the graph, unless it is bounded already.
+
+        Args:
+            name: Names it, in addresses too.
+            graph: A ``StateGraph``, compiled or not, or what `loopwright.bounded` made.
+            title: What people call it; by default its name.
+            description: What it does.
+            limit: Passes of each loop, for a graph that declares none; None takes `USUAL_LIMIT`.
+
+        Raises:
+            GraphError: If it is no graph, cannot be bounded, or is bounded already and a limit is given.
+        """
+        if limit is not None and isinstance(graph, BoundedGraph):
+            raise GraphError(f"graph {name!r} is bounded already, by limits of its own: leave the limit away")
+        self.name = name
+        self.title = title or caption(name.replace("-", " "))
+        self.description = description or ""
+        self._graph = graph
+        self._limit = USUAL_LIMIT if limit is None else limit
+        super().__init__(Services(WorkflowConfig()))
+        # Which model serves which node is the graph's own business.
+        self.models = None
+        compiled = self.graph(None)
+        if compiled.loops and not isinstance(graph, BoundedGraph):
+            chosen = ", ".join(
+                f"{loop.name!r} ({' and '.join(loop.sources)} -> {loop.target})" for loop in compiled.loops
+            )
+            logger.warning(
+                "graph %r declares no loops, so these were chosen, with at most %d passes each: %s. Declare them with "
+                "loopwright.bounded to set limits and fallbacks of your own.",
+                name, self._limit, chosen,
+            )  # fmt: skip
+        self.Input, self._messages = input_of(compiled.builder)
+        self.nodes = {
+            node: NodeInfo(label=caption(node)) for node in shown_nodes(compiled.topology()) if node not in _BOOK_ENDS
+        }
+        self.state_schema = compiled.builder.state_schema
+        self.allow = (compiled.builder.state_schema, compiled.builder.input_schema)
+
+    def build(self, services: Services[WorkflowConfig]) -> BoundedGraph:
+        """Bound the graph, unless it is bounded already."""
+        return self._graph if isinstance(self._graph, BoundedGraph) else bounded(self._graph, limit=self._limit)
+
+    def start(self, given: BaseModel, uploads: Mapping[str, Path], run_id: str) -> dict[str, Any]:
+        """What the graph is run with: what was given, no defaults.
+
+        Raises:
+            InputError: If nothing is given.
+        """
+        values = {key: getattr(given, key) for key in given.model_fields_set}
+        if not values:
+            raise InputError(
+                f"the input of {self.name!r} is empty: give at least one of {', '.join(self.Input.model_fields)}"
+            )
+        if self._messages:
+            values = {self._messages: [HumanMessage(values.pop(MESSAGE))], **values}
+        return values
+
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+        """Prepare a run; see `start`."""
+        run = super().run(given, uploads, run_id)
+        return _UserRun(given, run.graph_input, run.title, self)
+
+
+class _UserRun(Run):
+    """One run; what it was given and left as it was is no answer of its."""
+
+    texts = True
+
+    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+        """What the run wrote."""
+        written = {key: value for key, value in result.state.items() if value != self.graph_input.get(key)}
+        return await super().ended(RunResult(written, result.events))
+
+
+def input_of(builder: Builder) -> tuple[type[BaseModel], str | None]:
+    """What a graph takes, as a model, and the key whose list of chat messages stands there as the text of one."""
+    fields = {key: field for key, field in _fields(builder).items() if key in builder.channels}
+    messages = next((key for key, (kind, _) in fields.items() if holds_messages(kind)), None)
+    if messages:
+        del fields[messages]
+        text = Field(
+            title="Message", min_length=1, max_length=_LONGEST_MESSAGE, json_schema_extra={"format": MULTILINE}
+        )
+        fields = {MESSAGE: (str, text), **{key: field for key, field in fields.items() if key != MESSAGE}}
+    usable = {key: field if _has_schema(field) else (Any, field[1]) for key, field in fields.items()}
+    return create_model("Input", __config__=_CONFIG, **usable), messages  # type: ignore[call-overload]
+
+
+def _fields(builder: Builder) -> dict[str, tuple[Any, Any]]:
+    """Key -> type and default of everything that the input schema names."""
+    schema = builder.input_schema
+    hints = get_type_hints(schema, include_extras=True)
+    if issubclass(schema, BaseModel):
+        return {name: (hints[name], field) for name, field in schema.model_fields.items()}
+    if dataclasses.is_dataclass(schema):
+        return {field.name: (hints[field.name], _default(field)) for field in dataclasses.fields(schema)}
+    # A graph with one schema for everything names there what only its nodes write; then nothing can be asked for.
+    whole = hints.keys() == get_type_hints(builder.state_schema).keys()
+    required = frozenset[str]() if whole else getattr(schema, "__required_keys__", frozenset[str]())
+    kinds = {key: _without_marks(kind) for key, kind in hints.items()}
+    return {key: (kind, ...) if key in required else (kind | None, None) for key, kind in kinds.items()}
+
+
+def _without_marks(kind: Any) -> Any:
+    """A type without what only a typed dict can say of it."""
+    while get_origin(kind) in (NotRequired, ReadOnly, Required):
+        kind = get_args(kind)[0]
+    return kind
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return Field(default_factory=field.default_factory)
+    return ... if field.default is dataclasses.MISSING else field.default
+
+
+def _has_schema(field: tuple[Any, Any | FieldInfo]) -> bool:
+    try:
+        create_model("Value", __config__=_CONFIG, value=field).model_json_schema()  # type: ignore[call-overload]
+    except PydanticUserError:
+        return False
+    return True
+
+
+def holds_messages(kind: Any) -> bool:
+    """Whether a type is, or holds, chat messages.
+
+    Args:
+        kind: A type, as an annotation has it.
+    """
+    if isinstance(kind, type) and issubclass(kind, BaseMessage):
+        return True
+    return any(holds_messages(part) for part in get_args(kind))

@@ -1,0 +1,236 @@
+"""What ``loopwright check`` makes of agents, their middleware and their limits; of counters; of makers that it knows."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from loopwright.check.findings import CheckedGraph, Checker
+
+HEAD = """
+import os
+import settings
+from functools import partial
+from deepagents import create_deep_agent
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware, ModelCallLimitMiddleware, SummarizationMiddleware, TodoListMiddleware, ToolCallLimitMiddleware,
+    ToolRetryMiddleware, before_model, hook_config, wrap_tool_call,
+)
+from langchain_core.tools import tool
+from langgraph.graph import END, START, StateGraph
+from langgraph.prebuilt import create_react_agent
+from langgraph.types import Command
+from langgraph_supervisor import create_handoff_tool, create_supervisor
+from langgraph_swarm import create_swarm
+
+@tool
+def search(q): return q
+@tool
+def jumping(q): return Command(goto="model")
+class Jumping(AgentMiddleware):
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state, runtime): return {"jump_to": "model"}
+class Looking(AgentMiddleware):
+    def before_model(self, state, runtime): return None
+@before_model(can_jump_to=["model"])
+def jump(state, runtime): return None
+@wrap_tool_call
+def wrapping(request, handler): return handler(request)
+given = os.environ["X"]
+"""
+
+
+def checked(tmp_path: Path, source: str) -> dict[str, CheckedGraph]:
+    file = tmp_path / "file.py"
+    file.write_text(HEAD + textwrap.dedent(source))
+    return {graph.name.partition(":")[2]: graph for graph in Checker([tmp_path]).check(file)}
+
+
+def one(tmp_path: Path, expression: str) -> CheckedGraph:
+    return checked(tmp_path, f"app = {expression}\n")["app"]
+
+
+UNBOUNDED = [
+    'create_agent("m", **{"tools": [search]})',
+    'create_agent("m", **given)',
+    "create_agent(*given)",
+    'create_agent("m", [*given])',
+    'create_agent("m", given)',
+    'create_agent("m", [], middleware=given)',
+    'create_agent("m", [], middleware=[given])',
+    'create_agent("m", [], middleware=[*given])',
+    'create_agent("m", [], middleware=[settings.Middleware()])',
+    'create_agent("m", [], middleware=[TodoListMiddleware()])',
+    'create_agent("m", [], middleware=[ToolRetryMiddleware()])',
+    'create_agent("m", [], middleware=[Jumping()])',
+    'create_agent("m", [], middleware=[jump])',
+    'create_agent("m", [], middleware=[wrapping])',
+    'create_agent("m", response_format=settings.Answer)',
+    'create_agent("m", [search], middleware=[ToolCallLimitMiddleware(run_limit=3)])',
+    'create_agent("m", [search], middleware=[ToolCallLimitMiddleware(run_limit=3, tool_name="x", exit_behavior="end")])',
+    'create_agent("m", [], response_format=int, middleware=[ToolCallLimitMiddleware(run_limit=3, exit_behavior="end")])',
+    'create_agent("m", [jumping], middleware=[ModelCallLimitMiddleware(run_limit=3)])',
+    "create_deep_agent()",
+    'create_deep_agent("m", middleware=[ModelCallLimitMiddleware(run_limit=3)])',
+    'create_react_agent("m", [search])',
+    'create_supervisor([create_agent("m", name="a")], model="m").compile()',
+    'create_swarm([create_react_agent("m", [create_handoff_tool(agent_name="b")], name="a"),'
+    ' create_react_agent("m", [create_handoff_tool(agent_name="a")], name="b")], default_active_agent="a").compile()',
+    'partial(create_agent, "m")([search])',
+]
+
+
+@pytest.mark.parametrize("expression", UNBOUNDED)
+def test_an_agent_that_may_go_round_is_not_bounded(expression: str, tmp_path: Path) -> None:
+    graph = one(tmp_path, expression)
+    assert graph.verdict == "unbounded"
+    assert graph.steps == (
+        9_999 if "create_agent" in expression.partition("(")[0] or "deep" in expression else None
+    ) or ("partial" in expression)
+
+
+BOUNDED = {
+    'create_agent("m")': (),
+    'create_agent("m", tools=[])': (),
+    'create_agent("m", [{"type": "web_search"}])': (),
+    'create_agent("m", [], middleware=[SummarizationMiddleware("m"), Looking()])': (),
+    'create_agent("m", [search], middleware=[ModelCallLimitMiddleware(run_limit=10)])': (
+        "ModelCallLimitMiddleware(run_limit=10)",
+    ),
+    'create_agent("m", given, middleware=[Looking(), ModelCallLimitMiddleware(thread_limit=9)])': None,
+    'create_agent("m", [search], middleware=[TodoListMiddleware(), ToolCallLimitMiddleware(run_limit=3, exit_behavior="error")])': (
+        "ToolCallLimitMiddleware(run_limit=3)",
+    ),
+    'create_react_agent("m", [])': (),
+}
+
+
+@pytest.mark.parametrize("expression", BOUNDED)
+def test_an_agent_without_tools_or_with_a_limit_that_holds_is_bounded(expression: str, tmp_path: Path) -> None:
+    graph, bounds = one(tmp_path, expression), BOUNDED[expression]
+    if bounds is None:  # a tool that nobody read may jump past the limit: this file has one that makes Commands
+        assert graph.verdict == "not proven"
+    else:
+        assert (graph.verdict, graph.bounds) == ("bounded", bounds)
+
+
+@pytest.mark.parametrize(
+    "middleware", ["[ModelCallLimitMiddleware(run_limit=given)]", "[given, ModelCallLimitMiddleware(run_limit=3)]"]
+)
+def test_a_limit_that_was_not_read_may_bound_and_is_not_counted_on(middleware: str, tmp_path: Path) -> None:
+    graph = one(tmp_path, f'create_agent("m", [search], middleware={middleware})')
+    assert graph.verdict == "not proven"
+    assert "ModelCallLimitMiddleware" in graph.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("maker", "package"),
+    [
+        ("create_checkpoint", "langgraph.pregel"),
+        ("create_model", "pydantic"),
+        ("create_handoff_tool", "langgraph_supervisor"),
+        ("create_react_agent", "langchain.agents"),
+        ("create_extractor", "trustcall"),
+    ],
+)
+def test_what_makes_no_graph_is_no_graph(maker: str, package: str, tmp_path: Path) -> None:
+    assert checked(tmp_path, f"from {package} import {maker}\nx = {maker}()\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("maker", "package"), [("create_codeact", "langgraph_codeact"), ("create_reflection_graph", "langgraph_reflection")]
+)
+def test_other_makers_of_agents_are_not_read_and_named(maker: str, package: str, tmp_path: Path) -> None:
+    (graph,) = checked(tmp_path, f"from {package} import {maker}\nx = {maker}('m').compile()\n").values()
+    assert graph.verdict == "not read"
+    assert maker in graph.findings[0].message
+
+
+def test_every_agent_of_a_team_is_looked_into(tmp_path: Path) -> None:
+    graph = one(
+        tmp_path,
+        'create_supervisor([create_agent("m", [search], name="a"), create_agent("m", name="b")], model="m").compile()',
+    )
+    cycles = {finding.cycle for finding in graph.findings}
+    assert {
+        ("supervisor", "a"),
+        ("supervisor", "b"),
+        ("a/model", "a/tools"),
+        ("supervisor/agent", "supervisor/tools"),
+    } == {tuple(sorted(cycle, key=lambda node: (node != "supervisor", node))) for cycle in cycles}
+
+
+# Counters that somebody wrote by hand
+
+COUNTED = """
+def work(state): return {{"{key}": state.get("{key}", 0) + 1}}
+def other(state): return {{}}
+{before}
+def route(state):
+    {test}
+    return "work"
+g = StateGraph(dict)
+g.add_node("work", work)
+g.add_edge(START, "work")
+g.add_conditional_edges("work", route)
+app = g.compile()
+"""
+
+COUNTERS = {
+    "a constant": ("", "if state['tries'] >= 3: return END", "limit=3"),
+    "get": ("", "if state.get('tries', 0) >= 4: return END", "limit=4"),
+    "an attribute": ("", "if state.tries > 2: return END", "limit=2"),
+    "a constant of the module": ("MOST = 7", "if state['tries'] >= MOST: return END", "limit=7"),
+    "a variable": ("", "n = state['tries']\n    if n >= 3: return END", "limit=3"),
+    "a limit in the state": (
+        "",
+        "if state['tries'] >= state['most']: return END",
+        "limit=StateLimit('most', default=3, ceiling=10)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COUNTERS)
+def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
+    before, test, limit = COUNTERS[case]
+    graph = checked(tmp_path, COUNTED.format(key="tries", before=before, test=test))["app"]
+    (finding,) = graph.findings
+    assert (graph.verdict, finding.rule) == ("not proven", "unproven-cycle")
+    assert "`tries` in `route`" in finding.message
+    assert finding.suggestion and limit in finding.suggestion
+
+
+@pytest.mark.parametrize(
+    "test", ["if state['score'] > 7: return END", "if state['tries'] is None: return END", "if state['ok']: return END"]
+)
+def test_what_nobody_counts_up_is_no_counter(test: str, tmp_path: Path) -> None:
+    assert checked(tmp_path, COUNTED.format(key="tries", before="", test=test))["app"].verdict == "unbounded"
+
+
+def test_a_cycle_beside_a_counted_one_is_unbounded(tmp_path: Path) -> None:
+    source = COUNTED.format(key="tries", before="", test="if state['tries'] > 3: return END")
+    more = 'g.add_node("a", other)\ng.add_edge("work", "a")\ng.add_edge("a", "a")\napp = g.compile()\n'
+    assert checked(tmp_path, source + more)["app"].verdict == "unbounded"
+
+
+def test_one_loop_is_suggested_once(tmp_path: Path) -> None:
+    source = """
+    def f(state): return {}
+    g = StateGraph(dict)
+    for name in "abcd": g.add_node(name, f)
+    g.add_edge(START, "a")
+    g.add_edge("a", "b")
+    g.add_edge("a", "c")
+    g.add_edge("b", "d")
+    g.add_edge("c", "d")
+    g.add_edge("d", "a")
+    app = g.compile()
+    """.replace('"abcd"', '["a", "b", "c", "d"]')
+    graph = checked(tmp_path, source)["app"]
+    assert len(graph.findings) == 2
+    assert [finding.suggestion for finding in graph.findings if finding.suggestion] == [
+        "Loop(name='a', target='a', sources=('d',), limit=5)"
+    ]

@@ -1,0 +1,176 @@
+"""``loopwright check`` never hangs and never dies: one bad file is one line, and all other results stay."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from loopwright.check import findings
+from loopwright.check.findings import Checker
+from loopwright.check.targets import check_targets
+
+GOOD = """
+from langgraph.graph import END, START, StateGraph
+def work(state): return {}
+g = StateGraph(dict)
+g.add_node("work", work)
+g.add_edge(START, "work")
+app = g.compile()
+"""
+HEAD = GOOD.partition("g = ")[0]
+NODE = GOOD.partition("g = ")[2]
+
+BAD: dict[str, bytes] = {
+    "python2": b"print 'hello'\nStateGraph\n",
+    "nulls": b"StateGraph\0\0\n",
+    "encoding": b"# -*- coding: no-such-code -*-\nStateGraph\n",
+    "latin": b"# StateGraph \xff\xfe\n",
+    "newer": b"type X = int\nStateGraph\nmatch match match\n",
+    "parentheses": b"StateGraph = " + b"(" * 500 + b")" * 500,
+    "a sum that no parser takes": b"StateGraph = " + b"+".join([b"1"] * 50_000),
+    "large": b"# StateGraph\n" + b"x = 1\n" * 300_000,
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_one_line_and_the_others_are_checked(case: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_bytes(BAD[case])
+    (tmp_path / "good.py").write_text(GOOD)
+    outcome = check_targets([str(tmp_path)], None, False)
+    assert [graph.verdict for graph in outcome.graphs] == ["bounded"]
+    assert len(outcome.errors) == 1 and "\n" not in outcome.errors[0] and "bad.py" in outcome.errors[0]
+    assert outcome.exit_code == 2
+
+
+def test_links_that_lead_in_circles_and_odd_files_are_no_matter(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "self.py").symlink_to(tmp_path / "self.py")
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "good.py").write_text(GOOD)
+    outcome = check_targets([str(tmp_path)], None, False)
+    assert [graph.verdict for graph in outcome.graphs] == ["bounded"]
+
+
+def test_our_own_fault_is_one_line_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text(GOOD)
+    proven = findings.prove
+
+    def failing(graph):
+        if graph.place.file.name == "a.py":
+            raise KeyError("ours")
+        return proven(graph)
+
+    monkeypatch.setattr(findings, "prove", failing)
+    outcome = check_targets([str(tmp_path)], None, False)
+    assert [Path(graph.file).name for graph in outcome.graphs] == ["b.py"]
+    assert len(outcome.errors) == 1 and "could not be checked: KeyError" in outcome.errors[0]
+
+
+HARD = {
+    "calls itself four times": "def f(x): return f(x), f(x), f(x), f(x)\nf(input())\n",
+    "calls itself with other arguments": "def f(x): return f(x + 1), f(x + 2), f(x + 3)\nf(1)\n",
+    "calls each other": "\n".join(
+        [f"def f{i}(x): return " + ", ".join(f"f{i + 1}(x + {j})" for j in range(4)) for i in range(11)]
+        + ["def f11(x): return x", "f0(1)"]
+    ),
+    "hands on lists": "def f(x): return [f(x + [i]) for i in range(50)]\nf([])\n",
+    "loops in loops": "for a in range(9000):\n  for b in range(9000):\n    for c in range(9000):\n      pass\n",
+    "a long sum": "x = " + " + ".join(["'a'"] * 900),
+    "a long chain": "x = f()" + ".g(1)" * 80,
+    "deep calls": "x = " + "f(" * 90 + ")" * 90,
+    "unhashable keys": "x = {[]: 1, {}: 2}\ny = {**x}\nz = x[[]]\n",
+    "a dict that holds itself": "d = {}\nd['d'] = d\nl = []\nl.append(l)\nx = d == d\ny = l == l\n",
+    "a class of itself": "class A(A): pass\nA().x.y.z()\n",
+    "objects that make each other": "class A:\n  def __init__(self): self.b = B()\nclass B:\n  def __init__(self): self.a = A()\nA()\n",
+    "many branches": "\n".join(f"if input():\n  x{i} = 1\nelse:\n  x{i} = 2" for i in range(3000)),
+    "a decorator of itself": "def d(f): return d(f)\n@d\ndef work(state): return {}\n",
+    "odd arguments": "range(*[1])\nrange('a')\nlist(zip())\nsorted([1, 'a'])\nenumerate()\nrange()\n'a' - 1\n",
+    "import of itself": "from file import g\nimport file\nfrom . import file\nfrom .... import x\n",
+}
+
+
+TOO_HARD = ("loops in loops", "calls each other", "a long sum", "a decorator of itself")
+
+
+@pytest.mark.matrix(3)
+@pytest.mark.parametrize("case", HARD)
+def test_hard_code_is_checked_in_time(case: str, tmp_path: Path) -> None:
+    file = tmp_path / "file.py"
+    file.write_text(HEAD + HARD[case] + "\n" + "g = " + NODE)
+    (tmp_path / "good.py").write_text(GOOD)
+    begun = time.process_time()
+    outcome = check_targets([str(tmp_path)], None, False)
+    assert time.process_time() - begun < 4  # twice what it may take, for a slow machine
+    verdicts = {Path(graph.file).name: graph.verdict for graph in outcome.graphs}
+    assert verdicts["good.py"] == "bounded"
+    assert verdicts.get("file.py") == ("not read" if case in TOO_HARD else "bounded")
+    assert outcome.errors == []
+
+
+def test_a_graph_in_a_file_with_too_much_work_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "file.py"
+    file.write_text(
+        HEAD + "g = " + NODE + HARD["loops in loops"] + "\ng.add_edge('work', 'work')\nh = StateGraph(dict)\n"
+    )
+    found = Checker([tmp_path]).check(file)
+    assert [graph.verdict for graph in found] == ["not read", "not read"]
+    assert all("steps to read" in graph.findings[0].message for graph in found)
+
+
+@pytest.mark.slow
+def test_a_graph_in_which_everything_leads_everywhere_is_checked_in_time(tmp_path: Path) -> None:
+    nodes = "".join(f"g.add_node('n{number}', jump)\n" for number in range(200))
+    source = f"{HEAD}from langgraph.types import Command\ndef jump(state): return Command(goto=state['to'])\n"
+    (tmp_path / "file.py").write_text(
+        f"{source}g = StateGraph(dict)\n{nodes}g.add_edge(START, 'n0')\napp = g.compile()\n"
+    )
+    begun = time.process_time()
+    (graph,) = check_targets([str(tmp_path)], None, False).graphs
+    assert time.process_time() - begun < 4
+    assert graph.verdict == "unbounded"
+    assert 0 < len(graph.findings) <= 400
+    assert all(finding.suggestion for finding in graph.findings)
+
+
+# Notebooks
+
+
+def notebook(path: Path, *cells: str) -> None:
+    made = [{"cell_type": "markdown", "source": ["StateGraph(...)"]}]
+    made += [{"cell_type": "code", "source": cell.splitlines(keepends=True)} for cell in cells]
+    path.write_text(json.dumps({"cells": made}))
+
+
+def test_a_notebook_is_read_cell_by_cell(tmp_path: Path) -> None:
+    notebook(
+        tmp_path / "n.ipynb",
+        "%pip install langgraph\n!ls\npip install x\nfiles = !ls\n" + HEAD,
+        "%%bash\nrm -rf x\n",
+        "%%time\ng = StateGraph(dict)\ng.add_node('work', work)\n",
+        "g.add_edge(START, 'work')\n\ng.add_edge('work', 'work')\napp = g.compile()\nawait app.ainvoke({})\nwork?\n",
+    )
+    (graph,) = check_targets([str(tmp_path)], None, False).graphs
+    (finding,) = graph.findings
+    assert (graph.verdict, graph.cell, graph.line) == ("unbounded", 4, 2)
+    assert (finding.cell, finding.line) == (5, 3)
+    assert finding.place.endswith("n.ipynb: cell 5, line 3")
+
+
+def test_a_cell_that_is_no_python_leaves_the_notebook_not_read(tmp_path: Path) -> None:
+    notebook(tmp_path / "n.ipynb", GOOD, "def (:\n")
+    (graph,) = check_targets([str(tmp_path / "n.ipynb")], None, False).graphs
+    assert graph.verdict == "not read"
+    assert "cell 3" in graph.findings[0].message
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"cells": [{}]}', '{"worksheets": []}'])
+def test_a_notebook_that_is_none_is_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "n.ipynb").write_text(text)
+    outcome = check_targets([str(tmp_path)], None, False)
+    assert len(outcome.errors) == 1 and "\n" not in outcome.errors[0]

@@ -1,0 +1,377 @@
+"""``loopwright check`` never says "bounded" of what may go round, nor of what it did not read."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from loopwright.check.findings import CheckedGraph, Checker
+
+HEAD = """
+import functools
+from typing import Any, Literal
+from typing_extensions import TypedDict
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.graph import END, START, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, Send
+
+class State(TypedDict, total=False):
+    n: int
+
+def work(state): return {"n": 1}
+def check(state): return {"n": 2}
+"""
+
+JUMP = """
+g = StateGraph(State)
+g.add_node("work", work)
+g.add_node("jump", {})
+g.add_edge(START, "work")
+g.add_edge("work", "jump")
+app = g.compile()
+"""
+"""A graph that goes round only if the node ``jump`` says so."""
+
+
+def checked(tmp_path: Path, source: str) -> dict[str, CheckedGraph]:
+    file = tmp_path / "file.py"
+    file.write_text(HEAD + textwrap.dedent(source))
+    return {graph.name.partition(":")[2]: graph for graph in Checker([tmp_path]).check(file)}
+
+
+ROUND = {
+    "a helper's Command": ("def go(): return Command(goto='work')\ndef jump(state): return go()", "jump"),
+    "a helper with an argument": ("def go(to): return Command(goto=to)\ndef jump(state): return go('work')", "jump"),
+    "a helper of a helper": (
+        "def a(): return Command(goto='work')\ndef b(): return a()\nasync def jump(state):\n    x = b()\n    return x",
+        "jump",
+    ),
+    "a variable": ("def jump(state):\n    c = Command(goto='work')\n    return c", "jump"),
+    "a method": ("class N:\n    def jump(self, state): return Command(goto='work')\nn = N()", "n.jump"),
+    "a method's helper": (
+        "class N:\n    def go(self): return Command(goto='work')\n    def jump(self, state): return self.go()",
+        "N().jump",
+    ),
+    "an inherited method": (
+        "class B:\n    def jump(self, state): return Command(goto='work')\nclass N(B):\n    pass",
+        "N().jump",
+    ),
+    "a callable object": ("class N:\n    def __call__(self, state): return Command(goto='work')", "N()"),
+    "a closure": ("def make(to):\n    def jump(state): return Command(goto=to)\n    return jump", "make('work')"),
+    "a decorator with wraps": (
+        "def d(f):\n    @functools.wraps(f)\n    def w(*a): return f(*a)\n    return w\n"
+        "@d\ndef jump(state): return Command(goto='work')",
+        "jump",
+    ),
+    "a decorator without wraps": (
+        "def d(f):\n    def w(*a): return f(*a)\n    return w\n@d\ndef jump(state): return Command(goto='work')",
+        "jump",
+    ),
+    "a decorator that jumps itself": (
+        "def d(f):\n    def w(*a):\n        f(*a)\n        return Command(goto='work')\n    return w\n"
+        "@d\ndef jump(state): return {}",
+        "jump",
+    ),
+    "a runnable in a chain": (
+        "def go(state): return Command(goto='work')",
+        "RunnableLambda(work) | RunnableLambda(go)",
+    ),
+    "a partial": ("def go(to, state): return Command(goto=to)", "functools.partial(go, 'work')"),
+    "a tool in a ToolNode": ("@tool\ndef t(): 't'; return Command(goto='work')", "ToolNode([t])"),
+    "a goto from the state": ("def jump(state): return Command(goto=state['to'])", "jump"),
+    "a goto from a table": (
+        "TO = {'a': 'work', 'b': END}\ndef jump(state): return Command(goto=TO[state['n']])",
+        "jump",
+    ),
+    "a list of Commands": ("def jump(state): return [Command(goto='work')]", "jump"),
+    "a Send": ("def jump(state): return Send('work', {})", "jump"),
+    "sends that are collected": (
+        "def jump(state):\n    s = []\n    for x in state['xs']:\n        s.append(Send('work', x))\n    return Command(goto=s)",
+        "jump",
+    ),
+    "an annotation that does not say all": (
+        "def jump(state) -> Command[Literal['__end__']]: return Command(goto='work')",
+        "jump",
+    ),
+    "a Command of the module": ("BACK = Command(goto='work')\ndef jump(state): return BACK", "jump"),
+    "another name for Command": (
+        "from langgraph.types import Command as Go\ndef jump(state): return Go(goto='work')",
+        "jump",
+    ),
+    "a graph that jumps out": (
+        "def out(state): return Command(goto='work', graph=Command.PARENT)\n"
+        "inner = StateGraph(State).add_node('out', out).add_edge(START, 'out').compile()",
+        "inner",
+    ),
+    "a graph with a cycle": (
+        "inner = StateGraph(State).add_node('x', work).add_edge(START, 'x').add_edge('x', 'x').compile()",
+        "inner",
+    ),
+    "one of two ways": (
+        "def a(state): return Command(goto='work')\ndef jump(state): return a(state) if state['n'] else {}",
+        "jump",
+    ),
+    "an object that is kept": (
+        "class R:\n    def go(self): return Command(goto='work')\n"
+        "class N:\n    def __init__(self): self.r = R()\n    def jump(self, state): return self.r.go()",
+        "N().jump",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ROUND)
+def test_a_jump_is_followed_to_where_it_is_made(case: str, tmp_path: Path) -> None:
+    before, node = ROUND[case]
+    assert checked(tmp_path, before + JUMP.format(node))["app"].verdict == "unbounded"
+
+
+FORWARD = {
+    "a plain function": ("", "check"),
+    "a helper's update": ("def go(): return {'n': 1}\ndef jump(state): return go()", "jump"),
+    "a helper that ends it": ("def go(): return Command(goto=END)\ndef jump(state): return go()", "jump"),
+    "a decorated function": (
+        "def d(f):\n    @functools.wraps(f)\n    def w(*a): return f(*a)\n    return w\n@d\ndef jump(state): return {}",
+        "jump",
+    ),
+    "a decorator of another package": ("from elsewhere import traced\n@traced\ndef jump(state): return {}", "jump"),
+    "a method": ("class N:\n    def jump(self, state): return {'n': self.n}", "N().jump"),
+    "a chain": ("from elsewhere import prompt, model", "prompt | model | RunnableLambda(work)"),
+    "a function of another package": ("from elsewhere import node", "node"),
+    "what a model returns": ("from elsewhere import model\ndef jump(state): return model.invoke(state)", "jump"),
+    "tools that return no Command": ("@tool\ndef t(): 't'; return 1", "ToolNode([t])"),
+    "a state that is handed on": ("def jump(state):\n    state['n'] += 1\n    return state", "jump"),
+    "a Command without a goto": ("def jump(state): return Command(update={'n': 1})", "jump"),
+}
+
+
+@pytest.mark.parametrize("case", FORWARD)
+def test_a_node_that_does_not_jump_is_known_not_to(case: str, tmp_path: Path) -> None:
+    before, node = FORWARD[case]
+    graph = checked(tmp_path, before + JUMP.format(node))["app"]
+    assert graph.verdict == "bounded", graph.findings
+
+
+def test_what_a_verdict_rests_on_is_said(tmp_path: Path) -> None:
+    graph = checked(tmp_path, "from elsewhere import node" + JUMP.format("node"))["app"]
+    assert any("elsewhere.node" in assumption for assumption in graph.assumptions)
+
+
+UNREAD = {
+    "a parameter": ("def build(node):", "node"),
+    "a name from nowhere": ("def build():", "some_node"),
+    "an item of a table": ("def build(nodes):", "nodes['x']"),
+    "a module that is not there": ("from .missing import node\ndef build():", "node"),
+    "a graph of another package of agents": (
+        "from langgraph_codeact import create_codeact\ndef build():",
+        "create_codeact()",
+    ),
+    "a decorator that was not read": ("def build(d):\n    @d\n    def node(state): return {}", "node"),
+}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+def test_a_node_that_was_not_read_leaves_the_graph_not_read(case: str, tmp_path: Path) -> None:
+    before, node = UNREAD[case]
+    other = "\ndef somewhere(state): return Command(goto='work')\n"
+    body = textwrap.indent(JUMP.format(node), "    ")
+    (graph,) = checked(tmp_path, f"{other}{before}\n{body}\n    return app\n").values()
+    assert graph.verdict == "not read"
+    assert graph.findings
+
+
+MAY_JUMP = {
+    "a name of the module": "def jump(state): return globals()['go'](state)",
+    "a table of functions": "WAYS = {'x': go}\ndef jump(state): return WAYS['x'](state)",
+    "a table of Commands": "WAYS = {'x': Command(goto='work')}\ndef jump(state): return WAYS[state['x']]",
+    "a changed Command": "import dataclasses\ndef jump(state): return dataclasses.replace(Command(), goto='work')",
+    "the state": "def jump(state): return state['next']",
+    "a map": "def jump(state): return list(map(go, [state]))",
+    "a default": "def jump(state, back=go): return back(state)",
+    "a pair": "def two(state): return go(state), 1\ndef jump(state):\n    c, n = two(state)\n    return c",
+    "getattr": "class K:\n    def back(self, s): return go(s)\nk = K()\ndef jump(state): return getattr(k, 'back')(state)",
+    "super": "class B:\n    def jump(self, s): return go(s)\nclass K(B):\n    def jump(self, s): return super().jump(s)\njump = K().jump",
+}
+
+
+@pytest.mark.parametrize("case", MAY_JUMP)
+def test_what_may_be_a_command_is_not_called_none(case: str, tmp_path: Path) -> None:
+    source = f"def go(state): return Command(goto='work')\n{MAY_JUMP[case]}\n" + JUMP.format("jump")
+    assert checked(tmp_path, source)["app"].verdict in ("not read", "unbounded")
+
+
+NEVER_BOUNDED = {
+    "a class whose methods build it": """
+        class Flow:
+            def __init__(self):
+                self.g = StateGraph(State)
+                self._nodes()
+                self.app = self.g.compile()
+            def _nodes(self):
+                self.g.add_node("work", work)
+                self.g.add_edge(START, "work")
+                self.g.add_edge("work", "work")
+        """,
+    "an attribute that another method fills": """
+        from langchain.agents import create_agent
+        class Flow:
+            def __init__(self): self.tools = []
+            def load(self): self.tools.append(work)
+            def build(self): return create_agent("m", self.tools)
+        """,
+    "an attribute that another method replaces": """
+        from langchain.agents import create_agent
+        class Flow:
+            def __init__(self): self.tools = None
+            def load(self, tools): self.tools = tools
+            def build(self): return create_agent("m", self.tools)
+        """,
+    "a list that a decorator fills": """
+        from langchain.agents import create_agent
+        TOOLS = []
+        def register(f):
+            TOOLS.append(f)
+            return f
+        @register
+        def search(q): return q
+        app = create_agent("m", TOOLS)
+        """,
+    "a list that a function may fill": """
+        from langchain.agents import create_agent
+        from elsewhere import fill
+        TOOLS = []
+        def build(fill):
+            tools = []
+            fill(tools)
+            return create_agent("m", tools)
+        """,
+    "a bound in one way of an if": """
+        from loopwright import bounded
+        g = StateGraph(State)
+        g.add_node("work", work)
+        g.add_edge(START, "work")
+        g.add_edge("work", "work")
+        if input():
+            app = bounded(g, limit=3)
+        else:
+            app = g.compile()
+        """,
+    "a graph of the direct run": """
+        if __name__ == "__main__":
+            g = StateGraph(State)
+            g.add_node("work", work)
+            g.add_edge(START, "work")
+            g.add_edge("work", "work")
+            app = g.compile()
+        """,
+    "a path map with an unknown part": """
+        def build(name):
+            ways = {"a": END}
+            ways[name] = name
+            g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+            g.add_conditional_edges("work", lambda s: s["n"], ways)
+            return g.compile()
+        """,
+    "a Send past the path map": """
+        def route(state): return [Send("work", {})]
+        g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+        g.add_conditional_edges("work", route, [END])
+        app = g.compile()
+        """,
+}
+
+
+@pytest.mark.parametrize("case", NEVER_BOUNDED)
+def test_what_may_go_round_is_never_bounded(case: str, tmp_path: Path) -> None:
+    graphs = checked(tmp_path, NEVER_BOUNDED[case]).values()
+    assert "bounded" not in [graph.verdict for graph in graphs] or len(graphs) > 1
+    assert any(graph.verdict in ("unbounded", "not read") for graph in graphs)
+
+
+ROUTERS = {
+    "sends only elsewhere": "def route(state):\n    out = []\n    for x in state['xs']:\n        out.append(Send('other', x))\n    return out",
+    "a local name": "def route(state):\n    to = 'other'\n    if state['n']: to = END\n    return to",
+    "a table": "WAYS = {'a': 'other', 'b': END}\ndef route(state): return WAYS.get(state['n'], END)",
+    "a helper": "def pick(state): return 'other'\ndef route(state): return pick(state)",
+    "a helper with the name": "def pick(state, to): return to\ndef route(state): return pick(state, 'other')",
+    "a match": "def route(state):\n    match state['n']:\n        case 1: return 'other'\n        case _: return END",
+    "a sum of lists": "def route(state): return [Send('other', x) for x in state['xs']] + [END]",
+    "one or the other": "def route(state): return None or 'other'",
+}
+
+
+@pytest.mark.parametrize("case", ROUTERS)
+def test_a_router_that_leads_elsewhere_is_no_cycle(case: str, tmp_path: Path) -> None:
+    graph = """
+g = StateGraph(State)
+g.add_node("work", work)
+g.add_node("other", check)
+g.add_edge(START, "work")
+g.add_conditional_edges("work", route)
+app = g.compile()
+"""
+    found = checked(tmp_path, ROUTERS[case] + graph)["app"]
+    assert found.verdict == "bounded", found.findings
+    back = ROUTERS[case].replace("'other'", "'work'")
+    assert (
+        checked(
+            tmp_path,
+            back + graph.replace('add_edge(START, "work")', 'add_edge(START, "work")\ng.add_edge("work", "other")'),
+        )["app"].verdict
+        == "unbounded"
+    )
+
+
+PAST_ITS_METHODS = {
+    "edges": "g.edges.add(('work', 'work'))",
+    "edges assigned": "g.edges |= {('work', 'work')}",
+    "nodes": "g.nodes['work'] = g.nodes['other']",
+}
+
+
+@pytest.mark.parametrize("case", PAST_ITS_METHODS)
+def test_a_builder_that_is_changed_past_its_methods_is_not_read(case: str, tmp_path: Path) -> None:
+    source = JUMP.format("check").replace("app =", f"{PAST_ITS_METHODS[case]}\napp =")
+    assert checked(tmp_path, source)["app"].verdict == "not read"
+
+
+def test_what_a_star_imports_is_known(tmp_path: Path) -> None:
+    (tmp_path / "nodes.py").write_text("from langgraph.types import *\ndef jump(state): return Command(goto='work')\n")
+    file = tmp_path / "file.py"
+    file.write_text(
+        "from langgraph.graph import *\nfrom nodes import *\ndef work(state): return {}\n"
+        + JUMP.format("jump").replace("State", "dict").replace("dictGraph", "StateGraph")
+    )
+    (graph,) = Checker([tmp_path]).check(file)
+    assert graph.verdict == "unbounded"
+
+
+def test_a_compiled_graph_may_be_given_a_name(tmp_path: Path) -> None:
+    assert checked(tmp_path, JUMP.format("check") + "app.name = 'app'\n")["app"].verdict == "bounded"
+
+
+def test_a_builder_that_is_taken_from_a_compiled_graph_is_gone_on_with(tmp_path: Path) -> None:
+    source = JUMP.format("check") + "app.builder.add_edge('jump', 'work')\nagain = app.builder.compile()\n"
+    assert "unbounded" in {graph.verdict for graph in checked(tmp_path, source).values()}
+
+
+def test_a_graph_that_is_called_in_a_node_may_jump_out(tmp_path: Path) -> None:
+    before = ROUND["a graph that jumps out"][0] + "\ndef jump(state): return inner.invoke(state)\n"
+    assert checked(tmp_path, before + JUMP.format("jump"))["app"].verdict == "unbounded"
+
+
+def test_a_table_that_a_function_changes_is_not_known(tmp_path: Path) -> None:
+    router = "WAYS = {'a': END}\ndef more(): WAYS['b'] = 'work'\ndef route(state): return WAYS[state['n']]\n"
+    graph = JUMP.format("check").replace("app =", "g.add_conditional_edges('jump', route)\napp =")
+    assert checked(tmp_path, router + graph)["app"].verdict == "unbounded"
+
+
+def test_a_graph_that_another_file_goes_on_with_is_checked_there(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(HEAD + JUMP.format("check").replace("app = g.compile()", ""))
+    (tmp_path / "more.py").write_text("from base import g\ng.add_edge('jump', 'work')\napp = g.compile()\n")
+    checker = Checker([tmp_path])
+    assert [graph.verdict for graph in checker.check(tmp_path / "base.py")] == ["bounded"]
+    assert [graph.verdict for graph in checker.check(tmp_path / "more.py")] == ["unbounded"]

@@ -1,0 +1,221 @@
+"""SIGKILL of a run at every superstep, at random times, in asyncio, while a node is tried again; and another graph then."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from crashing import Account, CrashingRun, Kill
+
+Start = Callable[..., CrashingRun]
+Check = Callable[[CrashingRun], Account]
+SAVERS = ["sqlite", "json"]
+STEPS = range(1, 41)
+MOMENTS = ["begin", "end", "saving checkpoint", "saved checkpoint"]
+
+
+def test_the_three_loops_make_forty_supersteps_and_stop_at_their_bounds(
+    uninterrupted: Callable[..., tuple[dict[str, Any], Account]],
+) -> None:
+    result, found = uninterrupted("three_loops", {"trace": []})
+    assert found.supersteps == len(STEPS)
+    assert {node: found.runs[node] for node in ("plan", "step", "split", "shard")} == {
+        "plan": 1 + 2, "step": (1 + 2) * (1 + 1), "split": 1 + 2, "shard": 3 * 3
+    }  # fmt: skip
+    assert result["state"]["stop_reason"]["loop"] == "again"
+    assert result["state"]["rounds"] == len(result["state"]["past"]) == 2
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+def test_a_run_killed_eight_times_ends_as_if_nothing_had_happened(start: Start, check: Check, saver: str) -> None:
+    kills: list[Kill] = [
+        {"what": "saved checkpoint", "step": -1},
+        {"what": "begin", "step": 1},
+        {"what": "end", "step": 3, "node": "loop.inner"},
+        {"what": "saving checkpoint", "step": 7},
+        {"what": "end", "step": 23, "node": "left"},
+        {"what": "begin", "step": 25, "node": "shard"},
+        {"what": "saved checkpoint", "step": 33},
+        {"what": "end", "step": 40},
+    ]
+    run = start(saver=saver).finish(kills)
+    assert run.killed == len(kills)
+    found = check(run)
+    assert found.again  # or nothing was killed while it ran
+
+
+def test_a_process_killed_from_outside_goes_on(start: Start, check: Check) -> None:
+    run = start()
+    assert not run.kill_when_noted({"what": "begin", "step": 20})
+    assert check(run.finish()).again == ("judge",)
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+@pytest.mark.parametrize(("slow", "quick"), [("left", "right"), ("right", "left")])
+def test_a_finished_branch_does_not_run_again_when_the_other_one_dies(
+    start: Start, check: Check, saver: str, slow: str, quick: str
+) -> None:
+    run = start(saver=saver, options={"slow": slow})
+    assert not run.attempt({"what": "saved writes", "node": quick})
+    run.options = {}
+    assert check(run.finish()).again == (slow,)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("saver", SAVERS)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_killed_in_every_superstep_in_turn_still_ends(
+    start: Start, check: Check, saver: str, moment: str
+) -> None:
+    run = start(saver=saver).finish({"what": moment, "step": step} for step in STEPS)
+    assert run.killed >= len(STEPS) - 1
+    check(run)
+
+
+def kill_at_random(run: CrashingRun, chance: random.Random) -> CrashingRun:
+    """Kill and go on until the end is reached; the processes are given longer and longer."""
+    while not run.kill_after(chance.uniform(0.0, 0.25) * (1 + run.attempts / 4)):
+        pass
+    return run
+
+
+def many(start: Start, check: Check, saver: str, kills: int, seed: int) -> list[Account]:
+    """Run again and again until so many processes were killed."""
+    chance = random.Random(seed)
+    killed, found = 0, []
+    while killed < kills:
+        run = kill_at_random(start(saver=saver, options={"pause": 0.005}), chance)
+        killed += run.killed
+        found.append(check(run))
+    return found
+
+
+def test_a_few_kills_at_random_times_change_nothing(start: Start, check: Check) -> None:
+    assert many(start, check, "json", 4, seed=3)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("saver", SAVERS)
+def test_a_hundred_kills_at_random_times_change_nothing(start: Start, check: Check, saver: str) -> None:
+    found = many(start, check, saver, 100, seed=1)
+    print(
+        f"{saver}: {len(found)} runs, {sum(len(account.again) for account in found)} tasks ran again, at most "
+        f"{max(account.most_again for account in found)} at once; {sum(account.saves_cut for account in found)} kills "
+        "came in the middle of a save"
+    )
+
+
+JSON_WRITES: list[Kill] = [{"what": what, "nth": nth} for nth in (1, 2, 5, 9, 14) for what in ("syncing", "replacing")]
+SQLITE_WRITES: list[Kill] = [
+    {"what": "statement", "kind": kind, "nth": nth} for nth in (1, 3, 7, 12) for kind in ("BEGIN", "INSERT", "COMMIT")
+]
+
+
+@pytest.mark.parametrize(("saver", "kills"), [("json", JSON_WRITES), ("sqlite", SQLITE_WRITES)])
+def test_a_run_killed_in_the_middle_of_a_write_ends_as_if_nothing_had_happened(
+    start: Start, check: Check, saver: str, kills: list[Kill]
+) -> None:
+    run = start(saver=saver).finish(kills)
+    assert run.killed == len(kills)
+    assert check(run).saves_cut > len(kills) // 2
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+def test_an_asynchronous_run_killed_six_times_ends_as_if_nothing_had_happened(
+    start: Start, check: Check, saver: str
+) -> None:
+    run = start(saver=saver, options={"asynchronous": True})
+    run.finish(
+        [
+            {"what": "begin", "step": 1},
+            {"what": "saving checkpoint", "step": 4},
+            {"what": "end", "step": 9, "node": "step"},
+            {"what": "end", "step": 23, "node": "right"},
+            {"what": "begin", "step": 25, "node": "shard"},
+            {"what": "saved checkpoint", "step": 39},
+        ]
+    )
+    assert run.killed == 6
+    assert check(run).again
+
+
+def test_an_asynchronous_run_goes_on_where_a_synchronous_one_was_killed(start: Start, check: Check) -> None:
+    run = start(options={"asynchronous": True})
+    assert not run.attempt({"what": "begin", "step": 12})
+    run.options = {"asynchronous": False}
+    assert not run.attempt({"what": "begin", "step": 24})
+    run.options = {"asynchronous": True}
+    check(run.finish())
+
+
+def tries(run: CrashingRun, visit: int) -> list[tuple[int, int]]:
+    """The attempts of a visit: process and attempt within it."""
+    return [(line["attempt"], line["try"]) for line in run.log if line["what"] == "begin" and _is(line, visit)]
+
+
+def _is(line: dict[str, object], visit: int) -> bool:
+    return line["node"] == "work" and line["seen"] == visit
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+def test_a_node_killed_in_its_second_attempt_starts_its_attempts_anew_and_runs_once_more(
+    start: Start, check: Callable[[CrashingRun], Account], saver: str
+) -> None:
+    run = start(saver=saver, graph="flaky").finish([{"what": "begin", "node": "work", "seen": 2, "try": 2}])
+    assert run.killed == 1
+    assert tries(run, 2) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert check(run).again == ("work",)
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+@pytest.mark.parametrize("kill", [{"what": "begin", "seen": 3, "try": 3}, {"what": "giving up"}])
+def test_a_run_killed_while_it_gives_a_node_up_ends_as_if_nothing_had_happened(
+    start: Start, uninterrupted: Callable, saver: str, kill: Kill
+) -> None:
+    expected, _ = uninterrupted("flaky", {"trace": []})
+    assert expected["state"]["error"] == "work: ConnectionError: no route (attempt 3)"
+    assert expected["state"]["trace"] == ["work", "check", "work", "check", "gave up", "answer"]
+    run = start(saver=saver, graph="flaky").finish([kill])
+    assert run.killed == 1
+    assert run.result == expected
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("saver", SAVERS)
+def test_a_resume_of_a_changed_graph_is_refused_and_goes_on_when_forced(start: Start, saver: str) -> None:
+    run = start(saver=saver)
+    assert not run.attempt({"what": "begin", "step": 20})
+    before = run.log
+    run.options = {"longer": True}
+    assert run.attempt()
+    assert run.result["error"] == "CheckpointError"
+    assert "another structure" in run.result["message"] and "loopwright_force" in run.result["message"]
+    assert [line for line in run.log[len(before) :] if line["what"] != "statement"] == []  # nothing ran, nothing saved
+    run.run = {"config": {"configurable": {"loopwright_force": True}}}
+    assert run.attempt()
+    assert run.result["state"]["trace"][-2:] == ["answer", "thanks"]
+    assert run.result["ledger"]["again"]["spent"] == 2
+
+
+@pytest.mark.parametrize("outer", [3, 4])
+def test_a_raised_limit_does_not_count_for_a_scope_that_is_under_way(
+    start: Start, check: Callable[..., object], outer: int
+) -> None:
+    run = start()
+    assert not run.attempt({"what": "begin", "node": "step", "step": 9})
+    run.options = {"outer": outer}
+    run.finish()
+    assert run.result["ledger"]["outer"] == {"spent": 2, "total": 2, "limit": 2, "refused": 1, "pass_of": 0}
+    assert run.result["state"]["trace"].count("plan") == 3
+
+
+def test_a_limit_that_was_not_asked_for_yet_may_change(start: Start) -> None:
+    run = start()
+    assert not run.attempt({"what": "begin", "node": "step", "step": 9})
+    run.options = {"again": 1}
+    run.finish()
+    assert run.result["ledger"]["again"]["spent"] == 1

@@ -1,0 +1,185 @@
+"""A workflow of somebody else's package: installed into an environment of its own, it is everywhere that ours are.
+
+The package is the one that ``docs/your-own-workflow.md`` builds; nothing of this repository names it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import time
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from serving_program import serving
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples/headline"
+DOC = (ROOT / "docs/your-own-workflow.md").read_text(encoding="utf-8")
+TEXT = "The harbour of Brindlemere was rebuilt in 1912 after the great flood. It opened in May."
+PROGRAM = "import sys; from loopwright.cli import main; sys.argv[0] = 'loopwright'; main()"
+
+
+def wheel(folder: Path) -> Path:
+    """The example as a wheel, as a build of its pyproject.toml makes it."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    name = f"{project['name']}-{project['version']}"
+    points = "".join(
+        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in entries.items())
+        for group, entries in project["entry-points"].items()
+    )
+    files = {
+        "headline.py": (EXAMPLE / "headline.py").read_bytes(),
+        f"{name}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n".encode(),
+        f"{name}.dist-info/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{name}.dist-info/entry_points.txt": points.encode(),
+    }
+    digests = {path: base64.urlsafe_b64encode(hashlib.sha256(data).digest()) for path, data in files.items()}
+    lines = [f"{path},sha256={digests[path].decode().rstrip('=')},{len(data)}\n" for path, data in files.items()]
+    files[f"{name}.dist-info/RECORD"] = "".join([*lines, f"{name}.dist-info/RECORD,,\n"]).encode()
+    made = folder / f"{name}-py3-none-any.whl"
+    with zipfile.ZipFile(made, "w") as archive:
+        for path, data in files.items():
+            archive.writestr(path, data)
+    return made
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a new environment with Loopwright and the package in it."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    made = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    offline = ["--no-index", "--no-deps", "--disable-pip-version-check", "-q"]
+    subprocess.run([made, "-m", "pip", "install", *offline, wheel(folder)], check=True)
+    # Loopwright itself and what it needs are taken from here, since nothing can be downloaded.
+    places = f"{ROOT / 'src'}\n{sysconfig.get_path('purelib')}\n"
+    (next((folder / "venv").rglob("site-packages")) / "loopwright.pth").write_text(places)
+    return made
+
+
+@pytest.fixture
+def loopwright(python, tmp_path):
+    """Run the program in that environment."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        command = [python, "-c", PROGRAM, *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def client(python, tmp_path_factory) -> Iterator[httpx.Client]:
+    """A client of ``loopwright serve headline`` in that environment."""
+    folder, without = tmp_path_factory.mktemp("served"), ("PYTHONPATH", "LOOPWRIGHT_TOKEN")
+    with serving([python, "-c", PROGRAM], folder, "headline", "--no-demo", without=without) as (_process, made):
+        yield made
+
+
+def ended(client: httpx.Client, run_id: str) -> dict[str, Any]:
+    """A run's record once it has ended."""
+    for _ in range(600):
+        record = client.get(f"/runs/{run_id}").json()
+        if record["status"] not in ("running", "queued"):
+            return record
+        time.sleep(0.05)
+    raise AssertionError(record)
+
+
+def test_the_page_that_builds_it_says_what_is_run_here():
+    blocks = re.findall(r"^```(?:python|toml)\n((?s:.*?))^```$", DOC, re.MULTILINE)
+    assert (EXAMPLE / "headline.py").read_text(encoding="utf-8") in blocks
+    assert (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8") in blocks
+    assert len((EXAMPLE / "headline.py").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_nothing_of_the_product_names_it():
+    named = [path for path in (ROOT / "src").rglob("*.py") if "HeadlineWorkflow" in path.read_text(encoding="utf-8")]
+    assert named == []
+
+
+def test_the_command_line_has_it(loopwright):
+    listed = loopwright("run", "--help")
+    assert re.search(r"^\s+headline\s+Headline$", listed.stdout, re.MULTILINE), listed.stderr
+    options = loopwright("run", "headline", "--help").stdout
+    assert "--text" in options and "[required]" in options and "The longest headline." in options
+    done = loopwright("run", "headline", "--text", TEXT, "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["status"], told["path"]) == (0, "best_effort", ["draft", *["shorten"] * 5])
+    assert told["stop_reason"]["loop"] == "shorter"
+    wrong = loopwright("run", "headline", "--text", TEXT, "--most", "3")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "most: Input should be greater than or equal to 10" in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+def test_it_is_measured_with_and_without_its_loop(loopwright, tmp_path):
+    row = {
+        "id": "a",
+        "text": TEXT,
+        "most": 60,
+        "expected": {"answers": ["The harbour of Brindlemere was rebuilt in 1912"]},
+    }
+    (tmp_path / "q.jsonl").write_text(json.dumps(row))
+    done = loopwright("evaluate", "headline", "q.jsonl", "--without-loops", "--json")
+    found = json.loads(done.stdout)
+    assert (found["workflow"], found["questions"], [*found["loops"]]) == ("headline", 1, ["shorter"]), done.stderr
+
+
+def test_what_the_page_shows_of_the_terminal_is_what_it_prints(loopwright):
+    shown = re.findall(r"^\$ loopwright (run headline .+|check headline)\n((?:(?!\$|```).*\n)*)", DOC, re.MULTILINE)
+    assert len(shown) == 3
+    for command, said in shown:
+        words = [word.strip('"') for word in re.findall(r'"[^"]+"|\S+', command)]
+        done = loopwright(*words)
+        lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+        lines = [re.sub(r"\d+\.\d\d s$", "0.01 s", line) for line in lines]
+        assert [line for line in said.splitlines() if line not in lines] == [], done
+
+
+def test_it_is_bounded_and_certified(loopwright, client, tmp_path):
+    assert loopwright("check", "headline").returncode == 0
+    assert loopwright("check", "headline", "--write-certificate", "headline.json").returncode == 0
+    assert json.loads((tmp_path / "headline.json").read_text())["max_supersteps"] == 12
+    assert loopwright("check", "headline", "--certificate", "headline.json").returncode == 0
+    assert client.get("/workflows/headline/topology").json()["certificate"]["max_supersteps"] == 12
+
+
+def test_the_page_has_it_with_its_form(client):
+    (described,) = client.get("/workflows").json()
+    assert (described["name"], described["title"], described["loops"]) == ("headline", "Headline", ["shorter"])
+    fields = described["input_schema"]["properties"]
+    assert (fields["text"]["title"], fields["text"]["format"], fields["most"]["maximum"]) == ("Text", "multiline", 200)
+    assert client.get("/").headers["content-type"].startswith("text/html")
+    nodes = {node["name"]: node for node in client.get("/workflows/headline/topology").json()["nodes"]}
+    assert (nodes["shorten"]["label"], nodes["shorten"]["icon"]) == ("Shorten", "✂️")
+
+
+def test_it_runs_forks_and_compares_over_http(client):
+    whole = client.post("/workflows/headline/run", json={"text": TEXT, "most": 60}).json()
+    assert (whole["outcome"]["status"], len(whole["outcome"]["answer"]) <= 60) == ("answered", True)
+    refused = client.post("/workflows/headline/run", json={"text": TEXT, "least": 1})
+    assert (refused.status_code, "least" in refused.json()["error"]) == (400, True)
+    begun = client.post("/runs", json={"workflow": "headline", "input": {"text": TEXT}}).json()["id"]
+    assert ended(client, begun)["stop_reason"] == "shorter"
+    views = client.get(f"/runs/{begun}/checkpoints").json()
+    first = next(view for view in views if "shorten" in json.dumps(view))
+    fork = client.post(f"/runs/{begun}/fork", json={"checkpoint_id": first["checkpoint_id"], "state": {"most": 60}})
+    assert fork.status_code == 201, fork.text
+    assert ended(client, fork.json()["id"])["outcome"]["status"] == "answered"
+    compared = client.get("/compare", params={"a": begun, "b": fork.json()["id"]})
+    assert compared.status_code == 200 and "headline" in compared.text
+    without = client.post(f"/runs/{begun}/counterfactual", json={"loop": "shorter"}).json()
+    assert ended(client, without["id"])["outcome"]["status"] == "best_effort"

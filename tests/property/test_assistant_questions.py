@@ -1,0 +1,139 @@
+"""Questions made of slots, exclusions and operations, to conferences made by chance: no answer breaks what was asked."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from chances import examples
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.text import terms
+from loopwright.workflows.assistant.answer import Known, list_answer
+from loopwright.workflows.assistant.config import AssistantSection
+from loopwright.workflows.assistant.question.plan import plan
+from loopwright.workflows.assistant.question.understanding import understand
+from loopwright.workflows.assistant.reflecting import reflect, wish_after
+from loopwright.workflows.assistant.schemas import Draft, Record, Table
+from loopwright.workflows.assistant.searching import Search, merge
+from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.sources.storing import contribution_of, info_contribution
+
+ZONE = ZoneInfo("Europe/Brussels")
+DAYS = {"Saturday": date(2026, 3, 7), "Sunday": date(2026, 3, 8)}
+ROOMS = ("K.1.105", "H.2215", "UD2.120")
+NOW = datetime(2026, 3, 6, 20, tzinfo=ZONE)
+SUBJECTS = ("kubernetes", "podcasting", "cryptography", "accessibility", "satellites", "compilers")
+PERSONS = ("Ada Quill", "Grace Thornbury", "Linnea Oakes")
+INFO = ConferenceInfo(title="Chance Days", start=DAYS["Saturday"], end=DAYS["Sunday"], time_zone="Europe/Brussels")
+OPERATIONS = {
+    "find": "talks{topic}{slots}{barred}",
+    "count": "how many talks are there{topic}{slots}{barred}?",
+    "first": "the first talk{topic}{slots}{barred}",
+    "last": "the last talk{topic}{slots}{barred}",
+    "longest": "which talk is the longest{topic}{slots}{barred}?",
+    "shortest": "which talk is the shortest{topic}{slots}{barred}?",
+}
+
+
+@st.composite
+def conferences(draw: st.DrawFn) -> list[Record]:
+    """A programme of a few talks."""
+    records: list[Record] = []
+    for number in range(draw(st.integers(4, 14))):
+        day = draw(st.sampled_from(sorted(DAYS)))
+        start = datetime.combine(DAYS[day], datetime.min.time(), ZONE) + timedelta(
+            minutes=draw(st.integers(36, 70)) * 15
+        )
+        subject = draw(st.sampled_from(SUBJECTS))
+        records.append(
+            Record(
+                id=f"sessions:{number}",
+                table=Table.SESSIONS,
+                key=str(number),
+                title=f"Notes on {subject} number {number}",
+                texts={"title": f"Notes on {subject} number {number}", "abstract": f"All that matters in {subject}."},
+                fields={
+                    "day": (DAYS[day].isoformat(),),
+                    "room": (draw(st.sampled_from(ROOMS)),),
+                    "speaker": (draw(st.sampled_from(PERSONS)),),
+                },
+                start=start,
+                end=start + timedelta(minutes=draw(st.sampled_from((20, 30, 45, 60)))),
+            )
+        )
+    return records
+
+
+@st.composite
+def asked(draw: st.DrawFn):
+    """A question by its grammar, and what each of its parts asks of a record."""
+    topic = draw(st.sampled_from(("", *SUBJECTS)))
+    hour = draw(st.integers(10, 16))
+    day, other = draw(st.permutations(sorted(DAYS)))
+    slots = {
+        "": lambda record: True,
+        f" on {day}": lambda record: record.start.date() == DAYS[day],
+        f" in {ROOMS[0]}": lambda record: ROOMS[0] in record.values("room"),
+        f" after {hour}:00": lambda record: record.start.hour >= hour,
+        f" by {PERSONS[0]}": lambda record: PERSONS[0] in record.values("speaker"),
+    }
+    barred = {
+        "": lambda record: True,
+        f", but nothing before {hour}:00": lambda record: record.start.hour >= hour,
+        f", but not on {other}": lambda record: record.start.date() != DAYS[other],
+        f", except in {ROOMS[1]}": lambda record: ROOMS[1] not in record.values("room"),
+        f", but nothing about {SUBJECTS[0]}": lambda record: SUBJECTS[0] not in record.title,
+        f", but not by {PERSONS[1]}": lambda record: PERSONS[1] not in record.values("speaker"),
+    }
+    slot, bar = draw(st.sampled_from(sorted(slots))), draw(st.sampled_from(sorted(barred)))
+    operation = draw(st.sampled_from(sorted(OPERATIONS)))
+    text = OPERATIONS[operation].format(topic=f" about {topic}" if topic else "", slots=slot, barred=bar)
+    return operation, topic, text, slots[slot], barred[bar]
+
+
+def answered(text: str, records: list[Record]) -> Draft:
+    """The answer by rules, with all its reflections."""
+    with open_store("memory") as store:
+        store.put([info_contribution(INFO), *map(contribution_of, records)])
+        search, section = Search(store), AssistantSection()
+        question = understand(text, search, now=NOW)
+        attempts, results, queries = [], {}, plan(question, section)
+        while True:
+            outcomes = [search.run(query) for query in queries]
+            results = merge(results, outcomes)
+            attempts.append(queries)
+            if len(attempts) > 2 or not wish_after(question, outcomes, results, section):
+                return list_answer(question, results, Known(info=INFO, outcomes=outcomes, now=NOW))
+            queries = list(reflect(question, queries, outcomes, attempts, search, section).queries)
+
+
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conferences(), asked())
+def test_no_cited_record_breaks_a_condition_and_what_is_computed_is_so(records, question) -> None:
+    operation, topic, text, slot, bar = question
+    result = answered(text, records)
+    by_id = {record.id: record for record in records}
+    cited = [by_id[each] for each in result.referenced_ids]
+    assert all(bar(record) for record in cited), (text, result.text)
+    fitting = [record for record in records if slot(record) and bar(record) and topic in record.title]
+    if result.status == "answered":
+        assert all(slot(record) for record in cited), (text, result.text)
+        if topic:
+            assert all(set(terms(topic)) <= set(terms(record.title)) for record in cited), (text, result.text)
+    if operation == "count":
+        assert f" {len(fitting)} session" in result.text, (text, result.text)
+    elif operation != "find" and fitting:
+        measure = {
+            "first": lambda record: record.start,
+            "last": lambda record: -record.start.timestamp(),
+            "longest": lambda record: record.start - record.end,
+            "shortest": lambda record: record.end - record.start,
+        }[operation]
+        best = min(map(measure, fitting))
+        assert {record.id for record in cited} == {record.id for record in fitting if measure(record) == best}, (
+            text,
+            result.text,
+        )

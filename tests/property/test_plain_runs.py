@@ -1,0 +1,61 @@
+"""A graph that never goes round is, bounded, plain LangGraph: the same chunks in every stream mode, sync and async."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from random_graphs import case
+
+from loopwright.engine.bounds import bounded
+
+MODES = ["values", "updates", "tasks", "debug", "checkpoints", "custom", "messages"]
+# One thread: nodes that run side by side throw one dice, and which of them is first would depend on the machine.
+CONFIG: Any = {"configurable": {"thread_id": "t"}, "max_concurrency": 1}
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|\d{4}-\d\d-\d\dT[\d:.]+")
+
+
+def settled(value: Any) -> Any:
+    """What a stream says, without what differs between two runs: ids, moments, and a dice that threads throw in turn."""
+    if isinstance(value, dict):
+        return {ID.sub("ID", key): settled(item) for key, item in value.items() if key != "limit"}
+    if isinstance(value, list | tuple):
+        return [settled(item) for item in value]
+    return ID.sub("ID", str(value))
+
+
+def streamed(seed: int, how: str, asynchronous: bool) -> Any:
+    """All that one run says; a graph whose nodes decide by chance is made anew for each run."""
+    graph = case(seed, forward_only=True).graph
+    options: dict[str, Any] = {"checkpointer": InMemorySaver()}
+    app: Any = graph.compile(**options) if how == "plain" else bounded(graph, limit=0, **options)
+    streaming: dict[str, Any] = {"stream_mode": MODES, "subgraphs": True}
+
+    async def listen() -> list[Any]:
+        return [chunk async for chunk in app.astream({"log": []}, CONFIG, **streaming)]
+
+    said = asyncio.run(listen()) if asynchronous else [*app.stream({"log": []}, CONFIG, **streaming)]
+    # Of tasks that run side by side, whichever is ready first is told first.
+    return sorted(map(repr, settled(said))), settled(app.get_state(CONFIG))
+
+
+def hold(seed: int) -> None:
+    for asynchronous in (False, True):
+        assert streamed(seed, "bounded", asynchronous) == streamed(seed, "plain", asynchronous), (seed, asynchronous)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_without_a_way_back_nothing_is_different(first: int) -> None:
+    for seed in range(first, first + 10):
+        hold(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7_200)
+def test_without_a_way_back_nothing_is_different_in_ten_thousand_graphs() -> None:
+    with ProcessPoolExecutor() as pool:
+        assert sum(1 for _ in pool.map(hold, range(100, 10_100), chunksize=20)) == 10_000

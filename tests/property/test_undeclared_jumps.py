@@ -1,0 +1,144 @@
+"""Random graphs whose nodes also jump where they never said: a run ends with an outcome or with our error.
+
+Never with LangGraph's own step limit, and never beyond the certificate, whose oracle is LangGraph's own task stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, Send
+from typing_extensions import TypedDict
+
+from loopwright import bounded
+from loopwright.errors import LoopwrightError
+
+
+def larger(one: int, other: int) -> int:
+    return max(one, other)
+
+
+class State(TypedDict, total=False):
+    n: Annotated[int, larger]  # branches run in one superstep, and each may write
+
+
+def commands(target: str) -> Command[Any]:
+    return Command(goto=target, update={})
+
+
+def sends(target: str) -> Command[Any]:
+    return Command(goto=[Send(target, {}), Send(target, {})])
+
+
+HIDDEN: dict[str, Callable[[str], Any]] = {"command": commands, "send": sends}
+
+
+class Jumper:
+    """A callable object that takes its jumps from a list."""
+
+    def __init__(self, jumps: list[tuple[str, str]]) -> None:
+        self.jumps = jumps
+
+    def __call__(self, state: State) -> Any:
+        return HIDDEN[(found := self.jumps.pop())[0]](found[1]) if self.jumps else {"n": len(self.jumps)}
+
+
+def undressed(function: Callable[[State], Any]) -> Callable[[State], Any]:
+    def inner(*args: Any) -> Any:
+        return function(*args)
+
+    return inner
+
+
+def node(kind: str, jumps: list[tuple[str, str]]) -> Any:
+    jumper = Jumper(jumps)
+    if kind == "async":
+
+        async def waits(state: State) -> Any:
+            return jumper(state)
+
+        return waits
+    return {"object": jumper, "lambda": lambda state: jumper(state), "decorated": undressed(jumper)}[kind]
+
+
+def graph(seed: int, *, acyclic: bool = False, jumping: bool = True) -> StateGraph[State]:
+    """A random graph; with `acyclic` every edge leads forward, and nobody jumps."""
+    chance = random.Random(seed)
+    names = [f"n{number}" for number in range(chance.randint(2, 6))]
+    builder: StateGraph[State] = StateGraph(State)
+    kinds = ["object", "lambda", "decorated", "async"]
+    for place, name in enumerate(names):
+        many = chance.choice((0, 0, 1, 3, 40)) if jumping and not acyclic else 0
+        jumps = [(chance.choice(("command", "command", "send")), chance.choice(names)) for _ in range(many)]
+        builder.add_node(name, node(chance.choice(kinds), jumps))
+        later = names[place + 1 :]
+        if acyclic:
+            builder.add_edge(name, chance.choice([*later, END]) if later else END)
+        elif chance.random() < 0.5:
+            builder.add_edge(name, later[0] if later else END)
+        else:
+            ways = list({*chance.sample([*names, END], k=chance.randint(1, 3)), *later[:1], END})
+            ways.sort()
+            script = [chance.choice(ways) for _ in range(30)]
+            builder.add_conditional_edges(name, lambda state, script=script: script.pop() if script else END, ways)
+    builder.add_edge(START, names[0])
+    for name in names[1:]:
+        if acyclic:
+            builder.add_edge(START, name)
+    return builder
+
+
+async def steps_of(app: Any, state: State) -> tuple[int, Counter[str], str]:
+    """How many supersteps a run took, how often each node ran, by LangGraph's own stream, and what ended it.
+
+    Gates are hidden from the stream, so that steps are told by their numbers: one of gates alone counts, too.
+    """
+    steps, runs = set[int](), Counter[str]()
+    try:
+        async for event in app.astream(state, stream_mode="debug"):
+            if event["type"] == "task":
+                steps.add(event["step"])
+                runs[event["payload"]["name"]] += 1
+    except LoopwrightError as stopped:
+        return max(steps, default=0) - min(steps, default=0) + 1, runs, f"stopped: {type(stopped).__name__}"
+    return max(steps, default=0) - min(steps, default=0) + 1, runs, "ended"
+
+
+def run(seed: int) -> str:
+    """Bound a graph and run it; what became of it."""
+    try:
+        app = bounded(graph(seed), limit=seed % 4)
+    except LoopwrightError as refused:
+        return f"refused before: {type(refused).__name__}"
+    certificate = app.certificate
+    try:
+        steps, runs, ending = asyncio.run(steps_of(app, {"n": 0}))
+    except GraphRecursionError as raw:
+        pytest.fail(f"seed {seed}: LangGraph's own step limit: {raw}")
+    # Also of a run that our error stopped: up to there it is within what was proven.
+    assert certificate.max_supersteps is None or steps <= certificate.max_supersteps, f"seed {seed}"
+    for name, most in certificate.max_runs_by_node.items():
+        assert most is None or runs[name] <= most, f"seed {seed}: {name}"
+    return ending
+
+
+def test_a_run_ends_with_an_outcome_or_with_our_error() -> None:
+    found = Counter(run(seed) for seed in range(150))
+    assert found["ended"] > 20
+    assert any(word.startswith("stopped") for word in found), found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7_200)
+def test_ten_thousand_graphs_end(capsys: pytest.CaptureFixture[str]) -> None:
+    found = Counter(run(seed) for seed in range(1_000, 11_000))
+    with capsys.disabled():
+        print(f"\n{dict(found)}")
+    assert found["ended"] > 1_000 and not any(word.startswith("refused") for word in found)

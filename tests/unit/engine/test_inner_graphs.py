@@ -1,0 +1,128 @@
+"""Graphs inside graphs: bounded in one line, as nodes, in closures of functions and in tools; and advice that works."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from typing_extensions import TypedDict
+
+from loopwright.engine.bounds import bounded
+from loopwright.engine.loop import Loop
+from loopwright.errors import LoopDeclarationError, UnboundedCycleError
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def worker(name: str = "work") -> Any:
+    """A graph that never ends by itself."""
+    made = StateGraph(State)
+    made.add_node(name, lambda _: {"log": [name]})
+    made.add_edge(START, name)
+    made.add_conditional_edges(name, lambda _: name, [name, END])
+    return made.compile()
+
+
+def in_sequence() -> StateGraph[Any]:
+    made = StateGraph(State)
+    made.add_node("one", worker())
+    made.add_node("two", worker())
+    made.add_edge(START, "one")
+    made.add_edge("one", "two")
+    return made
+
+
+def by_closure() -> StateGraph[Any]:
+    inner = {"worker": worker()}  # as deep agents keep their subagents
+
+    def call(_state: State) -> dict[str, Any]:
+        return {"log": inner["worker"].invoke({"log": []})["log"]}
+
+    made = StateGraph(State)
+    made.add_node("call", call)
+    made.add_edge(START, "call")
+    return made
+
+
+def by_tool() -> StateGraph[Any]:
+    inner = worker()
+    calls = iter([AIMessage("", tool_calls=[{"name": "ask_worker", "args": {}, "id": "1"}])])
+
+    @tool
+    def ask_worker() -> str:
+        """Let the worker work."""
+        return " ".join(inner.invoke({"log": []})["log"])
+
+    made = StateGraph(MessagesState)
+    made.add_node("model", lambda _: {"messages": [next(calls)]})
+    made.add_node("tools", ToolNode([ask_worker]))
+    made.add_edge(START, "model")
+    made.add_edge("model", "tools")
+    return made
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_limit_bounds_graphs_that_are_nodes(mode: str) -> None:
+    app = bounded(in_sequence(), limit=2)
+    final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
+    # "one" hands its whole log on, and "two" starts from it.
+    assert final["log"].count("work") <= 3 * 4
+    assert final["stop_reason"]["loop"] == "work"
+    assert app.certificate.bounded and app.certificate.max_node_runs is not None
+
+
+def test_a_limit_bounds_graphs_that_a_function_holds() -> None:
+    made = by_closure()
+    assert bounded(made, limit=2).invoke({"log": []})["log"] == ["work"] * 3
+    function: Any = made.nodes["call"].runnable
+    held = dict(zip(function.func.__code__.co_freevars, function.func.__closure__, strict=True))["inner"].cell_contents
+    assert type(held["worker"]).__name__ == "CompiledStateGraph"  # the original is as it was
+
+
+def test_a_limit_bounds_graphs_that_a_tool_holds() -> None:
+    final = bounded(by_tool(), limit=2).invoke({"messages": []})
+    assert final["messages"][-1].content == "work work work"
+
+
+def test_a_graph_that_holds_itself_is_left_alone() -> None:
+    made = StateGraph(State)
+    held: list[Any] = []
+
+    def call(state: State) -> dict[str, Any]:
+        return {"log": held[0].invoke({"log": ["deeper"]})["log"]} if not state["log"] else {}
+
+    made.add_node("call", call)
+    made.add_edge(START, "call")
+    held.append(made.compile())
+    assert bounded(held[0], limit=2).invoke({"log": []})["log"] == ["deeper"]
+
+
+def test_the_loops_that_an_error_advises_bound_the_graph_when_they_are_pasted() -> None:
+    outer = StateGraph(State)
+    outer.add_node("lead", lambda _: {"log": ["lead"]})
+    outer.add_node("worker", worker())
+    outer.add_edge(START, "lead")
+    outer.add_edge("lead", "worker")
+    outer.add_edge("worker", "lead")
+    with pytest.raises(UnboundedCycleError) as caught:
+        bounded(outer)
+    pasted = [eval(source, {"Loop": Loop}) for source in re.findall(r"Loop\(.*?limit=5[^)]*\)", str(caught.value))]
+    assert {loop.target for loop in pasted} == {"lead", "worker/work"}
+    app = bounded(outer, pasted)
+    assert app.certificate.bounded
+    assert app.invoke({"log": []})["stop_reason"]["loop"] == "lead"
+
+
+def test_a_path_that_leads_nowhere_is_refused_by_name() -> None:
+    with pytest.raises(LoopDeclarationError, match=r"unknown node that is a graph 'ome'\. Did you mean 'one'"):
+        bounded(in_sequence(), [Loop(name="x", target="ome/work", sources=("ome/work",), limit=1)])
+    with pytest.raises(LoopDeclarationError, match=r"inside 'one', and 'two/work' is not"):
+        bounded(in_sequence(), [Loop(name="x", target="one/work", sources=("two/work",), limit=1)])

@@ -1,0 +1,306 @@
+"""Jumps that nobody declared: what the proof does not know is refused while the graph runs, and what it can read is not."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, Send
+from typing_extensions import TypedDict
+
+from loopwright.engine.bounds import bounded
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.verify import verify
+from loopwright.errors import GraphError, UndeclaredJumpError
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def go(target: str) -> Command[Any]:
+    return Command(goto=target, update={"log": ["work"]})
+
+
+def by_helper(_state: State) -> Command[Any]:
+    return go("work")
+
+
+class Worker:
+    def jump(self) -> Command[Any]:
+        return Command(goto="work", update={"log": ["work"]})
+
+    def method(self, _state: State) -> Command[Any]:
+        return self.jump()
+
+    def __call__(self, _state: State) -> Command[Any]:
+        return self.jump()
+
+
+def without_wraps(function: Callable[..., Any]) -> Callable[..., Any]:
+    def inner(state: State) -> Any:
+        return function(state)
+
+    return inner
+
+
+def with_wraps(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def inner(state: State) -> Any:
+        return function(state)
+
+    return inner
+
+
+def plain(_state: State) -> Command[Any]:
+    return Command(goto="work", update={"log": ["work"]})
+
+
+SHOWN: dict[str, Any] = {
+    "a helper": by_helper,
+    "a method": Worker().method,
+    "a callable object": Worker(),
+    "a decorator without wraps": without_wraps(plain),
+    "a decorator with wraps": with_wraps(plain),
+    "a partial": functools.partial(lambda _key, state: plain(state), "key"),
+    "a chain": RunnableLambda(lambda state: state) | RunnableLambda(plain),
+}
+
+
+def round_and_round(node: Any) -> StateGraph[Any]:
+    made = StateGraph(State)
+    made.add_node("work", node)
+    made.add_edge(START, "work")
+    return made
+
+
+@pytest.mark.parametrize("how", SHOWN)
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_jump_that_any_code_of_the_node_makes_is_found_and_bounded(how: str, mode: str) -> None:
+    made = round_and_round(SHOWN[how])
+    assert not verify(made).bounded
+    app = bounded(made, limit=2)
+    final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
+    assert final["log"].count("work") == 3
+    assert final["stop_reason"]["spent"] == 2
+
+
+def test_a_jump_that_a_tool_makes_is_found_and_bounded() -> None:
+    @tool
+    def again(tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Go round."""
+        return Command(goto="ask")
+
+    def ask(_state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("", tool_calls=[{"name": "again", "args": {}, "id": "1"}])]}
+
+    made = StateGraph(MessagesState)
+    made.add_node("ask", ask)
+    made.add_node("tools", ToolNode([again]))
+    made.add_edge(START, "ask")
+    made.add_edge("ask", "tools")
+    assert not verify(made).bounded
+    assert bounded(made, limit=2).invoke({"messages": []})["stop_reason"]["spent"] == 2
+
+
+HIDDEN = {"Command": Command}
+
+
+def hidden(_state: State) -> Any:
+    return HIDDEN["Com" + "mand"](goto="work", update={"log": ["work"]})
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_jump_that_no_source_shows_is_refused_by_name_when_it_is_made(mode: str) -> None:
+    def secret(_state: State) -> Any:
+        return functools.reduce(getattr, ["types", "Command"], __import__("langgraph.types"))(goto="first")
+
+    made = StateGraph(State)
+    made.add_node("first", lambda _: {"log": ["first"]})
+    made.add_node("second", secret)
+    made.add_edge(START, "first")
+    made.add_edge("first", "second")
+    app = bounded(made)
+    with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'.*destinations=") as caught:
+        app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
+    assert (caught.value.sender, caught.value.target) == ("node 'second'", "first")
+    declared = StateGraph(State)
+    declared.add_node("first", lambda _: {"log": ["first"]})
+    declared.add_node("second", secret, destinations=("first", END))
+    declared.add_edge(START, "first")
+    declared.add_edge("first", "second")
+    assert bounded(declared, limit=1).invoke({"log": []})["log"] == ["first", "first"]  # the fix that it names works
+
+
+def test_a_class_that_a_dictionary_hands_over_is_seen_too() -> None:
+    assert not verify(round_and_round(hidden)).bounded
+
+
+def test_a_graph_that_ends_by_itself_is_never_cut_by_its_own_certificate() -> None:
+    """Plain LangGraph runs it to its end, and so does the bounded graph: nothing that it returns is unknown."""
+    targets = iter(["b", "c", END])
+    made = StateGraph(State)
+    for name in "abc":
+        made.add_node(name, lambda _: Command(goto=next(targets), update={"log": ["x"]}))
+    made.add_edge(START, "a")
+    assert bounded(made, limit=5).invoke({"log": []}) == {"log": ["x", "x", "x"]}
+
+
+def test_a_node_that_hands_on_what_it_is_given_may_go_anywhere() -> None:
+    def hands_on(state: Any) -> Any:
+        return state if isinstance(state, Command) else {"log": ["seen"]}
+
+    made = StateGraph(State)
+    made.add_node("start", lambda _: Command(goto=Send("hand", Command(goto="end"))))
+    made.add_node("hand", hands_on)
+    made.add_node("end", lambda _: {"log": ["end"]})
+    made.add_edge(START, "start")
+    assert bounded(made, limit=3).invoke({"log": []})["log"] == ["end"]
+
+
+def test_a_node_that_hands_on_may_hand_on_a_send_too() -> None:
+    def hands_on(state: Any) -> Any:
+        return state if isinstance(state, Command) else {"log": ["seen"]}
+
+    made = StateGraph(State)
+    made.add_node("start", lambda _: Command(goto=Send("hand", Command(goto=Send("end", {"log": []})))))
+    made.add_node("hand", hands_on)
+    made.add_node("end", lambda _: {"log": ["end"]})
+    made.add_edge(START, "start")
+    assert bounded(made, limit=3).invoke({"log": []})["log"] == ["end"]
+
+
+@pytest.mark.parametrize("key", ["loop_ledger", "loop_spent", "loop_visited"])
+@pytest.mark.parametrize("as_command", [False, True])
+def test_no_node_can_start_its_own_books_anew(key: str, as_command: bool, caplog: pytest.LogCaptureFixture) -> None:
+    update = {"log": ["work"], key: {"": {}}}
+    made = StateGraph(State)
+    made.add_node("work", lambda _: Command(update=update) if as_command else update)
+    made.add_edge(START, "work")
+    made.add_conditional_edges("work", lambda _: "work", ["work", END])
+    with caplog.at_level(logging.WARNING):
+        final = bounded(made, [Loop(name="again", target="work", sources=("work",), limit=2)]).invoke({"log": []})
+    assert final["log"] == ["work"] * 3
+    assert f"node 'work' wrote to {key!r}" in caplog.text
+
+
+def test_streams_show_no_gate_and_results_no_key_of_ours_until_a_bound_is_reached() -> None:
+    def build() -> StateGraph[Any]:
+        made = StateGraph(State)
+        made.add_node("work", lambda _: {"log": ["work"]})
+        made.add_edge(START, "work")
+        made.add_conditional_edges("work", lambda s: "work" if len(s["log"]) < 3 else END, ["work", END])
+        return made
+
+    app, usual = bounded(build(), limit=5), build().compile()
+    assert app.invoke({"log": []}) == usual.invoke({"log": []})
+    for mode in ("values", "updates"):
+        assert [*app.stream({"log": []}, stream_mode=mode)] == [*usual.stream({"log": []}, stream_mode=mode)]
+    for mode in ("tasks", "debug"):
+        names = [str(chunk) for chunk in app.stream({"log": []}, stream_mode=mode)]
+        assert not any("'name': 'loop." in text for text in names)
+    assert app.get_output_jsonschema() == usual.get_output_jsonschema()
+    assert app.get_input_jsonschema() == usual.get_input_jsonschema()
+    assert app.get_graph().draw_mermaid() == usual.get_graph().draw_mermaid()
+    assert any(is_engine_node(node) for node in app.nodes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"budget": 5}, r"budget is 5: give a Budget"),
+        ({"fallback": "work"}, r"fallback is 'work': give a node function"),
+        ({"checkpointer": "sqlite:runs.db"}, r"open_checkpointer\('sqlite:runs.db'\)"),
+        ({"loops": "again"}, r"loops is 'again': give a Loop"),
+    ],
+)
+def test_arguments_that_cannot_be_meant_are_refused_in_our_words(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(GraphError, match=says):
+        bounded(round_and_round(plain), **arguments)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_state_without_keys_can_be_bounded_too(mode: str) -> None:
+    made = StateGraph(Annotated[list, operator.add])  # type: ignore[arg-type]
+    made.add_node("work", lambda _: ["work"])
+    made.add_edge(START, "work")
+    assert bounded(made).invoke(["given"]) == ["given", "work"]
+    made.add_conditional_edges("work", lambda _: "work", ["work", END])
+    app = bounded(made, limit=2, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    final = app.invoke(["given"], config) if mode == "sync" else await app.ainvoke(["given"], config)
+    assert final == ["given", "work", "work", "work"]
+    assert app.get_state(config).values == final
+    app.update_state(config, ["said"], as_node="work")
+    assert app.get_state(config).values == [*final, "said"]
+    assert [*app.stream(["again"], config, stream_mode="updates")] == [{"work": ["work"]}] * 3
+
+
+def test_a_default_error_handler_stays_beside_a_node_s_own() -> None:
+    def fails(_state: State) -> dict[str, Any]:
+        raise ValueError("no")
+
+    made = StateGraph(State)
+    made.add_node("first", fails, error_handler=lambda _: {"log": ["own"]})
+    made.add_node("second", fails)
+    made.add_edge(START, "first")
+    made.add_edge("first", "second")
+    made.set_node_defaults(error_handler=lambda _: {"log": ["default"]})
+    usual = made.compile().invoke({"log": []})
+    assert bounded(made).invoke({"log": []}) == usual
+
+
+@pytest.mark.parametrize("how", ["limit", "loops"])
+def test_the_nodes_of_a_graph_inside_are_watched_too(how: str) -> None:
+    def secret(_state: State) -> Any:
+        return functools.reduce(getattr, ["types", "Command"], __import__("langgraph.types"))(goto="first")
+
+    inner = StateGraph(State)
+    inner.add_node("first", lambda _: {"log": ["first"]})
+    inner.add_node("second", secret)
+    inner.add_edge(START, "first")
+    inner.add_edge("first", "second")
+    outer = StateGraph(State)
+    outer.add_node("inner", inner.compile())
+    outer.add_edge(START, "inner")
+    app = bounded(outer, limit=1) if how == "limit" else bounded(outer)
+    with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'"):
+        app.invoke({"log": []})
+
+
+def test_schemas_say_what_is_required_and_drawings_show_interrupts_inside_as_without_bounds() -> None:
+    class Base(TypedDict):
+        """What is asked."""
+
+        log: Annotated[list[str], operator.add]
+
+    class Whole(Base, total=False):
+        more: str
+
+    inner = StateGraph(Whole)
+    inner.add_node("ask", lambda _: {})
+    inner.add_edge(START, "ask")
+
+    def build() -> StateGraph[Any]:
+        made = StateGraph(Whole)
+        made.add_node("inner", inner.compile(interrupt_before=["ask"]))
+        made.add_edge(START, "inner")
+        made.add_conditional_edges("inner", lambda _: END, ["inner", END])
+        return made
+
+    app, usual = bounded(build(), limit=2), build().compile()
+    assert app.get_input_jsonschema() == usual.get_input_jsonschema()
+    assert app.get_input_jsonschema()["required"] == ["log"]
+    assert app.get_graph(xray=True).draw_mermaid() == usual.get_graph(xray=True).draw_mermaid()
+    assert "__interrupt = before" in app.get_graph(xray=True).draw_mermaid()

@@ -1,0 +1,178 @@
+"""What the engine takes from LangGraph that LangGraph does not promise: each test fails if that changes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, Send, interrupt
+from typing_extensions import TypedDict
+
+from loopwright.engine import langgraph_private as private
+
+HERE: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def graph(node: Any, schema: Any = State) -> StateGraph[Any]:
+    made = StateGraph(schema)
+    made.add_node("node", node)
+    made.add_edge(START, "node")
+    return made
+
+
+def endless() -> Any:
+    made = graph(lambda _s: {"log": ["node"]})
+    made.add_edge("node", "node")
+    return made.compile()
+
+
+def test_a_saver_that_is_lent_keeps_the_run_of_a_graph_without_one() -> None:
+    app, saver = graph(lambda _s: {"log": ["done"]}).compile(), InMemorySaver()
+    app.invoke({"log": []}, {"configurable": {"thread_id": "t", private.LENT_SAVER: saver}})
+    saved = saver.get_tuple(HERE)
+    assert saved is not None and saved.checkpoint["channel_values"]["log"] == ["done"]
+
+
+def test_langgraph_lends_its_saver_under_the_same_key() -> None:
+    seen: list[Any] = []
+
+    def node(_state: State, config: RunnableConfig) -> State:
+        seen.append(config.get("configurable", {}).get(private.LENT_SAVER))
+        return {}
+
+    saver = InMemorySaver()
+    graph(node).compile(checkpointer=saver).invoke({"log": []}, HERE)
+    assert seen == [saver]
+
+
+def test_a_graph_inside_a_task_goes_on_where_it_is_said_to_resume() -> None:
+    """With a new input that it would begin with otherwise."""
+    ran: list[str] = []
+    made = StateGraph(State)
+    made.add_node("first", lambda _s: ran.append("first") or {"log": ["first"]})
+    made.add_node("second", lambda _s: ran.append("second") or {"log": ["second"]})
+    made.add_edge(START, "first")
+    made.add_edge("first", "second")
+    app = made.compile(checkpointer=InMemorySaver(), interrupt_before=["second"])
+    app.invoke({"log": []}, HERE)
+    again: Any = {"configurable": {"thread_id": "t", private.RESUMING: True}}
+    final = app.invoke({"log": ["anew"]}, again)
+    assert (ran, final["log"]) == (["first", "second"], ["first", "second"])
+
+
+def test_a_task_has_an_id() -> None:
+    seen: list[RunnableConfig] = []
+
+    def node(_state: State, config: RunnableConfig) -> State:
+        seen.append(config)
+        return {}
+
+    graph(node).compile().invoke({"log": []})
+    assert seen[0].get("configurable", {}).get(private.TASK)
+
+
+def test_graphs_that_a_task_calls_are_counted_and_one_that_is_settled_is_not() -> None:
+    spaces: list[str] = []
+
+    def tell(_state: State, config: RunnableConfig) -> State:
+        spaces.append(config.get("configurable", {})["checkpoint_ns"].rpartition("|")[0])
+        return {}
+
+    inner = graph(tell).compile()
+
+    def call(_state: State, config: RunnableConfig) -> State:
+        inner.invoke({"log": []}, config)  # the first
+        settled = private.with_own_namespace(config)  # the second
+        inner.invoke({"log": []}, settled)
+        inner.invoke({"log": []}, settled)  # the second again
+        return {}
+
+    graph(call).compile(checkpointer=InMemorySaver()).invoke({"log": []}, HERE)
+    first, second, again = spaces
+    assert first != second == again
+    assert second == f"{first}|1"
+
+
+def test_outside_of_a_task_there_is_nothing_to_settle() -> None:
+    assert private.with_own_namespace(HERE) == HERE
+
+
+def test_an_error_handler_runs_in_a_namespace_of_its_own() -> None:
+    spaces: list[str] = []
+
+    def fail(_state: State) -> State:
+        raise OSError("broken")
+
+    def handle(_state: State, config: RunnableConfig) -> Command[Any]:
+        spaces.append(config.get("configurable", {})["checkpoint_ns"])
+        return Command(goto=END)
+
+    made = StateGraph(State)
+    made.add_node("node", fail, error_handler=handle)
+    made.add_edge(START, "node")
+    made.compile().invoke({"log": []})
+    assert [part.startswith(private.ERROR_HANDLER) for part in spaces[0].split("|")] == [False, True]
+
+
+def test_a_run_for_which_nobody_sets_a_step_limit_has_the_default() -> None:
+    with pytest.raises(GraphRecursionError, match=f"limit of {private.DEFAULT_STEP_LIMIT} "):
+        endless().invoke({"log": []})
+
+
+def test_a_jump_is_repeated_for_an_update_in_the_name_of_who_jumped() -> None:
+    made = graph(lambda _s: Command(goto=["ask", Send("ask", {"log": ["sent"]})], update={"log": ["node"]}))
+    made.add_node("ask", lambda state: {"log": [interrupt("well?"), *state["log"][:1]]})
+    for repeated, ahead in ((False, ()), (True, ("ask", "ask"))):
+        app = made.compile(checkpointer=InMemorySaver())
+        if repeated:
+            private.repeat_jumps(app, "node")
+        app.invoke({"log": []}, HERE)
+        app.update_state(HERE, {"log": ["updated"]})
+        assert (app.get_state(HERE).values["log"], app.get_state(HERE).next) == (["node", "updated"], ahead)
+
+
+def test_what_a_node_returns_is_changed_and_an_update_in_its_name() -> None:
+    app = graph(lambda _s: ["node"]).compile(checkpointer=InMemorySaver())
+    private.change_result(app, "node", lambda result: {"log": result})
+    app.invoke({"log": []}, HERE)
+    app.update_state(HERE, ["updated"], as_node="node")
+    assert app.get_state(HERE).values["log"] == ["node", "updated"]
+
+
+def test_the_step_limit_of_a_graph_inside_a_node_is_told_apart() -> None:
+    with pytest.raises(GraphRecursionError) as own:
+        endless().invoke({"log": []}, {"recursion_limit": 3})
+    inside = graph(lambda state: endless().invoke(state, {"recursion_limit": 3}))
+    with pytest.raises(GraphRecursionError) as inner:
+        inside.compile().invoke({"log": []})
+    assert private.is_of_this_graph(own.value)
+    assert not private.is_of_this_graph(inner.value)
+
+
+def test_a_node_its_router_and_the_entry_can_write_beside_what_they_return() -> None:
+    def node(_state: Any, config: RunnableConfig) -> State:
+        private.write_beside(config, {"log": ["by the node"]})
+        return {}
+
+    def route(_state: Any, config: RunnableConfig) -> str:
+        private.write_beside(config, {"log": ["by the router"]})
+        return END
+
+    made = graph(node)
+    made.add_conditional_edges("node", route, [END])
+    app = made.compile(checkpointer=InMemorySaver())
+    private.write_with(app, START, lambda step: {"log": [f"at the entry, in superstep {step}"]})
+    private.write_with(app, "node", lambda _: {"log": ["behind the node"]})
+    written = ["given", "at the entry, in superstep 0", "by the node", "behind the node", "by the router"]
+    assert app.invoke({"log": ["given"]}, HERE)["log"] == written
+    app.update_state(HERE, {"log": ["updated"]}, as_node="node")  # what a node notes, an update in its name notes too
+    assert app.get_state(HERE).values["log"] == [*written, "updated", "behind the node", "by the router"]

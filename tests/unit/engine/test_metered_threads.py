@@ -1,0 +1,217 @@
+"""What reaches a budget from the threads that a node starts itself, and that nothing is counted twice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import operator
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnableParallel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphDrained
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from loopwright.engine import Budget, Loop, bounded, verify
+from loopwright.engine.budget.meter import current_meter
+from loopwright.testing import ScriptedChatModel
+
+TOKENS = {"input_tokens": 6, "output_tokens": 4, "total_tokens": 10}
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def scripted() -> ScriptedChatModel:
+    return ScriptedChatModel(AIMessage("hm", usage_metadata=TOKENS), repeat_last=True)
+
+
+def in_bare_thread(call: Callable[[], Any]) -> None:
+    """Call something in a thread that has nothing of this one's context; a refused call ends it."""
+
+    def work() -> None:
+        try:
+            call()
+        except GraphDrained:
+            pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def in_bare_loop(call: Callable[[], Any]) -> None:
+    in_bare_thread(lambda: asyncio.run(call()))
+
+
+def in_copied_context(call: Callable[[], Any]) -> None:
+    context = contextvars.copy_context()
+    in_bare_thread(lambda: context.run(call))
+
+
+WAYS: dict[str, Callable[[ScriptedChatModel, RunnableConfig], Any]] = {
+    "by itself": lambda model, config: model.invoke("x"),
+    "with its config": lambda model, config: model.invoke("x", config),
+    "with callbacks of its own": lambda model, config: model.invoke("x", {"callbacks": [BaseCallbackHandler()]}),
+    "streamed": lambda model, config: [*model.stream("x", config)],
+    "batch of one": lambda model, config: model.batch(["x"], config),
+    "side by side": lambda model, config: RunnableParallel(only=model).invoke("x", config),
+    "in a chain": lambda model, config: (RunnableLambda(str) | model).invoke("x", config),
+    "bare thread": lambda model, config: in_bare_thread(lambda: model.invoke("x", config)),
+    "bare thread, streamed": lambda model, config: in_bare_thread(lambda: [*model.stream("x", config)]),
+    "bare thread, batch": lambda model, config: in_bare_thread(lambda: model.batch(["x"], config)),
+    "bare loop": lambda model, config: in_bare_loop(lambda: model.ainvoke("x", config)),
+    "copied context": lambda model, config: in_copied_context(lambda: model.invoke("x")),
+    "both": lambda model, config: in_copied_context(lambda: model.invoke("x", config)),
+}
+
+
+def asking(model: ScriptedChatModel, way: str, calls: int) -> StateGraph[Any]:
+    """One node that makes so many calls in one of the ways, and says how many its budget heard of."""
+
+    def work(_state: State, config: RunnableConfig) -> State:
+        for _ in range(calls):
+            WAYS[way](model, config)
+        meter = current_meter()
+        assert meter is not None
+        spent = meter.total()
+        return {"log": [f"{spent['model_calls']:g} calls, {spent['tokens']:g} tokens"]}
+
+    made = StateGraph(State)
+    made.add_node("work", work)
+    made.add_edge(START, "work")
+    return made
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_every_call_is_counted_once(way: str, asynchronous: bool) -> None:
+    app = bounded(asking(scripted(), way, 3), budget=Budget(model_calls=9))
+    final = await app.ainvoke({}) if asynchronous else app.invoke({})
+    assert final["log"] == ["3 calls, 30 tokens"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_call_beyond_the_budget_is_refused(way: str) -> None:
+    model = scripted()
+    final = bounded(asking(model, way, 6), budget=Budget(model_calls=2)).invoke({})
+    assert len(model.calls) == 2
+    assert final["stop_reason"]["resource"] == "model_calls"
+
+
+@pytest.mark.parametrize("around", ["unbounded", "bounded with a budget"])
+@pytest.mark.parametrize("called", [False, True], ids=["as a node", "inside a node"])
+@pytest.mark.parametrize("way", WAYS)
+def test_in_graphs_inside_graphs_too(way: str, called: bool, around: str) -> None:
+    model = scripted()
+    inner: Any = asking(model, way, 6).compile()
+    if around == "bounded with a budget":
+        inner = bounded(asking(model, way, 6), budget=Budget(model_calls=5))
+    outer = StateGraph(State)
+    outer.add_node("inner", (lambda state, config: inner.invoke(state, config)) if called else inner)
+    outer.add_edge(START, "inner")
+    final = bounded(outer, budget=Budget(model_calls=3)).invoke({"log": []})
+    assert len(model.calls) == 3
+    assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("run", 3)
+
+
+@pytest.mark.parametrize("way", ["bare thread", "bare loop", "both", "with its config"])
+def test_a_call_that_an_inner_budget_refuses_is_not_charged_to_the_outer_one(way: str) -> None:
+    model, spent = scripted(), []
+    inner = bounded(asking(model, way, 6), budget=Budget(model_calls=2))
+
+    def work(state: State, config: RunnableConfig) -> State:
+        inner.invoke({"log": []}, config)
+        meter = current_meter()
+        assert meter is not None
+        spent.append(meter.total()["model_calls"])
+        return {}
+
+    outer = StateGraph(State)
+    outer.add_node("work", work)
+    outer.add_edge(START, "work")
+    bounded(outer, budget=Budget(model_calls=9)).invoke({"log": []})
+    assert (len(model.calls), spent) == (2, [2])
+
+
+def test_a_graph_called_in_a_bare_thread_belongs_to_the_run_whose_config_it_is_given() -> None:
+    model = scripted()
+    inner = bounded(asking(model, "bare thread", 6), budget=Budget(model_calls=5))
+
+    def work(_state: State, config: RunnableConfig) -> State:
+        in_bare_thread(lambda: inner.invoke({"log": []}, {"callbacks": config["callbacks"]}))
+        return {}
+
+    outer = StateGraph(State)
+    outer.add_node("work", work)
+    outer.add_edge(START, "work")
+    final = bounded(outer, budget=Budget(model_calls=3)).invoke({"log": []})
+    assert (len(model.calls), final["stop_reason"]["limit"]) == (3, 3)
+
+
+def test_a_loops_budget_hears_of_them_too() -> None:
+    model = scripted()
+
+    def work(_state: State, config: RunnableConfig) -> State:
+        with ThreadPoolExecutor() as pool:
+            [*pool.map(lambda _: model.invoke("x", config), range(2))]
+        return {"log": ["work"]}
+
+    made = StateGraph(State)
+    made.add_node("work", work)
+    made.add_edge(START, "work")
+    made.add_conditional_edges("work", lambda _s: "work", ["work", END])
+    loop = Loop(name="again", target="work", sources=("work",), limit=50, budget=Budget(model_calls=4))
+    final = bounded(made, [loop]).invoke({"log": []})
+    assert (len(model.calls), final["stop_reason"]["outcome"]) == (6, "over_budget")
+
+
+@pytest.mark.parametrize("form", ["list", "manager in a node", "on the graph"])
+def test_the_callers_own_callbacks_hear_each_call_once(form: str) -> None:
+    class Ear(BaseCallbackHandler):
+        heard = 0
+
+        def on_chat_model_start(self, *_args: Any, **_kwargs: Any) -> None:
+            self.heard += 1
+
+    ear = Ear()
+    app: Any = bounded(asking(scripted(), "with its config", 2), budget=Budget(model_calls=9))
+    if form == "list":
+        app.invoke({}, {"callbacks": [ear]})
+    elif form == "on the graph":
+        app.with_config(callbacks=[ear]).invoke({}, {"callbacks": [BaseCallbackHandler()]})
+    else:
+        outer = StateGraph(State)
+        outer.add_node("inner", lambda state, config: app.invoke(state, config))
+        outer.add_edge(START, "inner")
+        outer.compile().invoke({"log": []}, {"callbacks": [ear]})
+    assert ear.heard == 2
+
+
+def test_behind_the_fallback_what_is_left_can_be_spent_in_threads_too() -> None:
+    model = scripted()
+    made = asking(model, "bare thread", 9)
+
+    def answer(_state: State, config: RunnableConfig) -> State:
+        in_bare_thread(lambda: model.invoke("x", config))
+        return {"log": ["answered"]}
+
+    made.add_node("answer", answer)
+    made.add_edge("work", END)
+    app = bounded(made, budget=Budget(model_calls=5, exhausted="answer"), checkpointer=InMemorySaver())
+    final = app.invoke({"log": []}, {"configurable": {"thread_id": "t"}})
+    assert (len(model.calls), final["log"][-1]) == (5, "answered")
+
+
+def test_the_certificate_says_what_is_not_counted() -> None:
+    made = asking(scripted(), "by itself", 1)
+    assert any("thread" in line for line in bounded(made, budget=Budget(model_calls=1)).certificate.assumptions)
+    assert not any("thread" in line for line in verify(made).assumptions)

@@ -1,0 +1,116 @@
+"""What a pass was wanted for is read from the state where nobody says it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Annotated
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from loopwright import Loop, bounded
+from loopwright.engine.reasons import wanted, warning
+from loopwright.errors import LoopDeclarationError
+
+
+def asks(*calls: tuple[str, dict]) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": name} for name, args in calls])
+
+
+@pytest.mark.parametrize(
+    ("state", "changed", "reason"),
+    [
+        ({}, (), ""),
+        ({"messages": []}, (), ""),
+        ({"messages": "text"}, (), ""),
+        ({"plan": 1}, ("plan", "draft"), "plan, draft changed"),
+        ({}, ("a", "b", "c", "d", "e"), "a, b, c, and 2 more keys changed"),
+        ({"messages": [AIMessage("no calls")]}, (), ""),
+        ({"messages": [AIMessage("no calls")]}, ("draft",), "draft changed"),
+        ({"messages": [asks(("old", {})), asks(("read", {"page": 4}))]}, ("messages",), "read(page=4)"),
+        ({"messages": [asks(("read", {"page": 4})), ToolMessage("x", tool_call_id="read")]}, (), "read(page=4)"),
+        ({"messages": [asks(("a", {}), ("b", {"x": [1]}))]}, (), "a(); b(x=[1])"),
+        ({"messages": [asks(*[(name, {}) for name in "abcd"])]}, (), "a(); b(); c(); and 1 more call"),
+        ({"messages": [asks(("login", {"user": "me", "password": "hush", "more": {"api_key": "k"}}))]}, (),
+         "login(user='me', password='***', more={'api_key': '***'})"),
+        (SimpleNamespace(messages=(HumanMessage("q"), asks(("a", {})))), (), "a()"),
+        ({"messages": [AIMessageChunk("", tool_call_chunks=[])]}, (), ""),
+    ],
+)  # fmt: skip
+def test_the_reason_is_the_last_calls_or_what_changed(state, changed, reason):
+    assert wanted(state, changed) == reason
+
+
+def test_a_long_reason_is_one_line_and_cut():
+    reason = wanted({"messages": [asks(("write", {"text": "line\n" * 500}))]})
+    assert len(reason) == 300
+    assert "\n" not in reason
+    assert reason.endswith("...")
+
+
+def test_other_keys_can_hold_the_messages():
+    assert wanted({"thread": [asks(("a", {}))]}, messages="thread") == "a()"
+
+
+class State(TypedDict, total=False):
+    draft: str
+    notes: list[str]
+    same: str
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+def rewriting() -> StateGraph:
+    made = StateGraph(State)
+    made.add_node(
+        "write", lambda state: {"draft": state.get("draft", "") + "x", "notes": [*state.get("notes", []), "n"]}
+    )
+    made.add_edge(START, "write")
+    made.add_conditional_edges("write", lambda _: "write", ["write", END])
+    return made
+
+
+def test_a_refused_pass_without_messages_says_what_changed_since_the_last_one():
+    again = Loop(name="again", target="write", sources=("write",), limit=1)
+    final = bounded(rewriting(), [again]).invoke({"same": "text"})
+    assert final["stop_reason"]["reason"] == "draft, notes changed"
+    assert bounded(rewriting(), [replace(again, limit=0)]).invoke({})["stop_reason"]["reason"] == ""
+    said = replace(again, reason=lambda _: "said")
+    assert bounded(rewriting(), [said]).invoke({})["stop_reason"]["reason"] == "said"
+
+
+def test_before_its_last_passes_a_model_is_told_how_many_are_left():
+    made = StateGraph(State)
+    made.add_node("model", lambda state: {"messages": [asks(("look", {"n": len(state["messages"])}))]})
+    made.add_node("look", lambda state: {"messages": [ToolMessage("no", tool_call_id="look")]})
+    made.add_edge(START, "model")
+    made.add_edge("model", "look")
+    made.add_conditional_edges("look", lambda _: "model", ["model", END])
+    loop = Loop(name="agent", target="model", sources=("look",), limit=3, warn_at=1)
+    said = bounded(made, [loop]).invoke({"messages": ["go"]})["messages"]
+    assert [message.text for message in said if message.type == "human"] == ["go", warning(1), warning(0)]
+    assert [message.type for message in said[3:]] == ["ai", "tool", "human", "ai", "tool", "human", "ai", "tool"]
+
+
+def test_no_word_comes_between_a_call_and_its_answer():
+    made = StateGraph(State)
+    made.add_node("model", lambda state: {"messages": [asks(("look", {}))]})
+    made.add_edge(START, "model")
+    made.add_conditional_edges("model", lambda _: "model", ["model", END])
+    loop = Loop(name="agent", target="model", sources=("model",), limit=1, warn_at=1)
+    said = bounded(made, [loop]).invoke({"messages": ["go"]})["messages"]
+    assert [message.type for message in said] == ["human", "ai", "ai"]
+
+
+def test_a_warning_needs_messages():
+    made = StateGraph(TypedDict("Plain", {"draft": str}))
+    made.add_node("write", lambda _: {})
+    made.add_edge(START, "write")
+    made.add_conditional_edges("write", lambda _: "write", ["write", END])
+    with pytest.raises(LoopDeclarationError, match="messages"):
+        bounded(made, [Loop(name="again", target="write", sources=("write",), limit=1, warn_at=1)])
+    with pytest.raises(LoopDeclarationError, match="warn_at must be a whole number"):
+        Loop(name="again", target="write", sources=("write",), limit=1, warn_at=-1)

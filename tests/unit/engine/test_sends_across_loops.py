@@ -1,0 +1,139 @@
+"""A ``Send`` back across a loop's edge: all that is sent in one superstep is one pass, and arrives as it was sent."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, Send
+from typing_extensions import TypedDict
+
+from loopwright import Loop, bounded
+from loopwright.checkpoints import open_checkpointer
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    item: int
+
+
+def work(state: State) -> State:
+    return {"log": [f"work {state.get('item', '-')}"]}
+
+
+def check(state: State) -> State:
+    return {"log": ["check"]}
+
+
+def failed_again(state: State) -> Any:
+    """Two items fail in the first round, one in the second, none in the third."""
+    left = 3 - state["log"].count("check")
+    return [Send("work", {"item": item}) for item in range(left)] or END
+
+
+def always(state: State) -> Any:
+    return ["work", Send("work", {"item": 7}), Send("work", {"item": 8})]
+
+
+def workers(router: Any, path_map: list[str] | None = None) -> StateGraph[Any]:
+    made = StateGraph(State)
+    made.add_node("plan", lambda _: {"log": ["plan"]})
+    made.add_node(work)
+    made.add_node(check)
+    made.add_edge(START, "plan")
+    made.add_conditional_edges("plan", lambda _: [Send("work", {"item": n}) for n in (1, 2, 3)], ["work"])
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", router, path_map)
+    return made
+
+
+@pytest.mark.parametrize("path_map", [None, ["work", END]])
+async def test_failed_items_go_back_to_the_workers_as_in_plain_langgraph(path_map: list[str] | None) -> None:
+    app, plain = bounded(workers(failed_again, path_map), limit=5), workers(failed_again, path_map).compile()
+    assert app.invoke({"log": []}) == plain.invoke({"log": []})
+    assert await app.ainvoke({"log": []}) == plain.invoke({"log": []})
+
+
+def test_workers_that_never_finish_stop_and_a_name_beside_the_sends_is_a_task_of_its_own() -> None:
+    app = bounded(workers(always), limit=2)
+    end = app.invoke({"log": []})
+    assert end["stop_reason"]["spent"] == 2
+    assert Counter(end["log"]) == Counter(
+        {"plan": 1, "check": 3, "work 1": 1, "work 2": 1, "work 3": 1, "work -": 2, "work 7": 2, "work 8": 2}
+    )
+    assert app.certificate.bounded
+    assert app.certificate.max_runs_by_node["work"] is None
+    assert bounded(workers(always), limit=2, fan_out={"work": 3}).certificate.max_runs_by_node["work"] == 3 + 2 + 2 * 3
+
+
+def test_a_command_sends_back_too_and_a_run_goes_on_from_disk_with_what_waited(tmp_path: Path) -> None:
+    def back(state: State) -> Any:
+        return Command(goto=[Send("work", {"item": len(state["log"])})], update={"log": ["back"]})
+
+    made = StateGraph(State)
+    made.add_node(work)
+    made.add_node("check", back)
+    made.add_edge(START, "work")
+    made.add_edge("work", "check")
+    whole = bounded(made, limit=2).invoke({"log": []})
+    assert whole["log"] == ["work -", "back", "work 1", "back", "work 3", "back"]
+    place: Any = {"configurable": {"thread_id": "t"}}
+    with open_checkpointer(f"json:{tmp_path}") as saver:
+        bounded(made, limit=2, checkpointer=saver, interrupt_before=["loop.work"]).invoke({"log": []}, place)
+    with open_checkpointer(f"json:{tmp_path}") as saver:
+        app = bounded(made, limit=2, checkpointer=saver)
+        assert app.invoke(None, place) == whole
+
+
+def test_what_is_sent_while_the_gate_runs_waits_for_the_next_pass() -> None:
+    """``late`` sends in the superstep in which the gate takes what ``soon`` sent: nothing is lost, nothing runs twice.
+
+    Its name sorts before the gate's or behind it, as LangGraph merges the writes of a superstep.
+    """
+    for late in ("a", "z"):
+        made = StateGraph(State)
+        made.add_node(work)
+        made.add_node("soon", lambda s: Command(goto=[Send("work", {"item": 1})]) if "work 1" not in s["log"] else {})
+        made.add_node("step", lambda _: {})
+        made.add_node(late, lambda s: Command(goto=[Send("work", {"item": 2})]) if "work 2" not in s["log"] else {})
+        made.add_edge(START, "work")
+        made.add_edge("work", "soon")
+        made.add_edge("work", "step")
+        made.add_edge("step", late)
+        loops = [Loop(name="again", target="work", sources=("soon", late), limit=9)]
+        end = bounded(made, loops, checkpointer=InMemorySaver()).invoke(
+            {"log": []}, {"configurable": {"thread_id": "t"}}
+        )
+        assert Counter(end["log"])["work 1"] == 1
+        assert Counter(end["log"])["work 2"] >= 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_rounds_of_sends_are_what_plain_langgraph_makes_of_them(seed: int) -> None:
+    dice = random.Random(seed)
+    rounds = [[dice.randrange(9) for _ in range(dice.randrange(1, 5))] for _ in range(dice.randrange(5))]
+    named = [dice.random() < 0.3 for _ in rounds]
+
+    def route(state: State) -> Any:
+        turn = state["log"].count("check") - 1
+        if turn >= len(rounds):
+            return END
+        sends: list[Any] = [Send("work", {"item": item}) for item in rounds[turn]]
+        return ["work", *sends] if named[turn] else sends
+
+    plain = workers(route).compile().invoke({"log": []})
+    assert bounded(workers(route), limit=9).invoke({"log": []}) == plain
+    limit = dice.randrange(4)
+    cut = bounded(workers(route), limit=limit, fan_out={"work": 5})
+    end = cut.invoke({"log": []})
+    most = cut.certificate.max_runs_by_node["work"]
+    assert most is not None
+    assert sum(line.startswith("work") for line in end["log"]) <= most
+    assert end["log"] == plain["log"][: len(end["log"])]
+    assert ("stop_reason" in end) == (limit < len(rounds))

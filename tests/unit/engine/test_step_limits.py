@@ -1,0 +1,154 @@
+"""What ends a run at a step limit: the user's, that of a graph around it, or the certificate's own."""
+
+from __future__ import annotations
+
+import logging
+import operator
+from itertools import pairwise
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from loopwright.engine import BoundedGraph, Budget, Loop, bounded
+from loopwright.errors import BrokenAssumptionError
+
+hows = pytest.mark.parametrize("how", ["sync", "async"])
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def line(*names: str) -> StateGraph[Any]:
+    made = StateGraph(State)
+    for name in names:
+        made.add_node(name, lambda _s, name=name: {"log": [name]})
+    made.add_edge(START, names[0])
+    for one, other in pairwise(names):
+        made.add_edge(one, other)
+    return made
+
+
+def round_trip(limit: int = 20, **options: Any) -> BoundedGraph:
+    made = line("a", "b")
+    made.add_conditional_edges("b", lambda _s: "a", ["a", END])
+    return bounded(made, [Loop(name="again", target="a", sources=("b",), limit=limit)], **options)
+
+
+async def invoked(app: Any, how: str, config: Any = None) -> Any:
+    return await app.ainvoke({"log": []}, config) if how == "async" else app.invoke({"log": []}, config)
+
+
+# The certificate's own
+
+
+@hows
+@pytest.mark.parametrize("saver", [None, InMemorySaver], ids=["no saver", "saver"])
+@pytest.mark.parametrize("budget", [None, Budget(model_calls=3)], ids=["no budget", "budget"])
+async def test_a_run_beyond_its_certificate_names_what_the_proof_did_not_know(
+    how: str, saver: Any, budget: Any
+) -> None:
+    app = round_trip(limit=1, budget=budget, checkpointer=saver and saver())
+    app.attach_edge("b", "b")  # the graph is changed behind its proof's back
+    with pytest.raises(BrokenAssumptionError, match="assumptions") as raised:
+        await invoked(app, how, {"configurable": {"thread_id": "t"}})
+    ran, most = raised.value.runs["b"]
+    assert ran > most == app.certificate.max_runs_by_node["b"]
+    assert raised.value.steps >= raised.value.allowed == app.certificate.max_supersteps
+    assert raised.value.__cause__ is None
+
+
+@hows
+async def test_a_graph_without_loops_is_no_exception(how: str) -> None:
+    app = bounded(line("a", "b"), checkpointer=InMemorySaver())
+    app.attach_edge("b", "a")
+    with pytest.raises(BrokenAssumptionError, match="from 'b' to 'a'") as raised:
+        await invoked(app, how, {"configurable": {"thread_id": "t"}, "recursion_limit": 12})
+    assert raised.value.jumps == (("b", "a"),)
+    assert raised.value.runs == {"a": (6, 1), "b": (6, 1)}
+
+
+@hows
+async def test_only_the_run_that_broke_is_counted(how: str) -> None:
+    saver = InMemorySaver()
+    here: Any = {"configurable": {"thread_id": "t"}}
+    for _ in range(3):
+        await invoked(bounded(line("a", "b"), checkpointer=saver), how, here)
+    app = bounded(line("a", "b"), checkpointer=saver)
+    app.attach_edge("b", "a")
+    with pytest.raises(BrokenAssumptionError) as raised:
+        await invoked(app, how, {**here, "recursion_limit": 6})
+    assert raised.value.runs == {"a": (3, 1), "b": (3, 1)}
+
+
+@hows
+async def test_a_smaller_limit_of_the_users_is_an_outcome_all_the_same(how: str) -> None:
+    app = bounded(line("a", "b"))
+    app.attach_edge("b", "a")
+    final = await invoked(app, how, {"recursion_limit": 2})
+    assert (final["log"], final["stop_reason"]["loop"]) == (["a", "b"], "recursion_limit")
+
+
+@hows
+async def test_a_graph_inside_another_keeps_to_its_own_certificate(how: str) -> None:
+    """The step limit of the graph around it is 10,007; what was proven of it holds all the same."""
+    inner = round_trip(limit=1)
+    inner.attach_edge("b", "b")
+    outer = StateGraph(State)
+    outer.add_node("inner", inner)
+    outer.add_edge(START, "inner")
+    with pytest.raises(BrokenAssumptionError) as raised:
+        await invoked(outer.compile(), how)
+    assert raised.value.steps <= 8
+
+
+# That of a graph around it
+
+
+@hows
+@pytest.mark.parametrize("budget", [None, Budget(model_calls=3)], ids=["no budget", "budget"])
+async def test_a_graph_that_the_limit_of_a_plain_graph_around_it_cuts_short_says_so(
+    caplog: pytest.LogCaptureFixture, how: str, budget: Any
+) -> None:
+    class Shown(State, total=False):
+        stop_reason: Any
+
+    inner = round_trip(budget=budget, name="helper")
+    outer = StateGraph(Shown)
+    outer.add_node("inner", inner)
+    outer.add_edge(START, "inner")
+    with caplog.at_level(logging.WARNING, "loopwright.loops"):
+        final = await invoked(outer.compile(), how, {"recursion_limit": 10})
+    assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("recursion_limit", 10)
+    [record] = caplog.records
+    assert "'helper'" in record.getMessage() and "10 of the graph around it" in record.getMessage()
+
+
+@hows
+@pytest.mark.parametrize("budget", [None, Budget(model_calls=3)], ids=["no budget", "budget"])
+async def test_a_graph_that_is_called_without_a_config_has_its_own_limit(how: str, budget: Any) -> None:
+    inner = round_trip(budget=budget)
+
+    def call(_state: State) -> State:
+        return {"log": [inner.invoke({"log": []})["stop_reason"]["loop"]]}
+
+    async def acall(_state: State) -> State:
+        return {"log": [(await inner.ainvoke({"log": []}))["stop_reason"]["loop"]]}
+
+    outer = StateGraph(State)
+    outer.add_node("inner", acall if how == "async" else call)
+    outer.add_edge(START, "inner")
+    assert (await invoked(outer.compile(), how, {"recursion_limit": 10}))["log"] == ["again"]
+
+
+def test_a_refusal_under_a_lowered_limit_names_that_limit() -> None:
+    saver, here = InMemorySaver(), {"configurable": {"thread_id": "t"}}
+    first = round_trip(limit=9, checkpointer=saver, interrupt_before=["a"])
+    first.invoke({"log": []}, here)
+    for _ in range(3):
+        first.invoke(None, here)
+    final: Any = round_trip(limit=2, checkpointer=saver).invoke(None, here)
+    assert (final["stop_reason"]["limit"], final["stop_reason"]["spent"]) == (2, 3)

@@ -1,0 +1,116 @@
+"""Updates of a thread's state behind a gate: its decision stands, however the update is made."""
+
+from __future__ import annotations
+
+import operator
+from typing import Annotated, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import InvalidUpdateError
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import StateUpdate
+from typing_extensions import TypedDict
+
+from loopwright.engine import BoundedGraph, Loop, bounded
+
+HERE: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def app(limit: int = 2, **options: Any) -> BoundedGraph:
+    made = StateGraph(State)
+    made.add_node("work", lambda _s: {"log": ["work"]})
+    made.add_edge(START, "work")
+    made.add_conditional_edges("work", lambda _s: "work", ["work", END])
+    loop = Loop(name="again", target="work", sources=("work",), limit=limit)
+    return bounded(made, [loop], **{"interrupt_before": ["work"], **options})
+
+
+def edited(word: str, as_node: str | None = None) -> StateUpdate:
+    return StateUpdate({"log": [word]}, as_node)
+
+
+async def updated(graph: Any, how: str, *supersteps: list[StateUpdate]) -> Any:
+    if how == "sync":
+        return graph.bulk_update_state(HERE, supersteps)
+    return await graph.abulk_update_state(HERE, supersteps)
+
+
+def at_the_gate(graph: Any) -> Any:
+    graph.invoke({"log": []}, HERE)
+    graph.invoke(None, HERE)
+    assert graph.get_state(HERE).next == ("work",)
+    return graph
+
+
+def to_the_end(graph: Any) -> list[str]:
+    while graph.get_state(HERE).next:
+        graph.invoke(None, HERE)
+    return graph.get_state(HERE).values["log"]
+
+
+hows = pytest.mark.parametrize("how", ["sync", "async"])
+
+
+@hows
+async def test_updates_in_bulk_keep_the_granted_pass(how: str) -> None:
+    graph = at_the_gate(app(checkpointer=InMemorySaver()))
+    await updated(graph, how, [edited("one")], [edited("two")])
+    assert graph.get_state(HERE).next == ("work",)
+    assert to_the_end(graph) == ["work", "one", "two", "work", "work"]
+    assert graph.get_state(HERE).values["stop_reason"]["spent"] == 2
+
+
+@hows
+async def test_an_update_that_names_its_node_is_left_as_it_is(how: str) -> None:
+    graph = at_the_gate(app(checkpointer=InMemorySaver()))
+    await updated(graph, how, [edited("one", "work")])
+    assert graph.get_state(HERE).next == ("loop.again",)
+    await updated(graph, how, [edited("two")], [edited("three", "work")], [edited("four")])
+    assert to_the_end(graph) == ["work", "one", "two", "three", "four", "work"]
+
+
+@hows
+@pytest.mark.parametrize("supersteps", [[], [[]], [[edited("one")], []]], ids=["none", "empty", "one empty"])
+async def test_what_langgraph_refuses_changes_nothing(how: str, supersteps: Any) -> None:
+    graph = at_the_gate(app(checkpointer=InMemorySaver()))
+    with pytest.raises((ValueError, InvalidUpdateError)):
+        await updated(graph, how, *supersteps)
+    assert graph.get_state(HERE).values["log"] == ["work"]
+
+
+def test_in_a_graph_inside_another_too() -> None:
+    """Both have a loop of the same name, and the inner one waits behind its gate."""
+    outer = StateGraph(State)
+    outer.add_node("work", app(limit=1))
+    outer.add_edge(START, "work")
+    outer.add_conditional_edges("work", lambda _s: END, ["work", END])
+    around = bounded(
+        outer, [Loop(name="again", target="work", sources=("work",), limit=1)], checkpointer=InMemorySaver()
+    )
+    around.invoke({"log": []}, HERE)
+    around.invoke(None, HERE)
+    inner: Any = around.get_state(HERE, subgraphs=True).tasks[0].state
+    assert inner.next == ("work",)
+    forked = around.update_state(inner.config, {"log": ["edited"]})
+    state = around.get_state(forked)
+    assert (state.next, state.values["log"]) == (("work",), ["work", "edited"])
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["replayed", "side by side"])
+def test_a_count_never_falls_whoever_writes_an_older_ledger(together: bool) -> None:
+    """As one who takes a checkpoint's values back by hand does."""
+    saver = InMemorySaver()
+    graph = at_the_gate(app(limit=3, checkpointer=saver))
+    older = saver.get_tuple(HERE).checkpoint["channel_values"]["loop_ledger"]  # type: ignore[union-attr]
+    graph.invoke(None, HERE)
+    newer = saver.get_tuple(HERE).checkpoint["channel_values"]["loop_ledger"]  # type: ignore[union-attr]
+    assert (older["again"]["spent"], newer["again"]["spent"]) == (1, 2)
+    writes = [newer, older] if together else [older]
+    graph.bulk_update_state(HERE, [[StateUpdate({"loop_ledger": ledger}, "work") for ledger in writes]])
+    assert to_the_end(graph) == ["work"] * 3
+    assert graph.get_state(HERE).values["stop_reason"]["spent"] == 3

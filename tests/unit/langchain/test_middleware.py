@@ -1,0 +1,505 @@
+"""LoopMiddleware stops agents whose models never say yes, as a gate would, and leaves a history that providers accept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ContextEditingMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelRetryMiddleware,
+    PIIMiddleware,
+    TodoListMiddleware,
+    ToolRetryMiddleware,
+    hook_config,
+)
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from loopwright import Budget, Loop, Plateau, Stall, StateLimit, bounded
+from loopwright.errors import LoopDeclarationError
+from loopwright.fallbacks import answer_without_tools
+from loopwright.langchain import LoopMiddleware, same_call_same_result
+from loopwright.testing import ScriptedChatModel
+
+ASK = {"messages": [("user", "What is a loop?")]}
+
+
+def calls(*names: str, **args: Any):
+    """A reply that calls tools, with ids of its own."""
+    return lambda messages: AIMessage(
+        "", tool_calls=[{"name": name, "args": args or {"query": "loop"}, "id": f"{len(messages)}-{place}"}
+                        for place, name in enumerate(names)]
+    )  # fmt: skip
+
+
+class Desk:
+    """Two tools that note when they are run."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def search(self, query: str) -> str:
+        """Search."""
+        self.ran.append("search")
+        return f"Nothing found, {len(self.ran)} times."
+
+    def read(self, query: str) -> str:
+        """Read."""
+        self.ran.append("read")
+        return "An empty page."
+
+
+def never(*names: str) -> ScriptedChatModel:
+    return ScriptedChatModel(calls(*(names or ("search",))), repeat_last=True)
+
+
+def agent_of(
+    model: ScriptedChatModel, *others: Any, desk: Desk | None = None, middle: Any = None, **options: Any
+) -> Any:
+    desk = desk or Desk()
+    return create_agent(model, [desk.search, desk.read], middleware=[middle, *others], name="finder", **options)
+
+
+def run(agent: Any, asynchronous: bool, input: Any = ASK, config: Any = None) -> Any:
+    return asyncio.run(agent.ainvoke(input, config)) if asynchronous else agent.invoke(input, config)
+
+
+def assert_valid(messages: list[Any]) -> None:
+    """Every tool call is answered, once, right after the message that asks for it."""
+    while messages:
+        first, *messages = messages
+        if isinstance(first, AIMessage) and first.tool_calls:
+            count = len(first.tool_calls)
+            answers, messages = messages[:count], messages[count:]
+            assert [type(answer) for answer in answers] == [ToolMessage] * count
+            assert {answer.tool_call_id for answer in answers} == {call["id"] for call in first.tool_calls}
+        else:
+            assert not isinstance(first, ToolMessage)
+
+
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+
+
+# --- the limit -----------------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("limit", [0, 1, 4])
+def test_a_model_that_never_ends_is_asked_once_more_than_the_limit(limit, asynchronous):
+    model = never()
+    final = run(agent_of(model, middle=LoopMiddleware(limit=limit)), asynchronous)
+    assert len(model.calls) == limit + 1
+    stop = final["stop_reason"]
+    assert (stop["loop"], stop["outcome"], stop["limit"], stop["spent"]) == ("finder", "exhausted", limit, limit)
+    assert stop["reason"] == "search(query='loop')"
+    assert isinstance(final["messages"][-1], AIMessage)
+    assert final["messages"][-1].text == (
+        f"I stopped before I had an answer: the limit of {limit} pass{'es' if limit != 1 else ''} was reached in loop "
+        "'finder'.\nAsked: What is a loop?\n"
+        f"Tried: search(query='loop'){f' {limit + 1} times' if limit else ''}; "
+        f"{limit} pass{'es' if limit != 1 else ''} of loop 'finder'.\nNot found out: the answer to the question"
+    )
+    assert_valid(final["messages"])
+
+
+@BOTH
+def test_an_agent_that_ends_by_itself_gives_what_it_gives_without(asynchronous):
+    def texts(*middle: Any) -> list[str]:
+        model = ScriptedChatModel(calls("search"), "A loop goes round.")
+        final = run(create_agent(model, [Desk().search], middleware=middle), asynchronous)
+        assert final.get("stop_reason") is None
+        return [message.text for message in final["messages"]]
+
+    assert texts(LoopMiddleware(limit=1)) == texts()
+
+
+@BOTH
+def test_it_decides_and_reports_as_a_gate_does(asynchronous, caplog):
+    def seen(agent: Any) -> tuple[list[Any], list[str], Any]:
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "loopwright.loops"):
+            if asynchronous:
+
+                async def collect() -> list[Any]:
+                    return [part async for part in agent.astream(ASK, stream_mode=["custom", "values"])]
+
+                parts = asyncio.run(collect())
+            else:
+                parts = [*agent.stream(ASK, stream_mode=["custom", "values"])]
+        events = [{**part, "at": "", "step": 0} for mode, part in parts if mode == "custom"]
+        final = [part for mode, part in parts if mode == "values"][-1]
+        return events, [record.getMessage() for record in caplog.records], {**final["stop_reason"], "step": 0}
+
+    declared = Loop(name="finder", target="model", sources=("tools",), limit=3, stall=same_call_same_result())
+    steady = ScriptedChatModel(calls("search"), calls("read"), calls("read"), repeat_last=True)
+    gate = bounded(create_agent(steady, [Desk().search, Desk().read], name="finder"), [declared])
+    again = ScriptedChatModel(calls("search"), calls("read"), calls("read"), repeat_last=True)
+    by_hand = agent_of(again, middle=LoopMiddleware(limit=3, stall=same_call_same_result()))
+    ours, theirs = seen(by_hand), seen(gate)
+    assert ours == theirs
+    assert [event["decision"] for event in ours[0]] == ["granted", "granted", "stalled"]
+
+
+@BOTH
+def test_streams_end_with_the_honest_answer(asynchronous):
+    agent = agent_of(never(), middle=LoopMiddleware(limit=1))
+    modes = ["updates", "messages", "values"]
+    if asynchronous:
+
+        async def collect() -> list[Any]:
+            return [part async for part in agent.astream(ASK, stream_mode=modes)]
+
+        parts = asyncio.run(collect())
+    else:
+        parts = [*agent.stream(ASK, stream_mode=modes)]
+    last = {mode: part for mode, part in parts}
+    assert last["updates"]["LoopMiddleware.before_model"]["stop_reason"] == last["values"]["stop_reason"]
+    assert last["messages"][0] == last["values"]["messages"][-1]
+    assert last["values"]["messages"][-1].text.startswith("I stopped before I had an answer")
+
+
+def test_parallel_calls_are_one_pass():
+    model, desk = never("search", "read", "search"), Desk()
+    final = agent_of(model, desk=desk, middle=LoopMiddleware(limit=2)).invoke(ASK)
+    assert (len(model.calls), final["stop_reason"]["spent"]) == (3, 2)
+    assert len(desk.ran) == 9
+    assert_valid(final["messages"])
+
+
+def test_the_limit_can_come_from_the_state_and_is_frozen_for_the_run():
+    class WithLevel(AgentState):
+        level: int
+
+    model = never()
+    limit = StateLimit(key="level", default=1, ceiling=3)
+    agent = agent_of(model, middle=LoopMiddleware(limit=limit), state_schema=WithLevel)
+    for level, passes in ((2, 2), (50, 3), (None, 1)):
+        before = len(model.calls)
+        final = agent.invoke({**ASK, "level": level})
+        assert (len(model.calls) - before, final["stop_reason"]["limit"]) == (passes + 1, passes)
+    with pytest.raises(LoopDeclarationError, match="state key 'level' must be a whole number from 0 up, not 'two'"):
+        agent.invoke({**ASK, "level": "two"})
+
+
+@BOTH
+def test_five_other_middlewares_do_not_go_round_it(asynchronous):
+    model = never()
+    others = [TodoListMiddleware(), ModelRetryMiddleware(max_retries=1), ToolRetryMiddleware(max_retries=1),
+              PIIMiddleware("email"), ContextEditingMiddleware()]  # fmt: skip
+    for middle in ([LoopMiddleware(limit=2), *others], [*others, LoopMiddleware(limit=2)]):
+        before = len(model.calls)
+        final = run(create_agent(model, [Desk().search], middleware=middle), asynchronous)
+        assert len(model.calls) - before == 3
+        assert final["stop_reason"]["outcome"] == "exhausted"
+        assert_valid(final["messages"])
+
+
+# --- runs ----------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_new_input_on_a_thread_starts_anew_and_clears_the_stop_reason(asynchronous):
+    model = ScriptedChatModel(*[calls("search")] * 6, "Done.")
+    agent = agent_of(model, middle=LoopMiddleware(limit=2), checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "one"}}
+    for spent in (3, 6):
+        final = run(agent, asynchronous, config=config)
+        assert len(model.calls) == spent
+        assert final["stop_reason"]["spent"] == 2
+    final = run(agent, asynchronous, config=config)
+    assert final["messages"][-1].text == "Done."
+    assert final.get("stop_reason") is None
+    assert_valid(final["messages"])
+
+
+@BOTH
+def test_an_answer_to_an_interrupt_grants_nothing(asynchronous):
+    model, desk = never(), Desk()
+    human = HumanInTheLoopMiddleware(interrupt_on={"search": True})
+    agent = agent_of(model, human, desk=desk, middle=LoopMiddleware(limit=2), checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "one"}}
+    final = run(agent, asynchronous, config=config)
+    answers = 0
+    while "__interrupt__" in final:
+        answers += 1
+        assert answers < 10
+        final = run(agent, asynchronous, Command(resume={"decisions": [{"type": "approve"}]}), config)
+    assert (answers, len(model.calls), len(desk.ran)) == (3, 3, 3)
+    assert final["stop_reason"]["spent"] == 2
+
+
+@BOTH
+def test_a_resume_after_a_crash_grants_nothing(asynchronous):
+    class Broken(Desk):
+        def search(self, query: str) -> str:
+            """Search."""
+            result = super().search(query)
+            if len(self.ran) == 2:
+                raise ConnectionError("gone")
+            return result
+
+    model = never()
+    agent = agent_of(model, desk=Broken(), middle=LoopMiddleware(limit=3), checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "one"}}
+    with pytest.raises(ConnectionError):
+        run(agent, asynchronous, config=config)
+    final = run(agent, asynchronous, None, config)
+    assert (len(model.calls), final["stop_reason"]["spent"]) == (4, 3)
+
+
+def test_the_books_are_private():
+    agent = agent_of(never(), middle=LoopMiddleware(limit=1, per_tool={"search": 1}))
+    final = agent.invoke({**ASK, "loop_middleware": {"ledger": {"agent": {"spent": -99, "limit": 99, "refused": 0}}}})
+    assert set(final) == {"messages", "stop_reason"}
+    assert final["stop_reason"]["spent"] == 1
+
+
+# --- what is left behind -------------------------------------------------------------------------------------------
+
+
+class GoesBack(AgentMiddleware):
+    """Sends the agent back to the model and leaves its calls unanswered."""
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state: Any, runtime: Any) -> Any:
+        return {"jump_to": "model"}
+
+
+@pytest.mark.parametrize("fallback", [None, lambda state: "No answer."])
+def test_calls_that_were_never_run_are_answered(fallback):
+    model = never("search", "read")
+    final = agent_of(model, GoesBack(), middle=LoopMiddleware(limit=0, fallback=fallback)).invoke(ASK)
+    assert len(model.calls) == 1
+    answers = [message for message in final["messages"] if isinstance(message, ToolMessage)]
+    assert [answer.status for answer in answers] == ["error", "error"]
+    assert all(answer.text.startswith("not run: the limit of 0 passes") for answer in answers)
+    assert_valid(final["messages"])
+
+
+class Answer(BaseModel):
+    text: str
+    sure: bool
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("fallback", "last"),
+    [
+        (lambda state: "No answer.", "No answer."),
+        (lambda state: AIMessage(f"Stopped at {state['stop_reason']['limit']}."), "Stopped at 1."),
+        (lambda state: [HumanMessage("Well?"), AIMessage("No.")], "No."),
+        (lambda state: {"messages": [("ai", "No.")]}, "No."),
+        (lambda state: {}, "I stopped before I had an answer"),
+        (lambda state: None, "I stopped before I had an answer"),
+        (lambda state: calls("search")(state["messages"]), ""),
+        (
+            answer_without_tools(ScriptedChatModel("From what there is: no.", repeat_last=True)),
+            "From what there is: no.",
+        ),
+    ],
+)
+def test_a_fallback_answers_in_whatever_form(fallback, last, asynchronous):
+    final = run(agent_of(never("search", "read"), middle=LoopMiddleware(limit=1, fallback=fallback)), asynchronous)
+    said = [message for message in final["messages"] if isinstance(message, AIMessage)]
+    assert said[-1].text.startswith(last)
+    assert_valid(final["messages"])
+
+
+def test_an_async_fallback_is_awaited():
+    async def fallback(state: Any) -> str:
+        await asyncio.sleep(0)
+        return "Later."
+
+    final = run(agent_of(never(), middle=LoopMiddleware(limit=1, fallback=fallback)), True)
+    assert final["messages"][-1].text == "Later."
+
+
+@BOTH
+def test_a_fallback_can_fill_the_structured_response(asynchronous):
+    def fallback(state: Any) -> Any:
+        return {"structured_response": Answer(text="unknown", sure=False)}
+
+    agent = agent_of(never(), middle=LoopMiddleware(limit=1, fallback=fallback), response_format=ToolStrategy(Answer))
+    final = run(agent, asynchronous)
+    assert final["structured_response"] == Answer(text="unknown", sure=False)
+    assert "I stopped before I had an answer" in final["messages"][-1].text
+    assert final["stop_reason"]["outcome"] == "exhausted"
+
+
+def test_a_structured_reply_that_is_never_valid_is_a_loop_too():
+    model = ScriptedChatModel(calls("Answer", text="no"), repeat_last=True)
+    agent = create_agent(model, [], middleware=[LoopMiddleware(limit=2)], response_format=ToolStrategy(Answer))
+    final = agent.invoke(ASK)
+    assert (len(model.calls), final["stop_reason"]["spent"]) == (3, 2)
+    assert final.get("structured_response") is None
+
+
+# --- tools ---------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_further_calls_of_a_tool_are_answered_and_the_others_run(asynchronous):
+    desk = Desk()
+    model = ScriptedChatModel(calls("search", "read", "search"), calls("search", "read"), "Done.")
+    final = run(agent_of(model, desk=desk, middle=LoopMiddleware(limit=9, per_tool={"search": 1})), asynchronous)
+    assert sorted(desk.ran) == ["read", "read", "search"]
+    assert final["messages"][-1].text == "Done."
+    assert final.get("stop_reason") is None
+    assert_valid(final["messages"])
+    refused = [
+        message for message in final["messages"] if isinstance(message, ToolMessage) and message.status == "error"
+    ]
+    assert [message.text for message in refused] == [
+        "not run: search was called as often as it may be in one run (1). Go on without it."
+    ] * 2
+
+
+def test_an_agent_that_only_asks_for_what_is_refused_ends_at_its_limit():
+    model, desk = never(), Desk()
+    final = agent_of(model, desk=desk, middle=LoopMiddleware(limit=4, per_tool={"search": 2})).invoke(ASK)
+    assert (len(model.calls), len(desk.ran)) == (5, 2)
+    assert "Tried: search(query='loop') 2 times;" in final["messages"][-1].text
+    assert "Not run: search(query='loop') 3 times." in final["messages"][-1].text
+    assert_valid(final["messages"])
+
+
+# --- stall, warning, budget ----------------------------------------------------------------------------------------
+
+
+def test_the_last_rounds_are_announced_to_the_model_and_not_kept():
+    model = never()
+    final = agent_of(model, middle=LoopMiddleware(limit=3, warn_at=2)).invoke(ASK)
+    assert [call.text.partition(",")[0] if "Note" in call.text else "" for call in model.calls] == [
+        "", "(Note: after this one", "(Note: after this one",
+        "(Note: what further tool calls return will not be read any more. Answer now from what you have.)",
+    ]  # fmt: skip
+    assert ["2 more rounds" in model.calls[1].text, "1 more round of" in model.calls[2].text] == [True, True]
+    assert not any("Note:" in message.text for message in final["messages"])
+
+
+@BOTH
+def test_a_budget_counts_the_agents_calls_with_their_retries(asynchronous):
+    outcomes = iter([ConnectionError("busy"), calls("search")] * 20)
+
+    def flaky(messages: Any) -> Any:
+        outcome = next(outcomes)
+        return outcome if isinstance(outcome, Exception) else outcome(messages)
+
+    model = ScriptedChatModel(flaky, repeat_last=True)
+    retry = ModelRetryMiddleware(max_retries=1, initial_delay=0, jitter=False)
+    middle = LoopMiddleware(limit=50, budget=Budget(model_calls=5))
+    final = run(agent_of(model, retry, middle=middle), asynchronous)
+    # Looked at before a pass: the third one finds 6 of 5 spent.
+    assert len(model.calls) == 6
+    assert final["stop_reason"] | {"step": 0} == {
+        "loop": "finder", "outcome": "over_budget", "resource": "model_calls", "limit": 5, "spent": 6,
+        "reason": "search(query='loop')", "derived": True, "step": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls_made"),
+    [(Budget(tokens=1), 1), (Budget(money=2.5, price=lambda model, usage: 1.0 * usage.calls), 3)],
+)
+def test_a_budget_of_tokens_or_money(budget, calls_made):
+    model = never()
+    agent = agent_of(model, middle=LoopMiddleware(limit=50, budget=budget), checkpointer=InMemorySaver())
+    for times in (1, 2):  # a new input has its own
+        final = agent.invoke(ASK, {"configurable": {"thread_id": "one"}})
+        assert len(model.calls) == calls_made * times
+        assert final["stop_reason"]["outcome"] == "over_budget"
+
+
+def test_a_runs_own_budget_counts_each_call_once():
+    model = never()
+    inner = agent_of(model, middle=LoopMiddleware(limit=50, budget=Budget(model_calls=50)))
+    builder = StateGraph(MessagesState)
+    builder.add_node("inner", lambda state: inner.invoke(state))
+    builder.add_edge(START, "inner")
+    app = bounded(builder, budget=Budget(model_calls=4))
+    final = app.invoke(ASK, {"configurable": {"thread_id": "one"}})
+    assert len(model.calls) == 4
+    assert final["stop_reason"]["resource"] == "model_calls"
+
+
+def test_a_stall_ends_it_and_is_named():
+    class Steady(Desk):
+        def search(self, query: str) -> str:
+            """Search."""
+            return "Nothing found."
+
+    model = never()
+    middle = LoopMiddleware(limit=50, stall=[same_call_same_result(), Plateau(key=lambda state: None)])
+    final = agent_of(model, desk=Steady(), middle=middle).invoke(ASK)
+    assert len(model.calls) == 2
+    assert (final["stop_reason"]["outcome"], final["stop_reason"]["rule"]) == ("stalled", "same call, same result")
+
+
+@pytest.mark.parametrize(("own", "around", "loop"), [(2, 9, "finder"), (9, 2, None)])
+def test_the_smaller_bound_counts_where_the_agent_is_bounded_too(own, around, loop):
+    model = never()
+    app = bounded(agent_of(model, middle=LoopMiddleware(limit=own)), limit=around)
+    for times in (1, 2):
+        final = app.invoke(ASK)
+        assert len(model.calls) == 3 * times
+        assert (final["stop_reason"]["outcome"], final["stop_reason"]["limit"]) == ("exhausted", 2)
+        assert loop in (None, final["stop_reason"]["loop"])
+
+
+def test_a_bounded_agents_fallback_fills_the_structured_response():
+    agent = create_agent(never(), [Desk().search], response_format=ToolStrategy(Answer))
+    app = bounded(agent, limit=2, fallback=lambda state: {"structured_response": Answer(text="?", sure=False)})
+    assert app.invoke(ASK)["structured_response"] == Answer(text="?", sure=False)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"limit": -1}, "limit must be a whole number from 0 up, not -1"),
+        ({"limit": "3"}, "limit must be a whole number from 0 up, not '3'"),
+        ({"limit": 1, "per_tool": {"search": -1}}, r"per_tool\['search'\] must be a whole number from 0 up, not -1"),
+        ({"limit": 1, "warn_at": 1.5}, "warn_at must be a whole number from 0 up, not 1.5"),
+        ({"limit": 1, "budget": Budget(seconds=1)}, "the budget's seconds cannot be kept by a middleware"),
+        ({"limit": 1, "budget": Budget(tokens=1, exhausted="x")}, "the budget's exhausted='x' cannot be taken here"),
+        (
+            {"limit": 1, "stall": Stall(key=str, route="x")},
+            "the route 'x' of stall rule 'same content' cannot be taken",
+        ),
+        ({"limit": 1, "fallback": "answer"}, "fallback is 'answer': give a function of the state"),
+        ({"limit": 1, "budget": 5}, "budget is 5: give a Budget"),
+    ],
+)
+def test_bad_values_are_named(options, problem):
+    with pytest.raises(LoopDeclarationError, match=problem):
+        LoopMiddleware(**options)
+
+
+def test_without_langchain_the_error_says_what_to_install_and_the_rest_works():
+    script = """
+import sys
+sys.modules["langchain"] = None
+import loopwright, loopwright.langchain
+from loopwright import bounded
+from loopwright.langchain import same_call_same_result
+try:
+    from loopwright.langchain import LoopMiddleware
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "LoopMiddleware needs langchain: pip install -U 'loopwright[chat]'" in done.stdout

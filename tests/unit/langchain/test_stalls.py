@@ -1,0 +1,125 @@
+"""The ready-made stall rules see what does not get on, and let pass what does."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+
+from loopwright import Loop, Plateau, bounded
+from loopwright.errors import GraphError
+from loopwright.langchain import alternation, repeated_error, same_call_same_result
+from loopwright.testing import ScriptedChatModel
+
+Round = list[tuple[str, str]]
+"""Calls, as ``name`` or ``name:argument``, each with its result; one that begins with ! is an error."""
+
+
+def messages_of(rounds: list[Round]) -> list[Any]:
+    messages: list[Any] = [HumanMessage("q")]
+    for number, calls in enumerate(rounds):
+        asked = [call.partition(":") for call, _result in calls]
+        messages.append(
+            AIMessage("", tool_calls=[{"name": name, "args": {"q": argument}, "id": f"{number}-{place}"}
+                                      for place, (name, _colon, argument) in enumerate(asked)])
+        )  # fmt: skip
+        for place, (call, result) in enumerate(calls):
+            status = "error" if result.startswith("!") else "success"
+            messages.append(ToolMessage(result, tool_call_id=f"{number}-{place}", name=call, status=status))
+    return messages
+
+
+def stalled_at(rule: Any, rounds: list[Round]) -> int | None:
+    """The round, from 1, at which a rule finds no progress."""
+    notes: list[Any] = []
+    for count in range(1, len(rounds) + 1):
+        look = rule.look({"messages": messages_of(rounds[:count])}, notes)
+        if look.stalled:
+            return count
+        notes = look.notes
+    return None
+
+
+def one(*calls: str) -> list[Round]:
+    """Rounds of one call each: ``call=result``."""
+    return [[(name, result)] for name, _sign, result in (call.partition("=") for call in calls)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "rounds", "at"),
+    [
+        (same_call_same_result(), one("a=1", "a=1"), 2),
+        (same_call_same_result(), one("a=1", "b=1", "c=1", "a=1"), 4),
+        # the result decides
+        (same_call_same_result(), one("a=1", "a=2", "a=3", "a=4"), None),
+        (same_call_same_result(), one("a:1=none", "a:2=none", "a:3=none"), None),
+        # an old pair beside a new one is progress; nothing but old ones is none, in whatever order and company
+        (same_call_same_result(), [[("a", "1")], [("a", "1"), ("b", "1")], [("c", "1")]], None),
+        (same_call_same_result(), [[("a", "1")], [("b", "1")], [("b", "1"), ("a", "1")]], 3),
+        (same_call_same_result(times=2), one("a=1", "a=1", "a=1"), 3),
+        (same_call_same_result(times=2), one("a=1", "a=1", "b=1", "a=1", "b=1"), 5),
+        (same_call_same_result(times=2), one("a=1", "a=1", "b=1", "b=1", "c=1", "c=1"), None),
+        (same_call_same_result(remembers=2), one("a=1", "b=1", "c=1", "a=1"), None),
+        (alternation(), one("a=1", "b=2", "a=3", "b=4"), 4),
+        (alternation(), one("c=0", "a=1", "b=2", "a=3", "b=4"), 5),
+        (alternation(), one("a=1", "b=2", "a=3", "c=4", "a=5", "b=6"), None),
+        (alternation(), one("a=1", "a=2", "a=3", "a=4"), None),
+        (alternation(), one("a:1=1", "b=2", "a:2=3", "b=4"), None),
+        (alternation(times=3), one("a=1", "b=1", "a=1", "b=1", "a=1", "b=1"), 6),
+        (repeated_error(), one("a:1=!gone", "a:2=!gone"), 2),
+        (repeated_error(), one("a=!gone", "a=!late", "a=!gone"), None),
+        (repeated_error(), one("a=!gone", "a=fine", "a=!gone"), None),
+        (repeated_error(), [[("a", "!gone"), ("b", "fine")]] * 3, None),
+        (repeated_error(times=3), one("a=!gone", "a=!gone", "a=!gone"), 3),
+        (repeated_error(), one("a=gone", "a=gone"), None),
+    ],
+)  # fmt: skip
+def test_rounds_without_progress(rule, rounds, at):
+    assert stalled_at(rule, rounds) == at
+
+
+@pytest.mark.parametrize("rule", [same_call_same_result(), alternation(), repeated_error()])
+@pytest.mark.parametrize(
+    "state",
+    [{}, {"messages": []}, {"messages": [HumanMessage("q"), AIMessage("no calls")]}, {"messages": [("ai", "x")]}],
+)
+def test_where_there_is_no_round_there_is_no_evidence(rule, state):
+    assert rule.look(state, ["kept"] * 2) == (False, ["kept"] * 2)
+
+
+def test_states_with_attributes_and_messages_in_other_forms_are_read():
+    thread = [
+        {"role": "assistant", "content": "", "tool_calls": [{"name": "a", "args": {}, "id": "1", "type": "tool_call"}]},
+        {"role": "tool", "content": "gone", "tool_call_id": "1", "status": "error"},
+    ]
+    look = repeated_error(messages="thread", times=1).look(SimpleNamespace(thread=thread), [])
+    assert look.stalled
+
+
+def test_times_must_be_a_count():
+    with pytest.raises(GraphError, match="times is 0: give a whole number from 1 up"):
+        alternation(times=0)
+
+
+def search(query: str) -> str:
+    """Search."""
+    return "Nothing found."
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_gate_takes_them_alone_and_among_others(alone):
+    model = ScriptedChatModel(
+        lambda messages: AIMessage(
+            "", tool_calls=[{"name": "search", "args": {"query": "x"}, "id": str(len(messages))}]
+        ),
+        repeat_last=True,
+    )
+    rules: Any = same_call_same_result(times=2)
+    rules = rules if alone else [Plateau(key=lambda state: None), rules, alternation(), repeated_error()]
+    loop = Loop(name="agent", target="model", sources=("tools",), limit=20, stall=rules)
+    final = bounded(create_agent(model, [search]), [loop]).invoke({"messages": "hello"})
+    assert len(model.calls) == 3
+    assert final["stop_reason"]["rule"] == "same call, same result"

@@ -1,0 +1,219 @@
+"""The chat model inside the process: llama.cpp itself, on a model with random weights that is written here."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from installed import needs
+from pydantic import BaseModel, Field
+from tiny_chat import write_tiny_chat
+
+from loopwright.engine.nodes.failures import failure_kind
+from loopwright.engine.nodes.timeout import OutOfTime, in_thread
+from loopwright.errors import ModelError, StructuredReplyError
+from loopwright.models import ModelRegistry, UsageRecorder, allow_model_requests, ask, consult
+from loopwright.models.embedded import llama
+from loopwright.models.local import LocalChatModel
+
+needs("xllamacpp")
+
+pytestmark = pytest.mark.timeout(60)
+
+
+class Route(BaseModel):
+    """Where a question goes."""
+
+    tool: Literal["calculator", "web", "documents"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    return write_tiny_chat(tmp_path_factory.mktemp("local") / "tiny.gguf")
+
+
+@pytest.fixture
+def model(file: Path) -> LocalChatModel:
+    return LocalChatModel(model=str(file), context=2048, max_tokens=200)
+
+
+def error_of(name: str, **fields) -> str:
+    with allow_model_requests(), pytest.raises(ModelError) as caught:
+        ModelRegistry({"default": {"model": f"local:{name}", **fields}}).check()
+    return str(caught.value)
+
+
+def busy_seconds(model: LocalChatModel) -> float:
+    """How long a question of one token takes, the wait for what still runs included."""
+    start = time.monotonic()
+    model.invoke("x", max_tokens=1)
+    return time.monotonic() - start
+
+
+def test_a_node_has_a_structured_reply_whose_tokens_are_counted(file: Path) -> None:
+    spec = {"model": f"local:{file}", "max_tokens": 300, "options": {"context": 2048}}
+    usage = UsageRecorder()
+    with allow_model_requests():
+        model = ModelRegistry({"default": spec}).chat("router")
+        assert model is not None
+        # Random weights know no question: only the grammar can make this a route.
+        replies = [ask(model, f"question {number}", Route, repairs=0, usage=usage) for number in range(3)]
+    assert all(isinstance(reply, Route) for reply in replies)
+    total = usage.total()
+    assert (total.calls, total.unmetered_calls) == (3, 0)
+    assert total.input_tokens > 3 * 20 and 3 * 10 < total.output_tokens <= 900
+
+
+def test_a_structured_reply_that_is_cut_off_is_a_bad_reply_and_is_counted(model: LocalChatModel) -> None:
+    class Long(BaseModel):
+        words: list[str] = Field(min_length=80)
+
+    usage = UsageRecorder()
+    with pytest.raises(StructuredReplyError, match="the reply was cut off"):
+        ask(model, "x", Long, repairs=1, usage=usage)
+    total = usage.total()
+    assert (total.calls, total.unmetered_calls, total.failed_calls) == (2, 0, 0)
+    assert total.input_tokens > 40 and 2 < total.output_tokens <= 2 * 200
+
+
+def test_log_probabilities_come_with_the_reply(model: LocalChatModel) -> None:
+    answer = consult(model, "x", Route, log_probabilities=True)
+    tokens = answer.message.response_metadata["logprobs"]["content"]
+    assert len(tokens) > 10
+    assert all(token["logprob"] <= 0 and len(token["top_logprobs"]) == 20 for token in tokens)
+
+
+def test_a_stream_is_the_reply_in_pieces(model: LocalChatModel) -> None:
+    pieces = list(model.stream("hello", max_tokens=40))
+    assert len([piece for piece in pieces if piece.text]) > 5
+    whole = model.invoke("hello", max_tokens=40)
+    assert "".join(piece.text for piece in pieces) == whole.text
+    assert whole.usage_metadata is not None and whole.usage_metadata["output_tokens"] == 40
+
+
+def test_threads_share_one_instance(model: LocalChatModel) -> None:
+    before = len(llama._opened)
+    model.invoke("x", max_tokens=1)
+    opened = len(llama._opened)
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(lambda _: model.invoke("same", max_tokens=30).text, range(16)))
+    assert len(set(texts)) == 1
+    assert len(llama._opened) == opened <= before + 1
+
+
+@pytest.fixture
+def slow(monkeypatch, model: LocalChatModel) -> LocalChatModel:
+    """The model with 20 ms between its tokens, so that a reply takes 20 s unless something stops it."""
+    whole = llama.complete
+
+    def slowly(opening, request, take):
+        def one(chunk):
+            time.sleep(0.02 if request["max_tokens"] > 1 else 0)
+            return take(chunk)
+
+        whole(opening, request, one)
+
+    monkeypatch.setattr("loopwright.models.local.complete", slowly)
+    return model.model_copy(update={"max_tokens": 1000})
+
+
+def ends_soon(model: LocalChatModel) -> None:
+    assert busy_seconds(model) < 3
+
+
+def test_a_timeout_stops_the_generation(slow: LocalChatModel) -> None:
+    with pytest.raises(TimeoutError, match=r"no reply within 0\.3 s") as caught:
+        slow.model_copy(update={"timeout": 0.3}).invoke("x")
+    assert failure_kind(caught.value) == "timeout"
+    ends_soon(slow)
+
+
+def test_a_closed_stream_stops_the_generation(slow: LocalChatModel) -> None:
+    stream = slow.stream("x")
+    next(stream)
+    stream.close()
+    ends_soon(slow)
+
+
+def test_a_cancelled_task_stops_the_generation(slow: LocalChatModel) -> None:
+    async def run() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(slow.ainvoke("x"), 0.3)
+
+    asyncio.run(run())
+    ends_soon(slow)
+
+
+def test_a_node_that_is_given_up_stops_the_generation(slow: LocalChatModel) -> None:
+    with pytest.raises(OutOfTime):
+        in_thread(lambda: slow.invoke("x"), 0.3)
+    ends_soon(slow)
+
+
+def test_a_wait_for_others_counts_for_the_timeout(slow: LocalChatModel) -> None:
+    first = threading.Thread(target=lambda: slow.invoke("x", max_tokens=100))
+    first.start()
+    time.sleep(0.3)
+    with pytest.raises(TimeoutError):
+        slow.model_copy(update={"timeout": 0.3}).invoke("y")
+    first.join()
+
+
+def test_a_process_ends_while_a_reply_is_generated(file: Path) -> None:
+    code = (
+        "import sys; from loopwright.models.local import LocalChatModel\n"
+        "stream = LocalChatModel(model=sys.argv[1], context=2048, max_tokens=2000).stream('x'); next(stream); print('on')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, timeout=50, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "on\n"), done.stderr
+
+
+def test_what_is_wrong_is_said_with_the_fix(file: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    assert "Did you mean 'qwen2.5-coder-1.5b-instruct'" in error_of("qwen2.5-coder-1.5b")
+    assert "loopwright models pull qwen2.5-coder-0.5b-instruct" in error_of("qwen2.5-coder-0.5b-instruct")
+    assert "there is no file" in error_of(str(tmp_path / "none.gguf"))
+    assert "no setting 'base_url'" in error_of(str(file), base_url="http://127.0.0.1:1/v1")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "pip install 'loopwright[local]'" in error_of(str(file))
+
+
+def test_a_file_that_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\1" * 1000)
+    with pytest.raises(ModelError, match=r"cannot load .*broken\.gguf"):
+        LocalChatModel(model=str(tmp_path / "broken.gguf")).invoke("x")
+
+
+def test_a_prompt_longer_than_the_context(file: Path) -> None:
+    with pytest.raises(ModelError, match=r"the prompt has 12,\d+ tokens.*context of 512") as caught:
+        LocalChatModel(model=str(file), context=512).invoke("long " * 1800)
+    assert failure_kind(caught.value) == "context_length"
+
+
+def test_too_little_memory_is_said_before_the_file_is_loaded(file: Path, monkeypatch) -> None:
+    monkeypatch.setattr(llama, "free_memory", lambda: 10_000_000)
+    with pytest.raises(ModelError, match=r"needs about 0\.1 GB of memory, and 0\.0 GB are free.*smaller context"):
+        LocalChatModel(model=str(file), context=1024).invoke("x")
+
+
+def test_free_memory_is_what_the_container_leaves(tmp_path: Path) -> None:
+    assert llama.free_memory(tmp_path) is None
+    for name, text in {
+        "proc/meminfo": "MemTotal: 9 kB\nMemAvailable:    4000 kB\n",
+        "sys/fs/cgroup/memory.max": "max",
+        "sys/fs/cgroup/memory.current": "1000000",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert llama.free_memory(tmp_path) == 4_096_000
+    (tmp_path / "sys/fs/cgroup/memory.max").write_text("3000000")
+    assert llama.free_memory(tmp_path) == 2_000_000

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loopwright.retrieval.links import TITLE_WEIGHT, PassageLinks
+from loopwright.retrieval.records import Links
+
+# a names x; b names x and is about y; c names y; d stands alone; e names z.
+LINKS = Links(
+    passages=("a", "b", "c", "d", "e"),
+    titles=("", "y", "", "", ""),
+    entities=("x", "y", "z"),
+    mentions=((0, 0), (1, 0), (2, 1), (4, 2)),
+)
+
+
+def test_what_shares_entities_with_the_found_passages_is_reached_in_one_step() -> None:
+    reached = PassageLinks(LINKS).reached({0: 1.0}, [])
+    assert reached.dtype == np.float32
+    assert reached[0] == reached[1] > 0
+    assert not reached[2:].any()
+
+
+def test_what_the_question_names_leads_to_its_passages() -> None:
+    links = PassageLinks(LINKS)
+    reached = links.reached({}, [links.entity_position["y"]])
+    assert reached[1] == reached[2] > 0
+    assert not reached[[0, 3, 4]].any()
+
+
+def test_an_entity_divides_what_it_hands_on() -> None:
+    rare = PassageLinks(
+        Links(
+            passages=tuple("abcdefgh"),
+            titles=("",) * 8,
+            entities=("rare", "common"),
+            mentions=((0, 0), (0, 1), (1, 0), (2, 1), (3, 1), (4, 1)),
+        )
+    ).reached({0: 1.0}, [])
+    assert rare[1] > rare[2] == rare[3] > rare[5] == 0
+
+
+def test_without_anything_found_or_passages_nothing_is_reached() -> None:
+    assert not PassageLinks(LINKS).reached({}, []).any()
+    assert PassageLinks(Links(passages=(), titles=(), entities=(), mentions=())).reached({}, []).shape == (0,)
+
+
+def test_links_are_the_weightiest_shared_entity_and_more_for_a_title() -> None:
+    graph = PassageLinks(LINKS)
+    neighbourhood = graph.neighbourhood([1, 0, 2, 3])
+    weight = float(np.log(5 / 3))
+    assert neighbourhood.links_of(0) == pytest.approx([0, weight, weight * TITLE_WEIGHT, 0])
+    assert neighbourhood.links_of(3) == pytest.approx([0, 0, 0, 0])
+
+
+def test_an_entity_that_everything_names_links_nothing() -> None:
+    graph = PassageLinks(Links(passages=("a", "b"), titles=("", ""), entities=("x",), mentions=((0, 0), (1, 0))))
+    assert not graph.neighbourhood([0, 1]).links_of(0).any()

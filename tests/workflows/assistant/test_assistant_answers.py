@@ -1,0 +1,184 @@
+"""Answers without a chat model: what they cite, what they say was not found or left out, and how honest they are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit, moment, other, session
+from conferences import sample_services
+
+from loopwright.workflows.assistant import AssistantConfig, chat
+from loopwright.workflows.assistant.answer import Known, acknowledgment, list_answer, offered, referenced
+from loopwright.workflows.assistant.schemas import Condition, Filters, Found, PlannedQuery, SearchOutcome, Table
+
+SESSIONS, SPEAKERS, EXHIBITORS = Table.SESSIONS, Table.SPEAKERS, Table.EXHIBITORS
+
+
+def outcome(total: int, hits: list[Found] = [], counts: dict[str, dict[str, int]] | None = None) -> SearchOutcome:  # noqa: B006
+    return SearchOutcome(query=PlannedQuery(table=SESSIONS), hits=tuple(hits), total=total, counts=counts or {})
+
+
+def test_a_hit_is_listed_with_time_room_person_mark_and_reason() -> None:
+    draft = list_answer(asked(topic="sourdough"), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known(info=INFO))
+    assert (draft.status, draft.referenced_ids) == ("answered", ("sessions:17",))
+    line = next(line for line in draft.text.splitlines() if "[sessions:17]" in line)
+    for part in (
+        "**Bread without yeast**",
+        "Sat 4 May, 10:00-10:45 (45 min), Hall 2",
+        "with Ana Reis",
+        "Sourdough at home",
+    ):
+        assert part in line
+
+
+def test_the_best_hits_are_cited_first_and_never_more_than_the_limit() -> None:
+    hits = [hit(session(str(n), f"Talk {n}"), 0.9 - n / 100) for n in range(30)]
+    draft = list_answer(asked(topic="bread"), {"sessions": hits}, Known(limit=7))
+    assert draft.referenced_ids == tuple(f"sessions:{n}" for n in range(7))
+    results = {
+        table.value: [hit(other(table, f"{table.value} {n}"), 0.5 + n / 100) for n in (3, 2, 1)] for table in Table
+    }
+    assert [len(offered(results, limit)) for limit in (0, 1, 2, 3)] == [0, 1, 2, 3]
+
+
+def test_hits_by_conditions_alone_are_in_order_of_time_and_the_rest_is_counted() -> None:
+    late = session("1", "Late", time="16:00-17:00")
+    hits = [hit(OVENS, 1.0), hit(late, 1.0), hit(SOURDOUGH, 1.0)]
+    draft = list_answer(asked(day="2024-05-04"), {"sessions": hits}, Known(outcomes=[outcome(13, hits)]))
+    assert draft.referenced_ids == ("sessions:17", "sessions:23", "sessions:1")
+    assert "And 10 more" in draft.text
+
+
+def test_nothing_found_says_so_and_cites_nothing() -> None:
+    draft = list_answer(asked(topic="bees", day="2024-05-05", room="Cellar"), {"sessions": []}, Known(info=INFO))
+    assert (draft.status, draft.referenced_ids) == ("nothing_found", ())
+    assert "I found no sessions about “bees” on Sunday 5 May in Cellar in the programme of Bread Days" in draft.text
+
+
+def test_what_was_left_out_is_said() -> None:
+    barred = Filters(exclude=(Condition(slot="start", most=780, said="before 13:00"),), without=("yeast",))
+    question = asked(topic="ovens").model_copy(update={"filters": barred})
+    text = list_answer(question, {"sessions": [hit(SUNDAY, 0.9)]}, Known()).text
+    assert "I left out what is before 13:00 and about yeast." in text
+    assert "I left out what is before 13:00 and about yeast." in list_answer(question, {}, Known()).text
+
+
+def test_hits_that_break_a_condition_are_named_as_such_and_answer_only_in_part() -> None:
+    draft = list_answer(asked(topic="sourdough", day="2024-05-05"), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known())
+    assert draft.status == "partial" and "on another day than asked" in draft.text
+    both = {"sessions": [hit(SOURDOUGH, 0.9), hit(SUNDAY, 0.6)]}
+    good = list_answer(asked(topic="sourdough", day="2024-05-05"), both, Known())
+    assert (good.status, good.referenced_ids) == ("answered", ("sessions:31",))
+
+
+@pytest.mark.parametrize(
+    ("score", "status"), [(0.9, "answered"), (0.4, "partial"), (0.25, "partial"), (0.15, "nothing_found")]
+)
+def test_the_status_goes_by_the_evidence(score: float, status: str) -> None:
+    assert list_answer(asked(topic="bread"), {"sessions": [hit(OVENS, score)]}, Known()).status == status
+
+
+def test_what_the_conference_does_not_have_is_said_and_makes_it_partial() -> None:
+    note = "There is no room Hall 9"
+    draft = list_answer(asked(topic="sourdough", notes=[note]), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known())
+    assert draft.status == "partial" and draft.text.count(note) == 1
+
+
+def test_a_persons_sessions_are_listed_with_time_and_room() -> None:
+    results = {"speakers": [hit(ANA, 1.0)], "sessions": [hit(SOURDOUGH, 1.0), hit(OVENS, 1.0)]}
+    draft = list_answer(asked(SPEAKERS, SESSIONS, person="Ana Reis"), results, Known())
+    assert draft.status == "answered" and draft.text.startswith("Ana Reis has 2 sessions:")
+    assert set(draft.referenced_ids) == {"speakers:7", "sessions:17", "sessions:23"}
+    records = {record.id: record for record in (SOURDOUGH, OVENS, ANA)}
+    alone = list_answer(asked(SPEAKERS, topic="ovens"), {"speakers": [hit(ANA, 0.9)]}, Known(records=records))
+    assert "“Ovens of the north” (Sat 4 May, 10:30-11:00 (30 min), Cellar)" in alone.text
+
+
+def computed(operation: str, *hits: Found, by: str = "", **known: object) -> str:
+    question = asked().model_copy(update={"operation": operation, "by": by})
+    return list_answer(question, {"sessions": list(hits)}, Known(**known)).text  # type: ignore[arg-type]
+
+
+def test_counts_ends_and_clashes_are_computed() -> None:
+    two = (hit(SOURDOUGH, 1.0), hit(OVENS, 1.0))
+    assert computed("count", *two, outcomes=[outcome(2)]).startswith("There are 2 sessions.")
+    days = {"day": {"2024-05-05": 3, "2024-05-04": 1}}
+    most = computed("most", *two, by="day", outcomes=[outcome(4, counts=days)])
+    assert most.startswith("Sunday 5 May has the most: 3 sessions; Saturday 4 May 1.")
+    assert computed("longest", hit(SOURDOUGH, 1.0)).startswith("The longest:")
+    assert computed("clash", *two).startswith("Yes, they overlap:")
+    assert computed("clash", hit(SOURDOUGH, 1.0), hit(SUNDAY, 1.0)).startswith("No, they do not clash")
+    assert "is longer, with 45 minutes" in computed("compare", *two)
+    assert "begins in 1 hour and 15 minutes" in computed("until", hit(SOURDOUGH, 1.0), now=moment(4, "08:45"))
+
+
+@pytest.mark.parametrize(
+    ("operation", "reply", "status"),
+    [
+        ("thanks", "welcome", "answered"),
+        ("greeting", "Hello", "answered"),
+        ("help", "Ask me", "answered"),
+        ("outside", "outside of what the programme", "out_of_scope"),
+    ],
+)
+def test_what_asks_for_no_search_is_answered_in_kind(operation: str, reply: str, status: str) -> None:
+    draft = list_answer(asked().model_copy(update={"operation": operation}), {}, Known(info=INFO))
+    assert reply in draft.text and (draft.status, draft.referenced_ids) == (status, ())
+
+
+def test_texts_of_records_cannot_pose_as_marks_or_markdown() -> None:
+    evil = session("66", "Nice [sessions:17] *talk* <b>\n- **Fake** [sessions:23]", abstract="[sessions:31]")
+    draft = list_answer(asked(topic="talk"), {"sessions": [hit(evil, 0.9), hit(SOURDOUGH, 0.1)]}, Known())
+    assert draft.referenced_ids == ("sessions:66",)
+    first = next(line for line in draft.text.splitlines() if line.startswith("- "))
+    assert referenced(first, ["sessions:17", "sessions:23", "sessions:66"]) == ("sessions:66",)
+    odd = other(EXHIBITORS, "C [sharp] & friends", text="A stand.")
+    cited = list_answer(asked(EXHIBITORS, topic="stand"), {"exhibitors": [hit(odd, 0.9)]}, Known()).referenced_ids
+    assert cited == ("exhibitors:C [sharp] & friends",)
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("[CANCELED] Low tide", "**Low tide** [sessions:70]: Cancelled."),
+        ("CANCELLED: Low tide", "**Low tide** [sessions:70]: Cancelled."),
+        ("Cancelling tides", "**Cancelling tides** [sessions:70]: Sat"),
+        ("Tides (replaces cancelled talk)", "**Tides (replaces cancelled talk)** [sessions:70]: Sat"),
+    ],
+)
+def test_a_cancelled_session_is_said_to_be(title: str, shown: str) -> None:
+    assert shown in list_answer(asked(topic="tide"), {"sessions": [hit(session("70", title), 0.9)]}, Known()).text
+
+
+def test_sessions_at_the_same_time_are_pointed_out() -> None:
+    both = {"sessions": [hit(SOURDOUGH, 0.9), hit(OVENS, 0.8), hit(SUNDAY, 0.7)]}
+    text = list_answer(asked(topic="bread"), both, Known()).text
+    assert "At the same time: “Bread without yeast” [sessions:17] and “Ovens of the north” [sessions:23]." in text
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("What is on about sourdough on Sunday?", "Let me look through the programme of Bread Days."),
+        ("Which stands sell flour?", "Let me look through the exhibitors of Bread Days."),
+        ("Thanks!", ""),
+        ("Hello", ""),
+        ("", ""),
+        ("My name is Ana.", ""),
+    ],
+)
+def test_the_first_word_says_where_is_looked(said: str, told: str) -> None:
+    assert acknowledgment(said, None, INFO) == told
+
+
+def test_a_whole_run_counts_and_cuts_by_the_configuration() -> None:
+    with sample_services() as services:
+        sessions = services.search.catalogue.of_table(SESSIONS)
+        many = chat("How many sessions are there?", services=services)
+        day = chat("What is on on the first day?", services=services)
+        stand = chat("Which exhibitors are there?", services=services)
+    assert f"{len(sessions)} sessions" in many.answer and many.status == "answered"
+    assert len(day.referenced_ids) == AssistantConfig().assistant.search.limit
+    assert {each.partition(":")[0] for each in stand.referenced_ids} == {"exhibitors"}
+    assert MILL.table is EXHIBITORS and datetime.now().year > 2000

@@ -1,0 +1,191 @@
+"""What a question asks for: conditions, what is excluded, what is to be done, and what a later turn replaces."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import cache
+from importlib import resources
+
+import pytest
+import yaml
+from conferences import shared_sample
+
+from loopwright.workflows.assistant.question.understanding import understand
+from loopwright.workflows.assistant.schemas import Profile, Question, Slot, Table, Turn
+from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.lexicon import LANGUAGES, table
+
+SATURDAY, SUNDAY = "2027-04-17", "2027-04-18"
+NOW = datetime.fromisoformat(f"{SATURDAY}T11:05:00")
+MOST_ENTRIES = 60
+
+
+@cache
+def search() -> Search:
+    return Search(shared_sample())
+
+
+def read(text: str, *turns: Turn, profile: Profile | None = None) -> Question:
+    return understand(text, search(), now=NOW, history=turns, profile=profile)
+
+
+def asked(question: Question, slot: Slot) -> list[tuple[object, ...]]:
+    return [each.values or (each.least, each.most) for each in question.filters.include if each.slot == slot]
+
+
+def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
+    return [each.values or (each.least, each.most) for each in question.filters.exclude if each.slot == slot]
+
+
+@pytest.mark.parametrize(
+    ("text", "slot", "values"),
+    [
+        ("talks on Sunday", "day", (SUNDAY,)),
+        ("what is on tomorrow?", "day", (SUNDAY,)),
+        ("anything on day 2", "day", (SUNDAY,)),
+        ("the last day", "day", (SUNDAY,)),
+        ("Vorträge am Sonntag", "day", (SUNDAY,)),
+        ("présentations dimanche", "day", (SUNDAY,)),
+        ("lezingen op zondagochtend", "day", (SUNDAY,)),
+        ("talks on 18 April", "day", (SUNDAY,)),
+        ("talks on Sunday before 11", "start", (None, 660)),
+        ("talks after 3pm", "start", (900, None)),
+        ("from 14:30 on", "start", (870, None)),
+        ("between 2 and 4 pm", "start", (840, 960)),
+        ("what starts at half past two", "start", (870, 871)),
+        ("talks in the afternoon", "start", (720, 1080)),
+        ("what starts in the next 20 minutes", "start", (665, 686)),
+        ("what is on at noon in the Attic", "on", (720, 721)),
+        ("talks that end before 12:30", "end", (None, 750)),
+        ("talks of at most 20 minutes about radio", "minutes", (None, 20)),
+        ("which keynotes are there?", "type", ("keynote",)),
+        ("what is on in the Great Hall?", "room", ("Great Hall (R.0.10)",)),
+        ("what is on in C.3.20?", "room", ("C.3.20 (Attic)",)),
+    ],
+)
+def test_conditions_are_read(text: str, slot: Slot, values: tuple[object, ...]) -> None:
+    assert asked(read(text), slot) == [values]
+
+
+@pytest.mark.parametrize("text", ["talks by Amara Diallo", "when does Amara Dialo speak?", "is amara diallo on?"])
+def test_a_person_is_known_by_name_also_misspelt(text: str) -> None:
+    assert read(text).filters.values("person") == ("Amara Diallo",)
+
+
+def test_who_is_not_there_is_said_and_nobody_else_is_taken() -> None:
+    question = read("Is Zebulon Quatermain giving a talk?")
+    assert question.notes == ("The programme has nobody called Zebulon Quatermain",)
+    assert question.filters.values("person") == ("Zebulon Quatermain",)
+
+
+@pytest.mark.parametrize(
+    ("text", "slot", "values"),
+    [
+        ("radio talks, but nothing before 1pm", "start", (None, 780)),
+        ("music on any day but Saturday", "day", (SATURDAY,)),
+        ("radio talks that don't start after 4pm", "start", (961, None)),
+        ("what is there about food that doesn't kick off until 2pm", "start", (None, 840)),
+        ("no talks before 11 for me, what is there about energy?", "start", (None, 660)),
+        ("food, except in the Great Hall", "room", ("Great Hall (R.0.10)",)),
+        ("Vorträge über Musik, aber nicht am Samstag", "day", (SATURDAY,)),
+        ("anything about water, I can't make it on Sunday", "day", (SUNDAY,)),
+    ],
+)
+def test_what_stands_behind_a_cue_is_excluded(text: str, slot: Slot, values: tuple[object, ...]) -> None:
+    question = read(text)
+    assert values in barred(question, slot)
+    assert values not in asked(question, slot)
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("food but no gardening", ("gardening",)),
+        ("energy talks without batteries", ("batteries",)),
+        ("something on food, anything except bread and beer", ("bread", "beer")),
+    ],
+)
+def test_subjects_are_excluded_too(text: str, without: tuple[str, ...]) -> None:
+    question = read(text)
+    assert question.filters.without == without
+    assert not set(without) & set(question.topic.split())
+
+
+@pytest.mark.parametrize("text", ["no idea what to see on Sunday", "what should I not miss on Sunday?"])
+def test_not_every_no_excludes(text: str) -> None:
+    question = read(text)
+    assert not question.filters.exclude and asked(question, "day") == [(SUNDAY,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "operation"),
+    [
+        ("how many talks are there about food?", "count"),
+        ("which day has more talks about energy?", "most"),
+        ("which talk is the longest?", "longest"),
+        ("the last session on Sunday", "last"),
+        ("what is on right now?", "now"),
+        ("what is next in the Great Hall?", "next"),
+        ("how long until the opening keynote?", "until"),
+        ("does the radio talk clash with the bread talk?", "clash"),
+        ("surprise me", "recommend"),
+        ("thank you very much", "thanks"),
+        ("where can I get lunch?", "outside"),
+        ("what is the wifi password?", "outside"),
+        ("talks about food", "find"),
+        ("I work on radios, what should I see?", "find"),
+    ],
+)
+def test_what_is_to_be_done(text: str, operation: str) -> None:
+    assert read(text).operation == operation
+
+
+def test_stands_are_looked_for_where_they_are_asked_for() -> None:
+    assert read("which stands sell seeds?").tables == (Table.EXHIBITORS,)
+    assert read("talks about seeds").tables == (Table.SESSIONS,)
+
+
+def turns(text: str, *cited: str) -> tuple[Turn, Turn]:
+    return Turn(role="user", text=text), Turn(role="assistant", text="…", referenced_ids=cited)
+
+
+def test_a_correction_replaces_the_slot_that_it_corrects() -> None:
+    before = turns("radio talks on Saturday")
+    question = read("sorry, I meant Sunday", *before)
+    assert asked(question, "day") == [(SUNDAY,)] and "radio" in question.topic
+    moved = read("no, bread", *before)
+    assert asked(moved, "day") == [(SATURDAY,)] and moved.topic == "bread"
+
+
+def test_a_later_turn_points_at_what_was_cited() -> None:
+    records = [record for record in search().catalogue.of_table(Table.SESSIONS) if record.start][:3]
+    before = turns("what is on?", *(record.id for record in records))
+    assert read("the second one, where is it?", *before).filters.values("record") == (records[1].id,)
+    after = read("and after that?", *before)
+    assert after.operation == "first" and after.filters.values("room") == records[0].values("room")
+
+
+def test_a_question_of_its_own_owes_nothing_to_the_one_before() -> None:
+    question = read("Which keynotes are there on Sunday?", *turns("radio talks in the Great Hall"))
+    assert not asked(question, "room") and question.topic == ""
+
+
+@pytest.mark.parametrize("text", ["", "   ", "?!", "\u200b", "ล่าสุด", "a" * 5000, "[[[", "no no no", "but but not"])
+def test_nothing_makes_it_fail(text: str) -> None:
+    assert read(text).text[:5] == text.strip()[:5] or read(text).text == text
+
+
+def test_the_word_lists_stay_short() -> None:
+    """No list grows with the phrasings that it meets."""
+    for purpose in ("time", "things", "negation", "turns", "glossary"):
+        for language in LANGUAGES:
+            for key, entry in table(purpose).get(language, {}).items():
+                assert len(re.split(r"[,\s]+" if isinstance(entry, str) else ",", str(entry))) <= MOST_ENTRIES, (
+                    purpose,
+                    language,
+                    key,
+                )
+    examples = resources.files("loopwright.workflows.assistant") / "data" / "examples.yaml"
+    listed = yaml.safe_load(examples.read_text(encoding="utf-8"))
+    assert all(len(texts) <= MOST_ENTRIES for texts in listed.values())

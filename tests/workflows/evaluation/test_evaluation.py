@@ -1,0 +1,228 @@
+"""Whole evaluations: of the three workflows on what ships with the package, and of a graph of one's own."""
+
+# No "from __future__ import annotations" here: LangGraph reads the annotations of the schema below.
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypedDict
+
+import numpy as np
+import pytest
+from langgraph.graph import START, StateGraph
+from PIL import Image
+from skimage import data
+
+from loopwright import Loop, bounded
+from loopwright.errors import InputError
+from loopwright.retrieval.stores import open_store
+from loopwright.workflows.api import Outcome
+from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.sources.catalogue import current
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
+from loopwright.workflows.evaluation import Expected, evaluate, without_loop
+from loopwright.workflows.iqa import IQAConfig
+from loopwright.workflows.iqa import Services as IqaServices
+from loopwright.workflows.iqa.workflow import IQAWorkflow
+from loopwright.workflows.rag.config import RAGConfig
+from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.sources import ingest
+from loopwright.workflows.rag.workflow import RagWorkflow
+from loopwright.workflows.user_graph import UserGraph
+
+CORPUS = [
+    {"id": "c1", "title": "Daimler Reitwagen", "text": "The Daimler Reitwagen is a motorcycle. It was built in 1885."},
+    {"id": "c2", "title": "Mercedes Simplex", "text": "The Mercedes Simplex is a car that Wilhelm Maybach designed."},
+    {"id": "c3", "title": "Wilhelm Maybach", "text": "Wilhelm Maybach was an engineer who was born in Heilbronn."},
+    {"id": "c4", "title": "Orchid", "text": "Orchids are flowering plants. They grow on trees in the tropics."},
+]
+QUESTIONS = [
+    {"id": "q1", "question": "When was the Daimler Reitwagen built?", "kind": "plain",
+     "expected": {"answers": ["1885", "in 1885"], "citations": ["c1"]}},
+    {"id": "q2", "question": "Where was the designer of the Mercedes Simplex born?", "kind": "bridge",
+     "expected": {"answers": ["Heilbronn"], "citations": ["c2", "c3"]}},
+    {"id": "q3", "question": "Which sonata did the volcano compose for the submarine?",
+     "expected": {"answers": [], "citations": [], "status": "abstained"}},
+]  # fmt: skip
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def rag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RagWorkflow]:
+    with open_store("memory") as store:
+        ingest([write(tmp_path_factory.mktemp("corpus") / "corpus.jsonl", *CORPUS)], store)
+        with Services.of(RAGConfig(), store) as services:
+            yield RagWorkflow(services)
+
+
+def test_answers_and_citations_are_compared_with_what_is_known_and_each_loop_with_none(rag, tmp_path):
+    told: list[tuple[int, int]] = []
+    questions = write(tmp_path / "q.jsonl", *QUESTIONS)
+    found = evaluate(rag, questions, without_loops=True, on_progress=lambda *step: told.append(step))
+    first, second, last = found.outcomes
+    assert (first.scores["recall@10"], first.scores["citation_precision"], first.scores["faithfulness"]) == (1, 1, 1)
+    assert second.scores["gathered_recall"] == 1
+    # A question without an answer counts where its status is judged, and not where its passages would be.
+    assert (last.status, last.scores["em"], last.scores["status"], last.scores["recall@10"]) == (
+        "abstained",
+        1,
+        1,
+        None,
+    )
+    assert found.figures["recall@10"].n == 2 and found.figures["em"].n == 3 and found.figures["status"].n == 1
+    assert set(found.by_kind) == {"plain", "bridge", ""} and found.by_kind["plain"]["em"].n == 1
+    assert set(found.loops) == {"transform", "regenerate"}
+    again = sum(gain.questions for gain in found.loops.values())
+    assert told[0] == (0, 3) and told[-1] == (3 + again, 3 + again)
+    transform = found.loops["transform"]
+    assert last.passes["transform"] >= 1 and transform.questions >= 1
+    assert transform.gains["passes"].value > 0, "without the loop there were fewer passes"
+    assert found.loops["regenerate"].gains["em"].value == 0
+
+
+def test_the_json_has_the_figures_by_name_and_the_table_shows_them(rag, tmp_path):
+    found = evaluate(rag, write(tmp_path / "q.jsonl", *QUESTIONS), limit=2)
+    shown = json.loads(found.as_json())
+    assert shown.keys() >= {"em", "f1", "citation_precision", "citation_recall", "abstained", "seconds", "questions"}
+    assert shown["intervals"]["f1"].keys() == {"low", "high", "n"} and shown["loops"] == {}
+    assert "outcomes" not in shown and shown["questions"] == 2
+    lines = found.table().splitlines()
+    assert {line.split()[0] for line in lines if line} >= {"em", "citation_precision", "seconds", "by"}
+    assert "100.0 [100.0, 100.0]" in found.table()
+
+
+def test_the_conference_assistant_is_asked_about_records(tmp_path):
+    hosted = AssistantWorkflow.sample()
+    try:
+        records = list(current(hosted.services.store).of_table(Table.SESSIONS))[:3]
+        rows = [
+            {"id": each.id, "message": f"Tell me about {each.title}", "expected": {"citations": [each.id]}}
+            for each in records
+        ]
+        nothing = {"id": "none", "message": "Is anything said about zyxomma qwertzuiop vexillophobia?",
+                   "expected": {"citations": [], "tables": ["sessions"], "status": "nothing_found"}}  # fmt: skip
+        found = evaluate(hosted, write(tmp_path / "q.jsonl", *rows, nothing), without_loops=True)
+        assert found.figures["recall@10"].value == 1 and found.figures["status"].value == 1
+        assert [asked.cited[:1] for asked in found.outcomes[:3]] == [(each.id,) for each in records]
+        assert found.loops["reflect"].passes > 0
+    finally:
+        hosted.close()
+
+
+def test_pictures_lie_beside_the_questions(tmp_path):
+    Image.fromarray(np.ascontiguousarray(data.coffee()[:96, :128])).save(tmp_path / "cup.png")
+    (tmp_path / "before.png").write_bytes((tmp_path / "cup.png").read_bytes())
+    row = {
+        "id": "a",
+        "query": "How good is it?",
+        "image": "cup.png",
+        "reference": "before.png",
+        "expected": {"score": 5},
+    }
+    hosted = IQAWorkflow(IqaServices.of(IQAConfig()))
+    found = evaluate(hosted, write(tmp_path / "q.jsonl", row))
+    assert (found.outcomes[0].status, found.figures["within_half"].value) == ("answered", 1)
+    with pytest.raises(InputError, match=r"question 'a': image is 'gone\.png'"):
+        evaluate(hosted, write(tmp_path / "q.jsonl", {**row, "image": "gone.png"}))
+
+
+def test_what_can_never_be_cited_is_told_before_anything_runs(rag, tmp_path):
+    row = {**QUESTIONS[0], "expected": {"citations": ["c1", "c77"]}}
+    with pytest.raises(InputError, match="question 'q1' expects the citation 'c77', which rag does not have"):
+        evaluate(rag, write(tmp_path / "q.jsonl", row))
+
+
+class Count(TypedDict, total=False):
+    topic: str
+    text: str
+
+
+def counting() -> UserGraph:
+    """Writes one letter more in each pass, and wants three."""
+
+    def add(state: Count) -> Count:
+        if state["topic"] == "trouble":
+            raise ValueError("no letters are left")
+        return {"text": state.get("text", "") + "x"}
+
+    def route(state: Count) -> Literal["add", "__end__"]:
+        return "add" if len(state["text"]) < 3 else "__end__"
+
+    builder = StateGraph(Count)
+    builder.add_node("add", add)
+    builder.add_edge(START, "add")
+    builder.add_conditional_edges("add", route)
+    return UserGraph(
+        "count", bounded(builder, Loop(name="more", target="add", sources=("add",), limit=5, exhausted="__end__"))
+    )
+
+
+def test_a_graph_of_ones_own_gains_by_its_loop(tmp_path):
+    hosted = counting()
+    rows = [{"id": str(number), "topic": "t", "expected": {"answers": ["xxx"]}} for number in range(4)]
+    found = evaluate(hosted, write(tmp_path / "q.jsonl", *rows), without_loops=True)
+    assert found.figures["em"].value == 1 and found.figures["passes"].value == 2
+    assert found.loops["more"].model_dump(include={"passes", "questions"}) == {"passes": 8, "questions": 4}
+    assert found.loops["more"].gains["em"].value == 1, "without it there is one letter"
+    graph = hosted.graph(None)
+    assert without_loop(graph, "more").loops[0].limit == 0 and graph.loops[0].limit == 5
+
+
+def test_a_workflow_scores_by_what_it_knows_itself(tmp_path):
+    class Long(UserGraph):
+        """Knows how long its answer is to be."""
+
+        expected = ("letters",)
+
+        def score(self, expected: Expected, outcome: Outcome) -> dict[str, float | None]:
+            return {"long_enough": float(len(outcome.answer) >= expected.own["letters"]), "contains": None}
+
+    graph = counting().graph(None)
+    rows = [
+        {"id": str(letters), "topic": "t", "expected": {"answers": ["x"], "letters": letters}} for letters in (2, 9)
+    ]
+    found = evaluate(Long("count", graph), write(tmp_path / "q.jsonl", *rows))
+    assert found.figures["long_enough"].value == 0.5
+    assert found.figures["contains"].n == 0, "its own score takes the place of what is found without knowing it"
+
+
+def test_a_run_that_fails_is_named_and_counts_as_no_answer(tmp_path):
+    rows = [{"id": topic, "topic": topic, "expected": {"answers": ["xxx"]}} for topic in ("t", "trouble")]
+    found = evaluate(counting(), write(tmp_path / "q.jsonl", *rows))
+    assert [asked.status == "failed" for asked in found.outcomes] == [False, True]
+    assert found.figures["em"].value == 0.5
+    assert "trouble failed: ValueError: no letters are left" in found.table()
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("{broken", "line 2 is no question: Expecting property name"),
+        ('["q9"]', "line 2 is no question: it is no JSON object"),
+        ({"topic": "t"}, "id: Field required"),
+        ({"id": "q9", "topics": "t"}, "Did you mean 'topic'?"),
+        ({"id": "q9", "topic": "t", "expected": {"answer": ["x"]}}, "Did you mean 'answers'?"),
+        ({"id": "q9", "topic": "t", "expected": {"answers": "x"}}, "expected.answers: "),
+        ({"id": "q1", "topic": "t"}, "id 'q1' too"),
+        ("[" * 100_000, "line 2 is no question"),
+    ],
+)
+def test_a_broken_line_is_named_with_its_file(tmp_path, row, words):
+    questions = write(tmp_path / "q.jsonl", {"id": "q1", "topic": "t\u2028t"}, row)
+    with pytest.raises(InputError) as raised:
+        evaluate(counting(), questions)
+    assert f"{questions}, line 2" in str(raised.value) and words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", "no questions"), (b"\n \n", "no questions"), (b"\xff", "cannot be read"), (None, "cannot")],
+)
+def test_a_file_without_questions_is_named(tmp_path, content, words):
+    if content is not None:
+        (tmp_path / "q.jsonl").write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        evaluate(counting(), tmp_path / "q.jsonl")

@@ -1,0 +1,192 @@
+"""Every question is read as one value, and answered in the form and on the scale that it asks for."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from distort import distort
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import ExifTags, Image
+from skimage import data
+
+from loopwright.errors import LoopwrightError
+from loopwright.workflows.iqa import run_pipeline
+from loopwright.workflows.iqa.answer.answers import OTHER_ANSWER
+from loopwright.workflows.iqa.question.question import Operation
+from loopwright.workflows.iqa.question.reading import read_query
+from loopwright.workflows.iqa.question.vocabulary import LANGUAGES, words
+
+PHOTOGRAPHS = {"coffee": data.coffee, "cat": data.chelsea}
+WORDS = {"gaussian blur": "blurry", "gaussian noise": "noisy", "jpeg": "blocky", "underexposure": "too dark"}
+"""Distortion -> the word that asks for it."""
+
+
+def operations(query):
+    return [question.operation for question in read_query(query).questions]
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("It isn't blurry, is it?", [Operation.DECIDE]),
+        ("noise?", [Operation.DECIDE]),
+        ("Is it noisy, and is it blurred?", [Operation.DECIDE, Operation.DECIDE]),
+        ("What's wrong with it, and what would you give it from 1 to 10?", [Operation.FIND, Operation.RATE]),
+        ("How severe is the banding?", [Operation.DEGREE]),
+        ("Is it too dark or too bright?", [Operation.CHOOSE]),
+        ("Is the left half sharper than the right half?", [Operation.COMPARE]),
+        ("Is the copy identical to the original?", [Operation.RELATE]),
+        ("Would denoising help?", [Operation.ADVISE]),
+        ("How many pixels wide is it?", [Operation.READ]),
+        ("Give me PSNR and SSIM.", [Operation.MEASURE]),
+        ("Which metric would you trust here?", [Operation.RECOMMEND]),
+        ("I want only sharp pictures. Keep or drop?", [Operation.CURATE]),
+        ("Write me a poem about the sea.", [Operation.DECLINE]),
+        ("Was kann ich verbessern?", [Operation.ADVISE]),
+        ("La photo est-elle nette ?", [Operation.DECIDE]),
+    ],
+)
+def test_what_a_question_wants(query, wanted):
+    assert operations(query) == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "names", "excluded"),
+    [
+        ("Besides the noise, is there anything wrong with it?", (), ("noise",)),
+        ("I can live with blur; what else spoils it?", (), ("blurs",)),
+        ("Never mind the exposure: is it sharp?", ("blurs",), ()),
+        ("No blur please, just tell me whether it is noisy.", ("noise",), ()),
+        ("À part le flou, quels sont les défauts ?", (), ("blurs",)),
+        ("Von den Farben mal abgesehen – ist die Aufnahme scharf?", ("blurs",), ()),
+    ],
+)
+def test_what_is_set_aside_is_not_asked_about(query, names, excluded):
+    (question,) = read_query(query).questions
+    assert (question.names, question.excluded) == (names, excluded)
+
+
+@pytest.mark.parametrize(
+    ("query", "best", "worst"),
+    [
+        ("Rate it from 1 to 10.", "10.0 of 10", "1.0 of 10"),
+        ("How good is it, 0 is useless, 100 is flawless?", "100 of 100", "0 of 100"),
+        ("What percentage would you give it?", "100 percent", "0 percent"),
+        ("How many stars?", "5.0 of 5 stars", "1.0 of 5 stars"),
+        ("Grade it A to F.", "A", "F"),
+        ("Thumbs up or down?", "Thumbs up", "Thumbs down"),
+        ("Welche Schulnote bekommt das Bild?", "1.0 of 6", "6.0 of 6"),
+    ],
+)
+def test_a_scale_runs_from_the_worst_to_the_best(query, best, worst):
+    scale = read_query(query).questions[0].scale
+    assert scale is not None
+    assert (scale.at(5), scale.at(1)) == (best, worst)
+
+
+@given(st.text(max_size=120))
+def test_any_text_is_read_or_refused_with_a_reason(text):
+    try:
+        assert read_query(text).questions
+    except LoopwrightError as error:
+        assert str(error)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_lists_of_words_are_short(language):
+    for section, keys in words(language).items():
+        for listed in keys.values() if isinstance(keys, dict) else [keys]:
+            limit = 120 if section == "function" else 60
+            assert len(str(listed).split()) <= limit, (language, section)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Name, distortion and level -> the file of a photograph with it."""
+    folder = tmp_path_factory.mktemp("known")
+
+    @cache
+    def path(name: str, kind: str | None, level: int) -> Path:
+        rgb = PHOTOGRAPHS[name]()[:288, :384]
+        file = folder / f"{name}-{kind}-{level}.png"
+        Image.fromarray(rgb if kind is None else distort(rgb, kind, level)).save(file)
+        return file
+
+    return path
+
+
+def ask(path, query, reference=None):
+    return run_pipeline(query, path, reference)["summarizer_result"].final_answer
+
+
+FORMS = {
+    "yes or no": ("Is it {word}?", r"(Yes|No)\b"),
+    "tag": ("It isn't {word}, is it?", r"(Yes|No)\b"),
+    "1 to 10": ("Rate the quality from 1 to 10.", r"(\d+\.\d) of 10\b"),
+    "percent": ("Give the quality in percent.", r"(\d+) percent\b"),
+    "keep": ("Keep only pictures that are not {word}. Keep or drop?", r"(Keep|Drop)\b"),
+    "apart": ("What is wrong apart from it being {word}?", r""),
+    "half": ("Is the left half {word}?", r"The left half: (Yes|No)\b|(Yes|No)\b"),
+}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from([*PHOTOGRAPHS]), st.sampled_from([*WORDS]), st.sampled_from([None, 4, 5]), st.sampled_from([*FORMS])
+)
+def test_the_answer_has_the_asked_form_and_agrees_with_the_known_strength(kept, name, kind, level, form):
+    """Without a distortion, or with a strong one; what is slight is a matter of doubt and not asked for here."""
+    asked, shape = FORMS[form]
+    path = kept(name, kind if level else None, level or 0)
+    said = ask(path, asked.format(word=WORDS[kind]), kept(name, None, 0))
+    assert re.match(shape, said), said
+    if form in ("yes or no", "tag", "half"):
+        assert (" Yes" in f" {said.removeprefix('The left half:')}"[:6]) is (level is not None), said
+    elif form == "keep":
+        assert said.startswith("Drop") is (level is not None), said
+    elif form == "apart":
+        kinds = {"gaussian blur": "blur", "gaussian noise": "noise", "jpeg": "JPEG", "underexposure": "underexposure"}
+        assert kinds[kind] not in said, said
+    else:
+        score = float(re.match(shape, said)[1]) / (10 if form == "1 to 10" else 100)
+        assert (score > 0.9) is (level is None), said
+
+
+def test_the_file_tells_its_facts(tmp_path):
+    exif = Image.Exif()
+    exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = "2025:06:01 10:00:00"
+    path = tmp_path / "photo.jpg"
+    Image.fromarray(data.coffee()[:270, :480]).save(path, exif=exif)
+    assert "480 x 270" in ask(path, "How wide is it?")
+    assert "JPEG" in ask(path, "What format is the file?")
+    assert "16:9" in ask(path, "Aspect ratio?")
+    assert "2025:06:01" in ask(path, "When was this picture taken?")
+    assert ask(path, "Is it black and white?").startswith("No")
+    assert ask(path, "Has it enough pixels for A4 at 300 dpi?").startswith("No")
+    assert "cannot be told" in ask(path, "Who took it?")
+    state = run_pipeline("How many megapixels does it have?", path)
+    assert state["executor_evidence"].tool_logs == [], "nothing is measured for it"
+
+
+def test_advice_has_its_measured_reason(kept):
+    noisy = kept("coffee", "gaussian noise", 4)
+    assert re.match(r"Yes: denoising would help against \w+ gaussian noise", ask(noisy, "Would denoising help?"))
+    assert ask(noisy, "Would sharpening help?").startswith("No: sharpening would not help")
+    assert "Brighten it" in ask(kept("coffee", "underexposure", 4), "Should I push the exposure up or pull it down?")
+
+
+def test_the_same_pixels_are_lossless(kept):
+    path = kept("coffee", None, 0)
+    assert ask(path, "Is it lossless?", path).startswith("Yes: the image and its reference are identical")
+    assert ask(kept("coffee", "jpeg", 4), "Did it lose anything?", path).startswith("Yes: ")
+
+
+@pytest.mark.parametrize("query", ["hello", "Who wrote Faust?", "asdf qwerty", "Is this bird protected?"])
+def test_what_is_no_question_about_quality_is_declined_in_one_sentence(kept, query):
+    state = run_pipeline(query, kept("coffee", None, 0))
+    assert state["summarizer_result"].final_answer == OTHER_ANSWER
+    assert (state["iteration_count"], state["executor_evidence"].tool_logs) == (0, [])
