@@ -1,7 +1,7 @@
 """Random graphs with every kind of edge, and random answers; the same seed gives the same graph and the same run.
 
 Nodes ``n0 n1 ...`` have forward edges, which make a DAG, and loops back. What a node or router decides depends on the
-seed, its name, the superstep and how many of its kind decided in that superstep before, so threads change nothing.
+seed, its name, the superstep and its place among the tasks of that superstep, so threads change nothing.
 """
 
 from __future__ import annotations
@@ -57,13 +57,11 @@ class Case:
     """What it is made of."""
     handled: Counter[str] = field(default_factory=Counter)
     """Error handler -> its runs; LangGraph's stream does not show them."""
-    _turns: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    def dice(self, name: str, config: RunnableConfig) -> random.Random:
-        """The dice of one decision."""
-        step = int(config["metadata"]["langgraph_step"])
-        self._turns[name, step] += 1
-        return random.Random(f"{self.seed}/{name}/{step}/{self._turns[name, step]}")
+    def dice(self, decision: str, config: RunnableConfig) -> random.Random:
+        """The dice of one decision of one task."""
+        about = config["metadata"]
+        return random.Random(f"{self.seed}/{decision}/{about['langgraph_step']}/{about['langgraph_path']}")
 
     def app(self) -> BoundedGraph:
         """The bounded graph."""
@@ -134,11 +132,11 @@ def _add(
     gotos = _gotos(made, kind, name, forward, back)
 
     def plain(_state: State, config: RunnableConfig) -> dict[str, Any]:
-        return {"log": [name], "limit": made.dice(name, config).randint(0, 9)}
+        return {"log": [name], "limit": made.dice(f"{name} limit", config).randint(0, 9)}
 
     def commanding(state: State, config: RunnableConfig) -> Any:
         found = gotos(config)
-        if made.dice(name, config).random() < 0.3:
+        if made.dice(f"{name} commands", config).random() < 0.3:
             return [Command(goto=goto) for goto in found] or {"log": [name]}
         return Command(goto=found, update=plain(state, config))
 
