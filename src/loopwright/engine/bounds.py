@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -46,6 +47,7 @@ def bounded(
     loops: Loop | Sequence[Loop] = (),
     *,
     limit: int | None = None,
+    warn_at: int = 0,
     fallback: Callable[..., Any] | None = None,
     budget: Budget | None = None,
     fan_out: Mapping[str, int] | None = None,
@@ -60,6 +62,8 @@ def bounded(
             every cycle, those of graphs inside it too: the edges that close a cycle are chosen, and the `Loop`s that
             were chosen are logged, ready to paste.
         limit: Passes per loop, when no `loops` are given.
+        warn_at: With `limit`, from so many passes left on, a message in the state key ``messages`` tells the model how
+            many, as `Loop.warn_at` does; 0 tells nothing.
         fallback: A node function that answers when a bound is reached. It becomes the node ``fallback``: with `limit`
             every loop leads there, a `budget` that names no route does, and so does each `Loop` that names it.
         budget: What a run may spend on model calls, tokens, money and time.
@@ -77,19 +81,19 @@ def bounded(
     """
     builder = builder_of(graph)
     loops = (loops,) if isinstance(loops, Loop) else loops
-    _check_arguments(graph, loops, limit, fallback, budget, compile_options)
+    _check_arguments(graph, loops, limit, warn_at, fallback, budget, compile_options)
     builder = copy_builder(builder)
     if fallback is not None:
         budget = _with_fallback(builder, fallback, loops, limit, budget)
     own, inside = [loop for loop in loops if "/" not in loop.target], [loop for loop in loops if "/" in loop.target]
-    reports = bounded_inside(builder, inside, limit, bounded)
+    reports = bounded_inside(builder, inside, limit, partial(bounded, warn_at=warn_at))
     if limit is not None:
-        own = choose_loops(builder, limit, FALLBACK if fallback else END, getattr(graph, "name", None))
+        own = choose_loops(builder, limit, FALLBACK if fallback else END, getattr(graph, "name", None), warn_at)
         for loop in own:
-            entrances = ", first_free=True" if loop.first_free else ""
+            more = ", first_free=True" * loop.first_free + f", {warn_at=}" * bool(warn_at)
             logger.info(
                 "chosen: Loop(name=%r, target=%r, sources=%r, limit=%r%s)",
-                loop.name, loop.target, loop.sources, limit, entrances,
+                loop.name, loop.target, loop.sources, limit, more,
             )  # fmt: skip
     bound = bind(builder, own, budget, fan_out, reports=reports)
     certificate = verify(bound)
@@ -102,13 +106,15 @@ def bounded(
 
 
 def _check_arguments(
-    graph: Any, loops: Any, limit: Any, fallback: Any, budget: Any, compile_options: Mapping[str, Any]
+    graph: Any, loops: Any, limit: Any, warn_at: Any, fallback: Any, budget: Any, compile_options: Mapping[str, Any]
 ) -> None:
     """Refuse what cannot be meant, before LangGraph or pydantic stumble over it."""
     if not isinstance(loops, list | tuple) or not all(isinstance(loop, Loop) for loop in loops):
         raise GraphError(f"loops is {loops!r}: give a Loop, or a list of them")
     if limit is not None and not is_count(limit):
         raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
+    if not is_count(warn_at) or (warn_at and limit is None):
+        raise GraphError(f"warn_at is {warn_at!r}: give a whole number, from 0, and a limit; a Loop has its own warn_at")
     if loops and limit is not None:
         raise GraphError("give either loops, which have their own limits, or limit, which bounds every cycle")
     if budget is not None and not isinstance(budget, Budget):
@@ -207,7 +213,9 @@ def suggested_loops(builder: Builder, path: str = "") -> list[str]:
     return found
 
 
-def choose_loops(builder: Builder, limit: int, exhausted: str = END, name: str | None = None) -> list[Loop]:
+def choose_loops(
+    builder: Builder, limit: int, exhausted: str = END, name: str | None = None, warn_at: int = 0
+) -> list[Loop]:
     """Choose the edges that close a cycle, and declare a loop for each node that they lead to.
 
     Args:
@@ -215,6 +223,7 @@ def choose_loops(builder: Builder, limit: int, exhausted: str = END, name: str |
         limit: Passes per loop.
         exhausted: Where control goes when a bound is reached.
         name: The graph's name, for a loop at a node that has none for people.
+        warn_at: From so many passes left on, the model is told how many.
 
     Returns:
         The loops, as `loopwright.engine.proof.choice` chooses them; empty for a graph without cycles.
@@ -250,6 +259,7 @@ def choose_loops(builder: Builder, limit: int, exhausted: str = END, name: str |
                 limit=limit,
                 exhausted=exhausted,
                 first_free=choice.first_free,
+                warn_at=warn_at,
             )
         )
     return loops

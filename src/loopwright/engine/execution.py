@@ -327,6 +327,8 @@ def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig
     own = min((limit for limit in (set_for_it, graph.step_limit) if limit), default=None)
     given = config.get(RECURSION_LIMIT)
     here = config.get("configurable", {})
+    if not here and graph.checkpointer and not (graph.config or {}).get("configurable"):
+        return config  # LangGraph asks for the thread_id, and takes any key for one
     if own is None or (given is not None and not (TASK in here and given > own)):
         kept = {key: value for key, value in here.items() if key != LIMIT_AROUND}
         return config if len(kept) == len(here) else {**config, "configurable": kept}

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from loopwright import Loop, bounded
 from loopwright.engine.reasons import wanted, warning
-from loopwright.errors import LoopDeclarationError
+from loopwright.errors import GraphError, LoopDeclarationError
 
 
 def asks(*calls: tuple[str, dict]) -> AIMessage:
@@ -90,9 +90,11 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
     made.add_edge("model", "look")
     made.add_conditional_edges("look", lambda _: "model", ["model", END])
     loop = Loop(name="agent", target="model", sources=("look",), limit=3, warn_at=1)
-    said = bounded(made, [loop]).invoke({"messages": ["go"]})["messages"]
-    assert [message.text for message in said if message.type == "human"] == ["go", warning(1), warning(0)]
-    assert [message.type for message in said[3:]] == ["ai", "tool", "human", "ai", "tool", "human", "ai", "tool"]
+    around = StateGraph(State).add_node("agent", made.compile()).add_edge(START, "agent")
+    for app in (bounded(made, [loop]), bounded(made, limit=3, warn_at=1), bounded(around, limit=3, warn_at=1)):
+        said = app.invoke({"messages": ["go"]})["messages"]
+        assert [message.text for message in said if message.type == "human"] == ["go", warning(1), warning(0)]
+        assert [message.type for message in said[3:]] == ["ai", "tool", "human", "ai", "tool", "human", "ai", "tool"]
 
 
 def test_no_word_comes_between_a_call_and_its_answer():
@@ -112,5 +114,10 @@ def test_a_warning_needs_messages():
     made.add_conditional_edges("write", lambda _: "write", ["write", END])
     with pytest.raises(LoopDeclarationError, match="messages"):
         bounded(made, [Loop(name="again", target="write", sources=("write",), limit=1, warn_at=1)])
+    with pytest.raises(LoopDeclarationError, match="messages"):
+        bounded(made, limit=1, warn_at=1)
+    for wrong in ({"limit": 1, "warn_at": -1}, {"warn_at": 1}):
+        with pytest.raises(GraphError, match="warn_at is -?1: give a whole number, from 0, and a limit"):
+            bounded(made, **wrong)
     with pytest.raises(LoopDeclarationError, match="warn_at must be a whole number"):
         Loop(name="again", target="write", sources=("write",), limit=1, warn_at=-1)

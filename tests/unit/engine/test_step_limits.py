@@ -152,3 +152,10 @@ def test_a_refusal_under_a_lowered_limit_names_that_limit() -> None:
         first.invoke(None, here)
     final: Any = round_trip(limit=2, checkpointer=saver).invoke(None, here)
     assert (final["stop_reason"]["limit"], final["stop_reason"]["spent"]) == (2, 3)
+
+
+@hows
+async def test_a_saver_without_a_thread_is_named_as_plain_langgraph_names_it(how: str) -> None:
+    app = round_trip(checkpointer=InMemorySaver())
+    with pytest.raises(ValueError, match="thread_id"):
+        app.invoke({"log": []}) if how == "sync" else await app.ainvoke({"log": []})
