@@ -19,11 +19,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from loopwright.checkpoints.blobs import BlobStore, FolderBlobs
 from loopwright.checkpoints.content import ContentSerializer, TypedBytes, references
 from loopwright.checkpoints.disk import files_by_name
-from loopwright.checkpoints.document import RunDocument
 from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.json_files import JsonFileSaver
 from loopwright.checkpoints.opening import BLOBS_FOLDER, parse_spec
-from loopwright.checkpoints.run_file import read_document
+from loopwright.checkpoints.run_file import RunDocument, read_document
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError
 

@@ -40,6 +40,7 @@ Stored = tuple[str, int, bytes]
 what was left in the end."""
 
 TypedBytes = tuple[str, bytes]
+"""What LangGraph's serializers produce: a tag such as ``"msgpack"``, and the bytes."""
 
 
 class ContentSerializer(JsonPlusSerializer):

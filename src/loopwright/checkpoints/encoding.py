@@ -20,10 +20,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_ARRAY, JsonPlusSerializer
 
-from loopwright.checkpoints.content import TAG
-
-TypedBytes = tuple[str, bytes]
-"""What LangGraph's serializers produce: a tag such as ``"msgpack"``, and the bytes."""
+from loopwright.checkpoints.content import TAG, TypedBytes
 
 WRAPPED = "$msgpack"
 """The key that marks a wrapped value."""

@@ -29,8 +29,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from loopwright.checkpoints.disk import files_by_name
-from loopwright.checkpoints.document import RunDocument
-from loopwright.checkpoints.run_file import RunFile, read_document
+from loopwright.checkpoints.run_file import RunDocument, RunFile, read_document
 from loopwright.errors import CheckpointError
 
 
@@ -74,7 +73,6 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
                 f"the checkpoint folder {path} cannot be made ({problem}). Name a folder that you may write to."
             ) from problem
         self._open = _OpenRuns(path, self.serde, keep_in_memory)
-        self._plain = InMemorySaver(serde=self.serde)
 
     @property
     def folder(self) -> Path:
@@ -174,7 +172,7 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
 
         def apply(document: RunDocument) -> None:
             self._view(document).put_writes(config, writes, task_id, task_path)
-            document.written(namespace, checkpoint_id)
+            document.saved(namespace, checkpoint_id)
 
         with self._open.use(thread_id) as run:
             run.change(apply)
@@ -199,16 +197,13 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
                 lambda document: self._view(document).get_delta_channel_history(config=config, channels=channels)
             )
 
-    def get_next_version(self, current: str | None, channel: None) -> str:
-        """Give the version after `current`, as the in-memory saver does."""
-        return self._plain.get_next_version(current, channel)
-
     async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncGenerator[CheckpointTuple, None]:
         """Do `list` in a worker thread, a checkpoint at a time."""
         found = self.list(config, **which)
         while (item := await asyncio.to_thread(next, found, None)) is not None:
             yield item
 
+    get_next_version = InMemorySaver.get_next_version
     aget_tuple = _in_thread("get_tuple")
     aput = _in_thread("put")
     aput_writes = _in_thread("put_writes")

@@ -1,4 +1,8 @@
-"""The file of one run on the disk: finding it, reading it, replacing it whole.
+"""The file of one run: LangGraph's in-memory saver, and the text on the disk that says the same.
+
+The file lists the steps in the order in which they were saved. Each step holds the values that it changed, and no
+others, so a value is in the file once for each time that it changed; LangGraph's versions of the channels say which
+step's value a later step still uses. Each step's text is made once and kept, so saving is joining and writing.
 
 A file is written beside its place, forced to the disk, and renamed over the old one, so whoever reads it at any time,
 also after a kill or a power cut, sees one whole state or the one before it.
@@ -6,15 +10,21 @@ also after a kill or a power cut, sees one whole state or the one before it.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from loopwright.checkpoints.content import TypedBytes
 from loopwright.checkpoints.disk import (
     Signature,
     files_by_name,
@@ -24,12 +34,197 @@ from loopwright.checkpoints.disk import (
     sweep,
     sync_folder,
 )
-from loopwright.checkpoints.document import RunDocument, now_text
+from loopwright.checkpoints.encoding import decode, encode, one_line, pretty, readable
 from loopwright.errors import CheckpointError
 
 logger = logging.getLogger(__name__)
 
+FORMAT = "loopwright-checkpoints/1"
+"""Marks a file as ours, with the version of its layout."""
+
+_LANGGRAPH = version("langgraph")
+_EMPTY: TypedBytes = ("empty", b"")
+"""How the in-memory saver marks a channel that holds nothing."""
+
 T = TypeVar("T")
+
+
+class RunDocument:
+    """One run in memory, with its text.
+
+    Attributes:
+        thread_id: The run's thread.
+        created: When the run's file was first made; ISO 8601 in UTC, with microseconds.
+        memory: The run's checkpoints. Whoever changes them calls `saved` afterwards.
+    """
+
+    def __init__(self, thread_id: str, serde: SerializerProtocol, created: str) -> None:
+        self.thread_id = thread_id
+        self.created = created
+        self.memory = InMemorySaver(serde=serde)
+        self._versions: dict[tuple[str, str], dict[str, Any]] = {}
+        self._texts: dict[tuple[str, str], str] = {}
+
+    def saved(self, namespace: str, checkpoint_id: str, versions: dict[str, Any] | None = None) -> None:
+        """Take over what was put into `memory`.
+
+        Args:
+            namespace: The checkpoint's namespace.
+            checkpoint_id: Its id; one that is saved again moves to the end.
+            versions: The new version of each channel that it changed; None for pending writes.
+        """
+        key = namespace, checkpoint_id
+        self._texts.pop(key, None)
+        if versions is None:
+            self._versions.setdefault(key, {})
+        else:
+            self._versions[key] = self._versions.pop(key, {}) | versions
+
+    def drop(self, dropped: Collection[tuple[str, str]]) -> None:
+        """Forget checkpoints with their pending writes, and the values that only they used."""
+        kept, old, thread = [key for key in self._versions if key not in dropped], self.memory, self.thread_id
+        self.memory, self._versions, self._texts = InMemorySaver(serde=old.serde), {}, {}
+        for namespace, checkpoint_id in kept:
+            new: dict[str, Any] = {}
+            if stored := old.storage[thread][namespace].get(checkpoint_id):
+                self.memory.storage[thread][namespace][checkpoint_id] = stored
+                for channel, its in old.serde.loads_typed(stored[0])["channel_versions"].items():
+                    place = thread, namespace, channel, its
+                    if place in old.blobs and place not in self.memory.blobs:
+                        self.memory.blobs[place] = old.blobs[place]
+                        new[channel] = its
+            if (key := (thread, namespace, checkpoint_id)) in old.writes:
+                self.memory.writes[key] = old.writes[key]
+            self.saved(namespace, checkpoint_id, new)
+
+    def to_text(self) -> str:
+        """Give the whole file's content."""
+        header = {
+            "format": FORMAT,
+            "thread_id": self.thread_id,
+            "created": self.created,
+            "updated": now_text(),
+            "langgraph": _LANGGRAPH,
+        }
+        lines = ",\n".join(f"  {one_line(key)}: {one_line(value)}" for key, value in header.items())
+        for key in self._versions.keys() - self._texts.keys():
+            self._texts[key] = self._step_text(*key)
+        steps = ",\n    ".join(self._texts[key] for key in self._versions)
+        return f'{{\n{lines},\n  "steps": [\n    {steps}\n  ]\n}}\n'
+
+    def serialised(self) -> Iterator[TypedBytes]:
+        """Give every value, checkpoint and metadata as the serializer made it."""
+        yield from self.memory.blobs.values()
+        for checkpoints in self.memory.storage[self.thread_id].values():
+            for checkpoint, metadata, _ in checkpoints.values():
+                yield from (checkpoint, metadata)
+        for writes in self.memory.writes.values():
+            yield from (value for _, _, value, _ in writes.values())
+
+    @classmethod
+    def from_text(cls, text: str, serde: SerializerProtocol) -> RunDocument:
+        """Read a file's content.
+
+        Args:
+            text: What `to_text` gave.
+            serde: Turns values into bytes and back.
+
+        Returns:
+            The run.
+
+        Raises:
+            ValueError: If the text is cut off, or is not ours; the message completes "the file ...".
+        """
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as problem:
+            raise ValueError(f"is not whole JSON ({problem})") from problem
+        found = cast("dict[str, Any]", content).get("format") if isinstance(content, dict) else None
+        if found != FORMAT:
+            raise ValueError(f"is not in the format {FORMAT!r} (it says {found!r})")
+        try:
+            run = cls(str(content["thread_id"]), serde, str(content["created"]))
+            for step in content["steps"]:
+                run._take(step)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise ValueError(f"is damaged ({type(problem).__name__}: {problem})") from problem
+        return run
+
+    def _take(self, content: dict[str, Any]) -> None:
+        """Put one step of a file into the memory."""
+        namespace, checkpoint_id = str(content["namespace"]), str(content["id"])
+        for write in content.get("writes", ()):
+            key = (str(write["task"]), int(write["index"]))
+            stored = (key[0], str(write["channel"]), decode(write["value"]), str(write["path"]))
+            self.memory.writes[self.thread_id, namespace, checkpoint_id][key] = stored
+        versions = dict(content.get("versions", {}))
+        if "checkpoint" in content:
+            for channel, number in versions.items():
+                values = content["values"]
+                blob = decode(values[channel]) if channel in values else _EMPTY
+                self.memory.blobs[self.thread_id, namespace, channel, number] = blob
+            step = (decode(content["checkpoint"]), decode(content["metadata"]), content["parent"])
+            self.memory.storage[self.thread_id][namespace][checkpoint_id] = step
+        self.saved(namespace, checkpoint_id, versions)
+
+    def _step_text(self, namespace: str, checkpoint_id: str) -> str:
+        """Write a step: what a person looks for in full, LangGraph's own records on one line each."""
+        fields: dict[str, str] = {"namespace": one_line(namespace), "id": one_line(checkpoint_id)}
+        stored = self.memory.storage[self.thread_id][namespace].get(checkpoint_id)
+        if stored:  # else its writes came first, and the checkpoint is yet to come
+            checkpoint, metadata, parent = stored
+            versions = self._versions[namespace, checkpoint_id]
+            blobs = {name: self.memory.blobs[self.thread_id, namespace, name, at] for name, at in versions.items()}
+            values = [
+                f"{one_line(name)}: {pretty(encode(blob), indent=8)}" for name, blob in blobs.items() if blob != _EMPTY
+            ]
+            summary = self._summary(namespace, parent, checkpoint, metadata)
+            records = {
+                "parent": parent,
+                "versions": versions,
+                "checkpoint": encode(checkpoint),
+                "metadata": encode(metadata),
+            }
+            fields = {
+                **{key: one_line(value) for key, value in summary.items()},
+                "values": _lines("{}", values),
+                **fields,
+                **{key: one_line(value) for key, value in records.items()},
+            }
+        if writes := self.memory.writes.get((self.thread_id, namespace, checkpoint_id)):
+            fields["writes"] = _lines("[]", [_write_text(index, *write) for (_, index), write in writes.items()])
+        return "{\n      " + ",\n      ".join(f"{one_line(key)}: {text}" for key, text in fields.items()) + "\n    }"
+
+    def _summary(
+        self, namespace: str, parent: str | None, checkpoint: TypedBytes, metadata: TypedBytes
+    ) -> dict[str, Any]:
+        """Say for a person which step this is and which nodes ran in it; empty if the values are encrypted."""
+        about, state = readable(metadata), readable(checkpoint)
+        if not isinstance(about, dict) or not isinstance(state, dict):
+            return {}
+        known = self.memory.storage[self.thread_id][namespace].get(parent or "")
+        before = readable(known[0]) if known else None
+        seen_before: dict[str, Any] = before.get("versions_seen", {}) if isinstance(before, dict) else {}
+        seen: dict[str, Any] = state.get("versions_seen", {})
+        nodes = [node for node, versions in seen.items() if versions and seen_before.get(node) != versions]
+        return {"step": about.get("step"), "source": about.get("source"), "nodes": nodes, "time": state.get("ts")}
+
+
+def now_text() -> str:
+    """Give the present time as ISO 8601 in UTC, with microseconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _lines(brackets: str, items: Collection[str]) -> str:
+    inner = ",\n        ".join(items)
+    return f"{brackets[0]}\n        {inner}\n      {brackets[1]}" if items else brackets
+
+
+@lru_cache(maxsize=2048)  # a step of a thousand tasks is written a thousand times; each of their writes is encoded once
+def _write_text(index: int, task: str, channel: str, blob: TypedBytes, path: str) -> str:
+    """Write a pending write; the line breaks, if there are any, are in its value."""
+    fields = {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
+    return "{" + ", ".join(f"{one_line(key)}: {pretty(value, indent=8)}" for key, value in fields.items()) + "}"
 
 
 def read_document(path: Path, serde: SerializerProtocol) -> tuple[RunDocument, Signature]:

@@ -74,9 +74,9 @@ def _describe(topology: Any, certificate: Any) -> None:
     _start, *nodes, _end = shown_nodes(topology)
     console.print(f"  nodes        {', '.join(nodes)}")
     for loop in topology.loops:
-        back = ", ".join("the end" if route == "__end__" else route for route in loop.exhausted)
+        back = ", ".join("the end" if route == "__end__" else route for route in loop.fallbacks)
         console.print(
-            f"  loop {loop.name:<7} {', '.join(loop.sources)} -> {loop.target}, limit {loop.limit}; then {back}"
+            f"  loop {loop.name:<7} {', '.join(loop.sources)} -> {loop.target}, limit {loop.limit_text}; then {back}"
         )
     if certificate.bounded:
         console.print(f"  supersteps   at most {certificate.max_supersteps:,}")

@@ -24,7 +24,8 @@ from pathlib import Path
 
 from langgraph.constants import END, START
 
-from loopwright.engine.proof.graph import Edge, EdgeKind, LoopEdge, Topology
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.graph import Edge, EdgeKind, Topology
 from loopwright.errors import ConfigError, UnknownNameError
 
 _DIRECTIONS = ("TD", "TB", "BT", "LR", "RL")
@@ -131,14 +132,13 @@ def mermaid(topology: Topology, *, direction: str = "TD") -> str:
 def _passages(topology: Topology, source: str) -> Iterator[list[Edge]]:
     """Yield each way from a shown node to the next shown one: an edge, or one into a gate and what the gate decides.
 
-    Each source of a loop has all of its fallbacks. Where each source has its own, the topology lists the loop once for
-    each source, with the same gate.
+    Each source of a loop has all of its fallbacks, or its own.
     """
     decided: dict[str, list[Edge]] = {loop.gate: [] for loop in topology.loops}
     for loop in topology.loops:
         if source in loop.sources:
             decided[loop.gate].append(Edge(loop.gate, loop.target, "granted"))
-            decided[loop.gate] += (Edge(loop.gate, fallback, "exhausted") for fallback in loop.exhausted)
+            decided[loop.gate] += (Edge(loop.gate, fallback, "exhausted") for fallback in loop.fallbacks_of(source))
     for edge in topology.edges:
         if edge.source == source and edge.target in decided:
             yield from ([edge, behind] for behind in decided[edge.target])
@@ -146,7 +146,7 @@ def _passages(topology: Topology, source: str) -> Iterator[list[Edge]]:
             yield [edge]
 
 
-def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[LoopEdge, ...]) -> Arrow:
+def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[Loop, ...]) -> Arrow:
     """Merge the ways between two nodes; where one has a label, the others get a word, so that none is overlooked."""
     ways = sorted(ways, key=lambda way: any(edge.kind == "exhausted" for edge in way))
     if {edge.kind for way in ways for edge in way} == {"static", "handler"}:
@@ -162,7 +162,7 @@ def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[LoopEd
     return Arrow(source, target, tuple(dict.fromkeys(labels)), dotted, granted)
 
 
-def _label(way: list[Edge], gates: dict[str, LoopEdge]) -> str:
+def _label(way: list[Edge], gates: dict[str, Loop]) -> str:
     """Say when a way is taken; empty if nothing is known beyond where it leads."""
     words: list[str] = []
     for edge in way:
@@ -172,7 +172,7 @@ def _label(way: list[Edge], gates: dict[str, LoopEdge]) -> str:
             words = [f"{loop.name} bound reached"]
         elif edge.kind == "granted" and loop is not None:
             words = [word for word in words if word != loop.name]
-            words.append(f"{loop.name}, {_limit(loop.limit)}")
+            words.append(f"{loop.name}, {_limit(loop.limit_text)}")
         elif edge.kind in ("handler", "assumed", "join"):
             words.append("on error" if edge.kind == "handler" else edge.kind)
         elif edge.label and edge.label not in (edge.target, way[-1].target, caption(way[-1].target)):

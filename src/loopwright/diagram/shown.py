@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal
 
 from langgraph.constants import END, START
@@ -10,7 +9,6 @@ from pydantic import BaseModel, ConfigDict
 
 from loopwright.diagram.flowchart import arrows, caption, shown_nodes
 from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.graph import LoopEdge
 from loopwright.engine.proof.read import read_topology
 from loopwright.engine.proof.verify import verify
 
@@ -122,26 +120,16 @@ def shown_graph(graph: Any) -> ShownGraph:
         name=topology.name,
         nodes=tuple(nodes),
         edges=tuple(edges),
-        loops=_loops(topology.loops),
+        loops=tuple(
+            ShownLoop(
+                name=loop.name,
+                gate=loop.gate,
+                target=loop.target,
+                sources=loop.sources,
+                limit=loop.limit_text,
+                exhausted=loop.fallbacks,
+            )
+            for loop in topology.loops
+        ),
         certificate=certificate,
     )  # fmt: skip
-
-
-def _loops(found: Iterable[LoopEdge]) -> tuple[ShownLoop, ...]:
-    """Each loop once; its fallback may depend on the source."""
-    loops: dict[str, ShownLoop] = {}
-    for loop in found:
-        known = loops.get(loop.name)
-        loops[loop.name] = ShownLoop(
-            name=loop.name,
-            gate=loop.gate,
-            target=loop.target,
-            sources=_joined(known.sources if known else (), loop.sources),
-            limit=loop.limit,
-            exhausted=_joined(known.exhausted if known else (), loop.exhausted),
-        )
-    return tuple(loops.values())
-
-
-def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*first, *second)))

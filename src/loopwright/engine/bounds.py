@@ -114,7 +114,9 @@ def _check_arguments(
     if limit is not None and not is_count(limit):
         raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
     if not is_count(warn_at) or (warn_at and limit is None):
-        raise GraphError(f"warn_at is {warn_at!r}: give a whole number, from 0, and a limit; a Loop has its own warn_at")
+        raise GraphError(
+            f"warn_at is {warn_at!r}: give a whole number, from 0, and a limit; a Loop has its own warn_at"
+        )
     if loops and limit is not None:
         raise GraphError("give either loops, which have their own limits, or limit, which bounds every cycle")
     if budget is not None and not isinstance(budget, Budget):

@@ -32,7 +32,11 @@ def structure_of(graph: Any) -> str:
     """
     topology = read_topology(graph)
     edges = sorted([edge.source, edge.target, edge.kind] for edge in topology.edges if edge.kind in FIXED)
-    loops = sorted([loop.name, loop.target, *loop.sources] for loop in topology.loops)
+    loops = sorted(
+        [loop.name, loop.target, *sources]
+        for loop in topology.loops
+        for sources in ([loop.sources] if isinstance(loop.exhausted, str) else [(source,) for source in loop.exhausted])
+    )
     inner = {node: structure_of(child) for node, child in sorted(subgraphs(builder_of(graph)).items())}
     text = json.dumps([sorted(topology.nodes), edges, loops, inner])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

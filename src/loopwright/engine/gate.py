@@ -164,9 +164,7 @@ class Gate(Runnable[GateState, Command[Any]]):
             own = loop.budget.exhausted
         if own:
             return [own]
-        if isinstance(loop.exhausted, str):
-            return [loop.exhausted]
-        return list(dict.fromkeys(loop.exhausted[source] for source in self._asked(state)))
+        return list(dict.fromkeys(loop.fallbacks_of(source)[0] for source in self._asked(state)))
 
     def _history(self, state: GateState, key: str, verdict: Verdict, reason: str) -> list[str]:
         loop, words = self.loop, _words(self.loop, verdict, reason)

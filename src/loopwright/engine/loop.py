@@ -386,6 +386,11 @@ class Loop:
         routes = [self.exhausted] if isinstance(self.exhausted, str) else list(self.exhausted.values())
         return tuple(dict.fromkeys([*routes, *self.own_routes]))
 
+    def fallbacks_of(self, source: str) -> tuple[str, ...]:
+        """Every node (or END) that a pass can enter which is refused to one source, each once."""
+        own = self.exhausted if isinstance(self.exhausted, str) else self.exhausted[source]
+        return tuple(dict.fromkeys([own, *self.own_routes]))
+
     @property
     def limit_text(self) -> str:
         """The limit in words, for diagrams."""

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.diagram.flowchart import Arrow, arrows, caption, mermaid, shown_nodes
-from loopwright.engine.proof.graph import Edge, LoopEdge, Topology
+from loopwright.engine.loop import Loop, StateLimit
+from loopwright.engine.proof.graph import Edge, Topology
 from loopwright.errors import UnknownNameError
 
 START, END = "__start__", "__end__"
 
 
-def iqa(limit: str = "2", done: str | None = None) -> Topology:
+def iqa(limit: int | StateLimit = 2, done: str | None = None) -> Topology:
     return Topology(
         name="iqa",
         nodes=("planner", "executor", "summarizer", "loop.replan"),
@@ -28,11 +29,11 @@ def iqa(limit: str = "2", done: str | None = None) -> Topology:
             Edge("loop.replan", "planner", "granted", "replan"),
             Edge("loop.replan", END, "exhausted", "replan"),
         ),
-        loops=(LoopEdge("replan", "loop.replan", "planner", ("summarizer",), limit, (END,)),),
+        loops=(Loop(name="replan", target="planner", sources=("summarizer",), limit=limit),),
     )
 
 
-def small(*edges: Edge, loops: tuple[LoopEdge, ...] = (), hidden: frozenset[str] = frozenset()) -> Topology:
+def small(*edges: Edge, loops: tuple[Loop, ...] = (), hidden: frozenset[str] = frozenset()) -> Topology:
     names = dict.fromkeys(name for edge in edges for name in (edge.source, edge.target))
     return Topology("small", tuple(n for n in names if n not in (START, END)), edges, loops, hidden)
 
@@ -56,18 +57,22 @@ def test_the_documents_diagram_with_its_limit():
 @pytest.mark.parametrize(
     ("limit", "label"),
     [
-        ("0", "replan, at most 0 passes"),
-        ("1", "replan, at most 1 pass"),
-        ("12", "replan, at most 12 passes"),
-        ("max_replan_iterations, at most 10", "replan, limit max_replan_iterations, at most 10"),
+        (0, "replan, at most 0 passes"),
+        (1, "replan, at most 1 pass"),
+        (12, "replan, at most 12 passes"),
+        (
+            StateLimit(key="max_replan_iterations", default=2, ceiling=10),
+            "replan, limit max_replan_iterations, at most 10",
+        ),
     ],
 )
-def test_the_limit_in_the_label(limit: str, label: str):
+def test_the_limit_in_the_label(limit: int | StateLimit, label: str):
     assert only(iqa(limit), "summarizer", "planner").label == label
 
 
 def test_brackets_in_a_label_are_quoted():
-    assert 'summarizer -->|"replan, limit key (at most 10)"| planner' in mermaid(iqa("key (at most 10)"))
+    limit = StateLimit(key="key (own)", default=2, ceiling=10)
+    assert 'summarizer -->|"replan, limit key (own), at most 10"| planner' in mermaid(iqa(limit))
 
 
 def test_a_routers_word_stands_before_the_bound():
@@ -80,7 +85,7 @@ def test_a_routers_word_equal_to_the_target_is_dropped(word: str):
 
 
 def test_a_routers_word_for_the_gate_is_dropped_where_it_names_the_target():
-    loop = LoopEdge("again", "loop.again", "a", ("b",), "3", (END,))
+    loop = Loop(name="again", target="a", sources=("b",), limit=3)
     plain = small(Edge(START, "a", "static"), Edge("b", "loop.again", "request", "a"), loops=(loop,))
     assert only(plain, "b", "a").labels == ("again, at most 3 passes",)
     told = small(Edge(START, "a", "static"), Edge("b", "loop.again", "request", "poor"), loops=(loop,))
@@ -93,7 +98,7 @@ def test_gates_and_hidden_nodes_are_not_drawn():
         Edge(START, "a", "static"),
         Edge("a", "loop.x", "request", "poor"),
         Edge("a", "b", "static"),
-        loops=(LoopEdge("x", "loop.x", "a", ("a",), "1", ("b",)),),
+        loops=(Loop(name="x", target="a", sources=("a",), limit=1, exhausted="b"),),
         hidden=frozenset({"loop..dispatch"}),
     )
     assert shown_nodes(topology) == (START, "a", "b", END)
@@ -106,10 +111,7 @@ def test_gates_and_hidden_nodes_are_not_drawn():
 
 
 def test_each_source_may_have_its_own_fallback():
-    loops = (
-        LoopEdge("x", "loop.x", "t", ("a",), "3", ("t",)),
-        LoopEdge("x", "loop.x", "t", ("b",), "3", (END,)),
-    )
+    loops = (Loop(name="x", target="t", sources=("a", "b"), limit=3, exhausted={"a": "t", "b": END}),)
     topology = small(
         Edge("a", "loop.x", "request"), Edge("b", "loop.x", "request"), Edge(START, "a", "static"), loops=loops
     )
@@ -123,7 +125,7 @@ def test_a_router_that_may_go_anywhere_makes_no_loop_of_which_it_is_no_source():
         Edge("a", "b", "assumed"),
         Edge("a", "loop.x", "request"),
         Edge("b", "loop.x", "request"),
-        loops=(LoopEdge("x", "loop.x", "a", ("b",), "2", (END,)),),
+        loops=(Loop(name="x", target="a", sources=("b",), limit=2),),
     )
     assert [(arrow.source, arrow.target, arrow.labels) for arrow in arrows(topology)] == [
         ("a", "b", ("assumed",)),

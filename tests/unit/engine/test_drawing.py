@@ -14,7 +14,8 @@ from PIL import Image, ImageColor
 
 from loopwright.diagram import drawing
 from loopwright.diagram.drawing import png, svg
-from loopwright.engine.proof.graph import Edge, LoopEdge, Topology
+from loopwright.engine.loop import Loop, StateLimit
+from loopwright.engine.proof.graph import Edge, Topology
 from loopwright.errors import InputError, LoopwrightError
 
 START, END = "__start__", "__end__"
@@ -31,7 +32,14 @@ IQA = Topology(
         Edge("summarizer", END, "conditional"),
         Edge("summarizer", "loop.replan", "request"),
     ),
-    (LoopEdge("replan", "loop.replan", "planner", ("summarizer",), "max_replan_iterations, at most 10", (END,)),),
+    (
+        Loop(
+            name="replan",
+            target="planner",
+            sources=("summarizer",),
+            limit=StateLimit(key="max_replan_iterations", default=2, ceiling=10),
+        ),
+    ),
 )
 PLAIN = Topology("plain", IQA.nodes[:3], IQA.edges[:3])
 

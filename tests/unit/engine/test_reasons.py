@@ -117,7 +117,7 @@ def test_a_warning_needs_messages():
     with pytest.raises(LoopDeclarationError, match="messages"):
         bounded(made, limit=1, warn_at=1)
     for wrong in ({"limit": 1, "warn_at": -1}, {"warn_at": 1}):
-        with pytest.raises(GraphError, match="warn_at is -?1: give a whole number, from 0, and a limit"):
+        with pytest.raises(GraphError, match=r"warn_at is -?1: give a whole number, from 0, and a limit"):
             bounded(made, **wrong)
     with pytest.raises(LoopDeclarationError, match="warn_at must be a whole number"):
         Loop(name="again", target="write", sources=("write",), limit=1, warn_at=-1)

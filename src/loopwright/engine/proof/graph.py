@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # the static check, which needs a name from here, imports no LangChain
+    from loopwright.engine.loop import Loop
 
 START, END = "__start__", "__end__"
 """The entry and the exit, as LangGraph spells them."""
@@ -33,24 +36,6 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopEdge:
-    """What a diagram needs to know of one bounded loop."""
-
-    name: str
-    """The loop's name."""
-    gate: str
-    """The name of its gate node."""
-    target: str
-    """The node that a granted pass enters."""
-    sources: tuple[str, ...]
-    """The nodes that ask for a pass."""
-    limit: str
-    """The limit in words, for example ``"2"`` or ``"max_replan_iterations (at most 10)"``."""
-    exhausted: tuple[str, ...]
-    """Where control goes when the bound is reached."""
-
-
-@dataclass(frozen=True, slots=True)
 class Topology:
     """A graph's nodes and edges, gates included."""
 
@@ -61,7 +46,7 @@ class Topology:
     ``__end__``."""
     edges: tuple[Edge, ...]
     """Every edge."""
-    loops: tuple[LoopEdge, ...] = ()
+    loops: tuple[Loop, ...] = ()
     """The loops that are bounded by a gate."""
     hidden: frozenset[str] = frozenset()
     """Nodes that only book-keep and that no diagram shows."""

@@ -16,7 +16,7 @@ from langgraph.pregel import Pregel
 from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.destinations import behaviour_of, router_words
-from loopwright.engine.proof.graph import Edge, EdgeKind, LoopEdge, Topology
+from loopwright.engine.proof.graph import Edge, EdgeKind, Topology
 from loopwright.engine.proof.reach import unwrapped
 from loopwright.errors import GraphError
 
@@ -131,18 +131,9 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
         edges=tuple(
             sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
         ),
-        loops=tuple(edge for loop in loops for edge in _loop_edges(loop)),
+        loops=loops,
         hidden=frozenset(hidden),
     )
-
-
-def _loop_edges(loop: Loop) -> Iterator[LoopEdge]:
-    """One for the loop, or one for each source where every source has its own fallback."""
-    if isinstance(loop.exhausted, str):
-        yield LoopEdge(loop.name, loop.gate, loop.target, loop.sources, loop.limit_text, loop.fallbacks)
-        return
-    for source, route in loop.exhausted.items():
-        yield LoopEdge(loop.name, loop.gate, loop.target, (source,), loop.limit_text, (route, *loop.own_routes))
 
 
 def _edges(builder: Builder) -> Iterator[Edge]:
