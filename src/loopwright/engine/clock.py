@@ -28,31 +28,14 @@ class Clock(Protocol):
         ...
 
 
-class SystemClock:
-    """The real time."""
+now = time.perf_counter
+"""Seconds since some fixed moment; only differences mean something."""
 
-    now = staticmethod(time.perf_counter)
-    sleep = staticmethod(time.sleep)
-    asleep = staticmethod(asyncio.sleep)
+sleep = time.sleep
+"""Wait, and block the thread."""
 
-
-_clock: Clock = SystemClock()
-# One clock for all threads: a context variable would not reach threads that were started before.
-
-
-def now() -> float:
-    """Seconds since some fixed moment; only differences mean something."""
-    return _clock.now()
-
-
-def sleep(seconds: float) -> None:
-    """Wait, and block the thread."""
-    _clock.sleep(seconds)
-
-
-async def asleep(seconds: float) -> None:
-    """Wait, and let other tasks run."""
-    await _clock.asleep(seconds)
+asleep = asyncio.sleep
+"""Wait, and let other tasks run."""
 
 
 @contextmanager
@@ -62,9 +45,11 @@ def use_clock(clock: Clock) -> Generator[None]:
     Args:
         clock: The clock to go by.
     """
-    global _clock
-    before, _clock = _clock, clock
+    # Names of this module, for all threads: a context variable would not reach those that were started before.
+    global now, sleep, asleep
+    before = now, sleep, asleep
+    now, sleep, asleep = clock.now, clock.sleep, clock.asleep
     try:
         yield
     finally:
-        _clock = before
+        now, sleep, asleep = before
