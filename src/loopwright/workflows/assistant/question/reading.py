@@ -29,13 +29,8 @@ MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
-SURE = 0.6
-NEAR, FAR_OUT = 0.42, 0.36
-"""How near an example must be for an operation, and for what no programme answers."""
-_STARTING, _ENDING = (
-    frozenset("start starts begin begins open opens opening".split()),
-    frozenset("end ends close closes finish".split()),
-)
+CLEAR, NEAR, SURE, CERTAIN = 2.0, 5.0, 7.0, 12.0
+"""Log-odds: above the next operation; for an operation; where more speaks against one; whatever subject is named."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
@@ -103,7 +98,6 @@ class Reader:
         tables = self.tables(sentence)
         # Who names a session by its title asks for that one, whatever else is said.
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence)
-        operation = self._by_condition(sentence, operation)
         if operation == "recommend" and topic:
             operation = "find"
         include = _joined([span for span in sentence.spans if span not in spans])
@@ -130,24 +124,18 @@ class Reader:
         found = [
             nearest(sentence, first, last) for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
         ]
-        usual = Near("find", 0.0, 0.0)
-        best = usual
+        best = Near("find", 0.0, 0.0, 0.0)
         for near in found:
-            alone = near.operation in _ALONE and len(found) > 1
-            outside = near.operation == "outside"
-            if (
-                near.operation == "find"
-                or alone
-                or near.likeness < (FAR_OUT if outside else NEAR)
-                or near.margin < 0.02
-            ):
-                continue
-            if (outside or alone_kind(near.operation)) and near.likeness < SURE and self._has_subject(sentence, near):
-                continue
-            if outside and (len(found) > 2 or sentence.asks("person", "track", "type", "record")):
-                continue
+            alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
-            if len(found) > 2 and (near.likeness < 0.5 or near.operation in ("about", "recommend", *_ALONE)):
+            told = len(found) > 2 and (alone or near.operation == "recommend")
+            if near.operation == "find" or near.margin < CLEAR or told or (near.operation in _ALONE and len(found) > 1):
+                continue
+            if near.likeness < (NEAR if len(found) < 3 else SURE) or near.search < (SURE if alone else NEAR):
+                continue
+            if near.operation == "outside" and sentence.asks("person", "track", "type", "record"):
+                continue
+            if alone and near.likeness < CERTAIN and self._has_subject(sentence, near):
                 continue
             if near.likeness > best.likeness:
                 best = near
@@ -287,12 +275,6 @@ class Reader:
         """Whether a word of another language is one of the programme's too."""
         return self.search.vocabulary.knows(sentence.word(place)) and sentence.tokens[place].raw[0].isupper()
 
-    def _by_condition(self, sentence: Sentence, operation: Operation) -> Operation:
-        if operation == "find" and sentence.asks("track") and sentence.word(0) in ("when", "what", "wann"):
-            asked = {token.word for token in sentence.tokens}
-            return "first" if asked & _STARTING else "last" if asked & _ENDING else operation
-        return operation
-
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
         asked = {each.slot for each in include}
@@ -335,11 +317,6 @@ class Reader:
             if token.word in ("languages", "types", "kinds"):
                 return word.replace("kind", "type")
         return "day" if operation == "most" and sentence.asks("day") else ""
-
-
-def alone_kind(operation: Operation) -> bool:
-    """Whether an operation takes the whole message, so that a subject beside it speaks against it."""
-    return operation in ("about", "personal", *_ALONE)
 
 
 def _joined(spans: list[Span]) -> tuple[Condition, ...]:
@@ -417,7 +394,3 @@ def _nearest_rule(word: str, kinds: Collection[str]) -> str:
         score_cutoff=1 + (len(word) > 7),
     )
     return near[0] if near and near[0][0] == word[0] else ""
-
-
-SENTENCE_END = re.compile(r"(?<=[.?!;])\s+")
-"""Between two sentences."""

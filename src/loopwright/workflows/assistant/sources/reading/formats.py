@@ -48,7 +48,9 @@ def pentabarf(path: Path) -> Sheet:
     """
     root = _xml(path)
     conference = root.find("conference")
-    about = {name: _inside(conference, name) for name in ("title", "acronym", "venue", "city", "start", "end")}
+    about: dict[str, Any] = {
+        name: _inside(conference, name) for name in ("title", "acronym", "venue", "city", "start", "end")
+    }
     with suppress(ValueError):
         about["day_change"] = clock_of(_inside(conference, "day_change"))
     rows: list[tuple[str, dict[str, Any]]] = []
