@@ -73,6 +73,24 @@ def nearest(sentence: Sentence, first: int, last: int) -> Near:
     )
 
 
+@cache
+def asked_with() -> frozenset[str]:
+    """The words, as terms, that people use to ask for a search, for what is recommended, or for what is on."""
+    listed = _listed()
+    return frozenset(
+        _term(token.word)
+        for operation in ("find", "recommend", "now", "next", "thanks", "greeting")
+        for text in listed[operation]
+        for token in Sentence.of(text).tokens
+    )
+
+
+@cache
+def _listed() -> dict[str, list[str]]:
+    path = resources.files("loopwright.workflows.assistant") / "data" / "examples.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Model:
     """What the examples say of each word."""
@@ -87,8 +105,7 @@ class _Model:
 
 @cache
 def _model() -> _Model:
-    path = resources.files("loopwright.workflows.assistant") / "data" / "examples.yaml"
-    listed: dict[str, list[str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    listed = _listed()
     counts = {operation: Counter[str]() for operation in listed}
     for operation, texts in listed.items():
         for text in texts:

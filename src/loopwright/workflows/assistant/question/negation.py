@@ -32,7 +32,8 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
         if length:
             phrase = tuple(token.word for token in sentence.tokens[place : place + length])
             after = _condition_near(sentence, place + length) if phrase in verbal() else place + length
-            weak = after != place + length or sentence.word(place) in words("negation", "weak")
+            softly = words("negation", "weak") | words("negation", "outer")
+            weak = after != place + length or sentence.word(place) in softly
             found, subjects, end = _behind(sentence, after, weight, weak=weak, at_once=phrase not in verbal())
             spans += found
             topics += subjects
@@ -124,7 +125,10 @@ def _condition_near(sentence: Sentence, place: int) -> int:
     for other in range(place, min(len(sentence), place + _MOST_BETWEEN)):
         if (sentence.begins(other) and other > place) or "," in sentence.tokens[other].gap:
             break
-        if any(span.first == other and span.condition.slot in ("start", "end", "on", "day") for span in sentence.spans):
+        if any(
+            span.first == other and span.condition.slot in ("start", "end", "on", "day", "minutes")
+            for span in sentence.spans
+        ):
             return other
     return place
 

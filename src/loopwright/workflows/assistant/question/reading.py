@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +17,7 @@ from loopwright.workflows.assistant.question.names import (
     read_places,
     read_titles,
 )
-from loopwright.workflows.assistant.question.nearest import Near, nearest
+from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
 from loopwright.workflows.assistant.question.negation import denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Table
@@ -29,9 +28,12 @@ MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
+DOUBTFUL = 2.0
+"""The log-odds from which a question may ask for something else than it was read as."""
 CLEAR, NEAR, SURE, CERTAIN = 2.0, 5.0, 7.0, 12.0
 """Log-odds: above the next operation; for an operation; where more speaks against one; whatever subject is named."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
+_DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
 
@@ -43,6 +45,8 @@ class Reader:
     """The conference and its words."""
     moment: datetime | None
     """The moment of asking."""
+    doubted: bool = False
+    """Whether the question read last may ask for something else than a search, as it seems."""
 
     def sentence(self, text: str) -> Sentence:
         """A question with its conditions read.
@@ -86,7 +90,7 @@ class Reader:
         """
         sentence = self.sentence(text)
         near = self.operation(sentence)
-        operation = near.operation
+        operation, doubted = near.operation, self.doubted
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         if operation != "find":
@@ -112,6 +116,8 @@ class Reader:
             filters=Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded))),
             by=self._by(sentence, operation),
             notes=tuple(dict.fromkeys(sentence.notes)),
+            doubted=doubted,
+            unread=self._unread(sentence) if operation == "find" and not topic and include else (),
         )
 
     def operation(self, sentence: Sentence) -> Near:
@@ -124,21 +130,25 @@ class Reader:
         found = [
             nearest(sentence, first, last) for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
         ]
-        best = Near("find", 0.0, 0.0, 0.0)
+        best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
         for near in found:
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
             told = len(found) > 2 and (alone or near.operation == "recommend")
-            if near.operation == "find" or near.margin < CLEAR or told or (near.operation in _ALONE and len(found) > 1):
+            if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
                 continue
-            if near.likeness < (NEAR if len(found) < 3 else SURE) or near.search < (SURE if alone else NEAR):
-                continue
-            if near.operation == "outside" and sentence.asks("person", "track", "type", "record"):
-                continue
-            if alone and near.likeness < CERTAIN and self._has_subject(sentence, near):
-                continue
-            if near.likeness > best.likeness:
+            unclear = near.margin < CLEAR or near.search < (
+                SURE if alone or near.operation in ("clash", "compare") else NEAR
+            )
+            unlike = near.likeness < (NEAR if len(found) < 3 else SURE)
+            named = near.operation == "outside" and sentence.asks("person", "track", "type", "record")
+            if unclear or unlike or named or (alone and near.likeness < CERTAIN and self._has_subject(sentence, near)):
+                self.doubted |= (
+                    near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
+                )
+            elif near.likeness > best.likeness:
                 best = near
+        self.doubted &= best.operation == "find"
         return best
 
     def _has_subject(self, sentence: Sentence, near: Near) -> bool:
@@ -186,7 +196,12 @@ class Reader:
         if not english and max(weights.values(), default=0.0) < least:
             whole = not sentence.spans and len(rest) > 3 and self.operation(sentence).operation == "find"
             return sentence.raw(0, len(sentence)) if whole else ""
-        kept = [sentence.tokens[place].raw for place in rest if weights[place] > 0 or len(rest) > 3]
+        kept = [place for place in rest if weights[place] > 0 or len(rest) > 3]
+        heavy = [place for place in kept if weights[place] >= SUBJECT]
+        # Beside words that people only ask with, a subject stands alone; among others it is a part of what is told.
+        if heavy and all(place in heavy or _only_asks(sentence.word(place)) for place in kept):
+            kept = heavy
+        kept = [sentence.tokens[place].raw for place in kept]
         if english and sentence.language != "en":
             kept = [
                 sentence.tokens[place].raw
@@ -275,6 +290,14 @@ class Reader:
         """Whether a word of another language is one of the programme's too."""
         return self.search.vocabulary.knows(sentence.word(place)) and sentence.tokens[place].raw[0].isupper()
 
+    def _unread(self, sentence: Sentence) -> tuple[str, ...]:
+        """The words that say something, were read as nothing, and stand in no example of a search."""
+        return tuple(
+            sentence.tokens[place].raw
+            for place in sentence.rest()
+            if sentence.language == "en" and not _only_asks(sentence.word(place))
+        )
+
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
         asked = {each.slot for each in include}
@@ -360,6 +383,10 @@ def _both(sentence: Sentence) -> bool:
         sentence.word(place) == "and" and sentence.word(place + 1) in ("where", "is", "which")
         for place in range(len(sentence))
     )
+
+
+def _only_asks(word: str) -> bool:
+    return word in STOP_WORDS or _is_thing(word) or bool(asked_with().intersection(terms(word)))
 
 
 def _is_thing(word: str) -> bool:
