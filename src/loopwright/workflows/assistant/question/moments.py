@@ -21,6 +21,7 @@ _DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _STARTS = frozenset("start starts starting begin begins kick kicks open opens".split())
 _OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
+_PARTS_OF_HOURS = frozenset("half quarter halb halv".split())
 _CLAUSE = 9
 """So many words before a time belong to it."""
 _BE = frozenset("i'm im am are is be was were".split())
@@ -182,17 +183,8 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     word, after, half = sentence.word(place), place + 1, ""
     if word in ("the", "a"):
         return clock_at(sentence, after)
-    if word in ("half", "quarter") and sentence.word(after) in ("past", "to", "after"):
-        hour = clock_at(sentence, place + 2)
-        if hour is None:
-            return None
-        at = hour[0] + (30 if word == "half" else 15) * (-1 if sentence.word(after) == "to" else 1)
-        return at, at, hour[2]
-    if word in ("half", "halb", "halv") and sentence.word(after) in numbers():
-        # In English half past the hour, in German and Dutch half before it.
-        hour = clock_at(sentence, after) or (0, 0, 0)
-        at = hour[0] + (30 if word == "half" and sentence.language == "en" else -30)
-        return at, at, hour[2]
+    if word in _PARTS_OF_HOURS and (told := _part_of_hour(sentence, place)):
+        return told
     for moment, span in _MOMENTS.items():
         if word in words("time", moment):
             return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
@@ -213,6 +205,20 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
         hour += 12
     at = (0 if half == "am" and hour == 12 else hour) * 60 + minute
     return at, at, after
+
+
+def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
+    """A time told by its half or quarter: "half past two", "quarter to six", "half two", "halb drei"."""
+    word, joins = sentence.word(place), sentence.word(place + 1) in ("past", "to", "after")
+    if not joins and (word == "quarter" or sentence.word(place + 1) not in numbers()):
+        return None
+    hour = clock_at(sentence, place + 1 + joins)
+    if hour is None:
+        return None
+    # In English half past the hour, in German and Dutch half before it.
+    earlier = sentence.word(place + 1) == "to" if joins else word != "half" or sentence.language != "en"
+    at = hour[0] + (15 if word == "quarter" else 30) * (-1 if earlier else 1)
+    return at, at, hour[2]
 
 
 def read_times(sentence: Sentence, now: Now | None) -> None:
@@ -321,7 +327,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:  # noqa:
     ):
         dashed = not sentence.is_any(here[2], words("time", "to"))
         second = clock_at(sentence, here[2] + (not dashed))
-    spelled = word in ("half", "quarter", "halb", "halv")
+    spelled = word in _PARTS_OF_HOURS
     exact = spelled or sentence.word(place + 1) in ("am", "pm") or ":" in word or re.fullmatch(r"\d{1,2}h\d\d", word)
     if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
         return _window(sentence, place, second[2], here[0], second[0])

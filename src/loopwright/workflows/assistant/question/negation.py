@@ -12,6 +12,8 @@ _OPENING = frozenset(
     "the a an any more some too anything about on in at with of by for to from der die das le la les el de du".split()
 )
 _MOST_BETWEEN = 6
+_ASKED = 3
+"""So many words at least say what is to be done."""
 
 
 def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Span], list[str]]:
@@ -43,6 +45,17 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
                 continue
         place += 1
     return spans, topics
+
+
+def asked_until(sentence: Sentence, first: int, last: int) -> int:
+    """Where that part of a sentence ends which says what is to be done: before what it excludes.
+
+    Args:
+        sentence: The question.
+        first: The first word of the sentence.
+        last: The one after its last.
+    """
+    return next((place for place in range(first + _ASKED, last) if _cue(sentence, place)), last)
 
 
 def _cue(sentence: Sentence, place: int) -> int:

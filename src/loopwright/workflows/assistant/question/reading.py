@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from loopwright.retrieval.english import english_words, share
@@ -18,10 +18,11 @@ from loopwright.workflows.assistant.question.names import (
     read_titles,
 )
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
-from loopwright.workflows.assistant.question.negation import denied
+from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Table
 from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.index import TableIndex
 from loopwright.workflows.assistant.searching.lexicon import glossary, table, words
 
 MAX_QUESTION = 1_000
@@ -45,8 +46,16 @@ class Reader:
     """The conference and its words."""
     moment: datetime | None
     """The moment of asking."""
+    index: TableIndex = field(init=False)
+    """The words of its sessions."""
+    names: Names = field(init=False)
+    """Its names."""
     doubted: bool = False
     """Whether the question read last may ask for something else than a search, as it seems."""
+
+    def __post_init__(self) -> None:
+        """Look at the conference once for all that is read."""
+        self.index, self.names = self.search.index(), names_of(self.search.catalogue)
 
     def sentence(self, text: str) -> Sentence:
         """A question with its conditions read.
@@ -72,10 +81,14 @@ class Reader:
         _without_reasons(sentence)
         return sentence
 
-    @property
-    def names(self) -> Names:
-        """The conference's names."""
-        return names_of(self.search.catalogue)
+    def conditions(self, text: str) -> tuple[Condition, ...]:
+        """What a few words ask of time, place, kind and persons; what the programme does not have is left out.
+
+        Args:
+            text: The words, for example "on Saturday".
+        """
+        sentence = self.sentence(text)
+        return () if sentence.notes else _joined(sentence.spans)
 
     @property
     def now(self) -> Now | None:
@@ -128,7 +141,8 @@ class Reader:
         """
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
         found = [
-            nearest(sentence, first, last) for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
+            nearest(sentence, first, asked_until(sentence, first, last))
+            for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
         ]
         best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
         for near in found:
@@ -153,7 +167,7 @@ class Reader:
 
     def _has_subject(self, sentence: Sentence, near: Near) -> bool:
         """Whether something is named beside the words of an example that the programme has several records of."""
-        index = self.search.index()
+        index = self.index
         for place in range(len(sentence)):
             for term in terms(sentence.word(place)):
                 if term not in near.terms and self.weight(sentence, place) >= SUBJECT and len(index.held(term)[0]) > 2:
@@ -170,7 +184,7 @@ class Reader:
         word = sentence.word(place)
         if _is_thing(word) or word in STOP_WORDS:
             return 0.0
-        index = self.search.index()
+        index = self.index
         found = terms(word.split("'")[0])
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
@@ -332,9 +346,9 @@ class Reader:
             return ""
         for token in sentence.tokens:
             word = token.word.removesuffix("s").replace("devroom", "track")
-            for name, field in _COUNTED.items():
+            for name, counted in _COUNTED.items():
                 if word == name and (operation != "about" or token.word.endswith("s")):
-                    return field
+                    return counted
             if word in ("who", "person", "people"):
                 return "speakers"
             if token.word in ("languages", "types", "kinds"):
