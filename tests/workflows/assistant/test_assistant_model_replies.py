@@ -8,6 +8,8 @@ from assistant_answers import SOURDOUGH
 from loopwright.workflows.assistant.answer import EvaluationReply, evaluation_of
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.nodes.planning import PlanReply
+from loopwright.workflows.assistant.question.reading import Reader
+from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.reflecting import ReflectionReply, reflection_of, shown_search
 from loopwright.workflows.assistant.schemas import (
     Condition,
@@ -128,3 +130,32 @@ def test_advice_without_a_fault_is_dropped() -> None:
         met=["on sourdough"], supported=["it is in Hall 2"], advice="Say whether a stand sells flour."
     )
     assert evaluation_of(reply, own, [SOURDOUGH]).feedback == ""
+
+
+def test_one_reply_fills_all_of_a_question_and_what_the_programme_lacks_is_no_filter() -> None:
+    """Words of a condition are read as the rules read them; a room that is not there bars nothing and asks nothing."""
+    with sample_store() as store:
+        search = Search(store)
+        rules = understand("well, you know, that bread thing, for my mum", search)
+        reply = PlanReply.model_validate(
+            {
+                "standalone": "x",
+                "operation": "count",
+                "counted": "speakers",
+                "tables": ["sessions"],
+                "topic": "bread",
+                "where": ["on Saturday", "after 11:00", "in the Moon Room"],
+                "without": ["cheese", "in the Library", "by Kwame Asante"],
+                "more": True,
+                "needs": [{"topic": "bread", "where": ["on Sunday"]}, {"topic": "glass", "where": ["workshops"]}],
+            }
+        )
+        made = reply.over(rules, list(Table), Reader(search, None).conditions)
+    asked = {each.slot: each for each in made.filters.include}
+    assert (made.operation, made.by, made.topic, made.more) == ("count", "speakers", "bread", True)
+    assert asked["day"].values == ("2027-04-17",) and asked["start"].least == 11 * 60 and "room" not in asked
+    assert {each.slot for each in made.filters.exclude} == {"room", "person"} and made.filters.without == ("cheese",)
+    first, second = made.parts
+    assert [each.values for each in first.filters.include if each.slot == "day"] == [("2027-04-18",)]
+    assert (second.topic, second.filters.values("type")) == ("glass", ("workshop",))
+    assert second.filters.exclude == made.filters.exclude, "what is not wanted holds for every part"

@@ -149,7 +149,7 @@ def test_pentabarf_gives_the_conference_sessions_and_speakers(tmp_path):
         "abstract": "Why rye needs time.\n\n- one\n- two",
         "description": "See the mill for 2 < 3.",
         "track": "Grain",
-        "speakers": "Ana Só, Bo Li, Ana Só",
+        "speakers": "Ana Só, Bo Li",
     }
     assert rye.fields == {
         "day": ("2026-05-08",),
@@ -238,8 +238,8 @@ def test_a_property_of_an_event_that_cannot_be_parsed_costs_only_itself(tmp_path
     assert of(schedule, "sessions:1").values("room") == ("Oven",)
     assert of(schedule, "sessions:2").start is not None
     assert of(schedule, "sessions:2").end is None
-    assert schedule.problems[0] == "bread.ics: 'Rye, slowly' has no date; it was kept without"
-    assert "cannot last" in schedule.problems[1]
+    assert any("'Rye, slowly': it has no date" in problem for problem in schedule.problems)
+    assert any("cannot last" in problem for problem in schedule.problems)
 
 
 def test_a_time_zone_that_the_file_does_not_name_is_the_callers_or_that_of_its_times(tmp_path):
@@ -287,8 +287,8 @@ def test_entities_are_refused(tmp_path, declaration):
         ("empty.xml", "", "is empty"),
         ("other.xml", "<rss/>", "its root is <rss>"),
         ("none.xml", "<schedule><day date='2026-05-08'/></schedule>", "holds no session"),
-        ("undated.xml", "<schedule><event/></schedule>", "no session has a date"),
-        ("long.xml", "<schedule><conference><start>1950-01-01</start><end>2000-01-01</end></conference></schedule>", "at most 366 days"),
+        ("undated.xml", "<schedule><day><room><event><title>A</title></event></room></day></schedule>", "no session has a date"),
+        ("long.xml", "<schedule><conference><start>1950-01-01</start><end>2000-01-01</end></conference><day><room><event><title>A</title></event></room></day></schedule>", "at most 366 days"),
         ("calendar.ics", "hello", "must begin with BEGIN:VCALENDAR"),
         ("schedule.docx", "hello", "unknown ending '.docx'"),
     ],

@@ -20,6 +20,7 @@ const OUTCOMES: Record<string, Said> = {
   partial: { label: 'Answered in part', tone: 'warn', means: 'Some of what was asked could not be found.' },
   best_effort: { label: 'Best effort', tone: 'warn', means: 'A bound was reached before the answer was good enough; this is the best there is.' },
   nothing_found: { label: 'Nothing found', tone: 'plain', means: 'Nothing fits the question, and the answer says so.' },
+  out_of_scope: { label: 'Not in the programme', tone: 'plain', means: 'The question is about something else than the programme tells, and the answer says so.' },
   abstained: { label: 'No answer in the sources', tone: 'plain', means: 'The sources do not answer the question, and the answer says so.' },
   failed: { label: 'Failed on the way', tone: 'bad', means: 'A step failed for good; the answer is what could be said without it.' },
 };

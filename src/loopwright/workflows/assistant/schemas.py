@@ -183,6 +183,8 @@ class SearchOutcome(Frozen):
     """How many records reach the threshold, beyond the limit too."""
     strangers: tuple[str, ...] = ()
     """Words of the query that say much, and stand in no record of the table."""
+    proof: float = Field(default=1.0, ge=0, le=1)
+    """The share of what the query's words say that one record of the table holds together, by words alone."""
     counts: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     """Field -> value -> how many of these have it, the most frequent first; where the question counts."""
 
@@ -220,7 +222,10 @@ class Question(Frozen):
     notes: tuple[str, ...] = ()
     """What could not be taken as asked, for people, for example "there is no room Jansen"."""
     unread: tuple[str, ...] = ()
-    """Names that nothing in the programme answers to: an answer without them is none."""
+    """Words that say something and were read as nothing, where conditions alone are searched by: an answer to the rest
+    is one in part."""
+    doubted: bool = False
+    """Whether something else than a search may be asked for: then what is found is no more than an answer in part."""
     parts: tuple[Question, ...] = ()
     """Where several things are asked for, each on its own; then this one only frames them."""
 

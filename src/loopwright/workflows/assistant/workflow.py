@@ -114,7 +114,7 @@ _EXAMPLES = (
         title="Thought over twice, and answered in part",
         input={"message": "Are there talks about gardening on Saturday morning?"},
     ),
-    Example(title="Found elsewhere than asked", input={"message": "Who can I talk to about storage?"}),
+    Example(title="Looked for elsewhere, and answered in part", input={"message": "Which booth repairs bicycles?"}),
     Example(title="Stopped by the bound", input={"message": "What is on about security on the first day?"}),
     Example(
         title="With a profile",

@@ -35,6 +35,10 @@ NEAR = 0.2
 """The evidence from which a record may be what was asked for; below, what comes nearest is probably something else."""
 RELATED = 0.12
 """What has less evidence is not related to the question at all."""
+PROVEN = 0.75
+"""The share of what few words say that some record must hold together."""
+UNREAD = 2
+"""So many words that were read as nothing may be what was meant."""
 NEAREST = 4
 """Where nothing fits, at most so many records that come near are told at length; others are only named."""
 EXAMPLES = (
@@ -99,7 +103,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         ]
         done: Status = "answered" if computed and not notes and known.outcomes else "nothing_found"
         return Draft(text=" ".join(_stopped(each) for each in said if each), status=done)
-    if question.notes and status == "answered":
+    if (question.notes or question.doubted or len(question.unread) >= UNREAD) and status == "answered":
         status = "partial"
     telling = Telling(
         topic=question.topic,
@@ -115,7 +119,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         head.insert(0, f"I found no {joined((NOUNS[table][1] for table in missing), 'or')} for this.")
     if left_out:
         head.insert(-1, f"I left out what is {left_out}.")
-    further = told[NEAREST:] if status != "answered" else []
+    further = told[NEAREST:] if status != "answered" and not question.unread else []
     told = told[: len(told) - len(further)]
     after = [
         _further(further),
@@ -164,8 +168,11 @@ def chosen(
     if not related or question.operation in ("count", "most"):
         return "nothing_found", []
     best = max(found.score for found in related)
-    # In a few words, one that nobody uses here is the point.
-    if any(outcome.strangers and len(outcome.query.query_text.split()) <= _FEW + 1 for outcome in outcomes):
+    # In a few words, one that nobody uses here, or nobody beside the others, is the point.
+    if any(
+        (outcome.strangers or outcome.proof < PROVEN) and len(outcome.query.query_text.split()) <= _FEW + 1
+        for outcome in outcomes
+    ):
         best = 0.0
     return ("partial" if best >= NEAR else "nothing_found"), sorted(related, key=lambda found: -found.score)[
         :DEFAULT_LIMIT
@@ -202,6 +209,9 @@ def _without_search(question: Question, known: Known) -> Draft:
 
 def _lead(question: Question, told: Sequence[Found], status: Status, telling: Telling, known: Known) -> str:
     if status != "answered":
+        if len(question.unread) >= UNREAD:
+            unread = joined(f"“{plain(word)}”" for word in question.unread)
+            return f"I do not know what to make of {unread}; this is all{_asked(question)}:"
         one = len(told) == 1
         near = f"{'This comes' if one else 'These come'} nearest"
         differs = f", {joined(telling.shared)} than asked" if telling.shared else ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -11,30 +11,64 @@ from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.constants import PLAN_QUERIES
 from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.question.plan import plan
+from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.reasons import asked_at, question_of
-from loopwright.workflows.assistant.schemas import Operation, PlannedQuery, QueryMode, Question, Table, Turn
+from loopwright.workflows.assistant.schemas import (
+    Condition,
+    Filters,
+    Operation,
+    PlannedQuery,
+    QueryMode,
+    Question,
+    Table,
+    Turn,
+)
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
 
+Reading = Callable[[str], Sequence[Condition]]
+"""Reads the conditions of a few words against the conference: its days, rooms, tracks and persons."""
+
+
+class NeedReply(BaseModel):
+    """One of several things that a question asks for."""
+
+    topic: str = ""
+    """What it is about."""
+    where: list[str] = []
+    """What it asks of time, place, kind and persons, in the question's words."""
+
 
 class PlanReply(BaseModel):
-    """A chat model's reading of a question; times, places and persons are read by rules, from the schedule itself."""
+    """A chat model's reading of a question: all that a `Question` holds.
+
+    Times, places, kinds and persons come in the question's words, and are read against the schedule as the rules read
+    them: what is not there is no filter.
+    """
 
     standalone: str
     """The question as it stands without the conversation before it."""
     operation: Operation | None = None
     """What is to be done with what fits; null leaves it to the rules."""
+    counted: Literal["", "day", "room", "track", "speakers"] = ""
+    """What is counted or has the most, if not sessions."""
     query_mode: QueryMode | None = None
     """Whether the question, the person's profile, or both decide; null leaves it to the rules."""
     tables: list[Table] = []
     """Where to look, the most important first."""
     topic: str = ""
     """What it is about, in words that the programme may use; empty if it is about no topic."""
+    where: list[str] = []
+    """What is asked of time, place, kind and persons, in the question's words, for example "on Saturday"."""
     without: list[str] = []
-    """Topics that are not wanted."""
+    """What is not wanted: topics, or times, places, kinds and persons in the question's words."""
+    more: bool = False
+    """Whether only what was not told before is wanted."""
+    needs: list[NeedReply] = []
+    """Where several things are asked for, each on its own."""
 
-    def over(self, rules: Question, present: Collection[Table]) -> Question:
+    def over(self, rules: Question, present: Collection[Table], read: Reading = lambda _: ()) -> Question:
         """What was understood, where the model's reading goes before that of the rules.
 
         Where the rules see no topic, every word of the question asks for a time, a place or a kind of record, which
@@ -44,21 +78,45 @@ class PlanReply(BaseModel):
         Args:
             rules: The rules' reading.
             present: The tables that the conference has.
+            read: Reads conditions.
         """
-        said: dict[str, Any] = {"query_mode": self.query_mode or rules.query_mode}
-        if self.operation is not None and rules.operation == "find":
+        said: dict[str, Any] = {"query_mode": self.query_mode or rules.query_mode, "more": self.more or rules.more}
+        if self.operation is not None and rules.operation in ("find", "outside"):
             said["operation"] = self.operation
+        if said.get("operation", rules.operation) in ("count", "most"):
+            said["by"] = rules.by or self.counted
+        filters = self._filters(self.where, rules.filters, read)
+        parts = [
+            Question(text=rules.text, topic=_line(need.topic), tables=rules.tables, filters=filters_of)
+            for need in self.needs
+            if (filters_of := self._filters(need.where, filters, read)) and (need.topic or need.where)
+        ]
+        if len(parts) > 1 and not rules.parts:
+            said["parts"] = tuple(parts)
         if rules.topic and not rules.parts:
             tables = tuple(dict.fromkeys(table for table in self.tables if table in present))
             # To look everywhere is to say nothing.
             chosen = tables if 0 < len(tables) < len(present) else rules.tables
-            without = tuple(dict.fromkeys([*rules.filters.without, *(" ".join(each.split()) for each in self.without)]))
-            said |= {
-                "tables": chosen,
-                "topic": " ".join(self.topic.split()) or rules.topic,
-                "filters": rules.filters.model_copy(update={"without": tuple(filter(None, without))}),
-            }
-        return rules.model_copy(update=said)
+            said |= {"tables": chosen, "topic": _line(self.topic) or rules.topic}
+        return rules.model_copy(update={**said, "filters": filters if rules.topic or self.where else rules.filters})
+
+    def _filters(self, where: Sequence[str], known: Filters, read: Reading) -> Filters:
+        """Filters with more conditions, each in the place of what was known of its slot; what is excluded is added."""
+        wanted = [each for phrase in where for each in read(phrase)]
+        barred = [(_line(phrase), read(phrase)) for phrase in self.without]
+        exclude = tuple(dict.fromkeys([*known.exclude, *(each for _, found in barred for each in found)]))
+        without = dict.fromkeys([*known.without, *(phrase for phrase, found in barred if phrase and not found)])
+        slots = {each.slot for each in wanted}
+        include = (*(each for each in known.include if each.slot not in slots), *wanted)
+        return Filters(
+            include=tuple(each for each in dict.fromkeys(include) if each not in exclude),
+            exclude=exclude,
+            without=tuple(without),
+        )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 async def plan_queries(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -75,7 +133,7 @@ async def plan_queries(state: AssistantState, services: Services) -> dict[str, A
     question = _read(state, services)
     present = [table for table in Table if services.search.catalogue.of_table(table)]
     # Smalltalk asks for no search, and what is asked of the conference itself is answered from its own data.
-    asks = question.searches and (question.topic or question.operation in ("find", "recommend"))
+    asks = not question.smalltalk and question.operation != "about"
     if services.chat(PLAN_QUERIES) is not None and asks:
         reply = await ask_model(
             services,
@@ -89,8 +147,9 @@ async def plan_queries(state: AssistantState, services: Services) -> dict[str, A
         # conversation the question stands alone as it is.
         if state.get("history") and reply.standalone.strip():
             question = _read(state, services, reply.standalone)
-        if question.searches:
-            question = reply.over(question, present)
+        if question.searches or question.operation == "outside":
+            reader = Reader(services.search, asked_at(state))
+            question = reply.over(question, present, reader.conditions)
     return _planned(question, state, services)
 
 

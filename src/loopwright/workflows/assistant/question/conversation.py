@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, Question, Record, Slot, Table, Turn
@@ -110,12 +111,18 @@ def _pointed(
         and not content
         and not [each for each in slots if each.slot != "day"]
     ):
-        return _beside(question, sessions[0], bool(after))
+        return beside(question, sessions[0], bool(after))
     if it and not slots and not said & words("turns", "more"):
         if not content:
             return _about(question, sessions[:1])
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
             topic = " ".join(sentence.tokens[place].raw for place in content)
+            own = {term for place in content for term in terms(sentence.word(place))}
+            meant = [
+                record for record in sessions if own & set(terms(" ".join((record.title, *record.texts.values()))))
+            ]
+            if not meant:
+                return question.model_copy(update={"operation": "find", "topic": topic})
             wanted = Condition(slot="record", values=tuple(record.id for record in sessions), said="of those")
             return question.model_copy(
                 update={"operation": "find", "topic": topic, "filters": Filters(include=(wanted,))}
@@ -149,8 +156,14 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
     )
 
 
-def _beside(question: Question, anchor: Record, after: bool) -> Question:
-    """What is on in the same room after a session, or before it."""
+def beside(question: Question, anchor: Record, after: bool) -> Question:
+    """What is on in the same room after a session, or before it.
+
+    Args:
+        question: What was asked.
+        anchor: The session.
+        after: Whether it is to come after it.
+    """
     if anchor.start is None:
         return _about(question, [anchor])
     day = Condition(slot="day", values=anchor.values("day"), said="that day")

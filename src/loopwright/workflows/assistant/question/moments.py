@@ -20,6 +20,10 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _STARTS = frozenset("start starts starting begin begins kick kicks open opens".split())
 _OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
+_UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
+_PARTS_OF_HOURS = frozenset("half quarter halb halv".split())
+_CLAUSE = 9
+"""So many words before a time belong to it."""
 _BE = frozenset("i'm im am are is be was were".split())
 
 
@@ -179,12 +183,8 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     word, after, half = sentence.word(place), place + 1, ""
     if word in ("the", "a"):
         return clock_at(sentence, after)
-    if word in ("half", "quarter") and sentence.word(after) in ("past", "to", "after"):
-        hour = clock_at(sentence, place + 2)
-        if hour is None:
-            return None
-        at = hour[0] + (30 if word == "half" else 15) * (-1 if sentence.word(after) == "to" else 1)
-        return at, at, hour[2]
+    if word in _PARTS_OF_HOURS and (told := _part_of_hour(sentence, place)):
+        return told
     for moment, span in _MOMENTS.items():
         if word in words("time", moment):
             return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
@@ -207,6 +207,20 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     return at, at, after
 
 
+def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
+    """A time told by its half or quarter: "half past two", "quarter to six", "half two", "halb drei"."""
+    word, joins = sentence.word(place), sentence.word(place + 1) in ("past", "to", "after")
+    if not joins and (word == "quarter" or sentence.word(place + 1) not in numbers()):
+        return None
+    hour = clock_at(sentence, place + 1 + joins)
+    if hour is None:
+        return None
+    # In English half past the hour, in German and Dutch half before it.
+    earlier = sentence.word(place + 1) == "to" if joins else word != "half" or sentence.language != "en"
+    at = hour[0] + (15 if word == "quarter" else 30) * (-1 if earlier else 1)
+    return at, at, hour[2]
+
+
 def read_times(sentence: Sentence, now: Now | None) -> None:
     """Read times of day: before, after, between, at, parts of the day, and as seen from now.
 
@@ -227,6 +241,7 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
             _ask_part(sentence, place, place + 1, "morning" if sentence.word(place) == "am" else "afternoon")
             if sentence.word(place) == "pm":
                 sentence.spans[-1] = _until_night(sentence, place)
+    _read_presence(sentence)
 
 
 def _is_half(sentence: Sentence, place: int) -> bool:
@@ -312,7 +327,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:  # noqa:
     ):
         dashed = not sentence.is_any(here[2], words("time", "to"))
         second = clock_at(sentence, here[2] + (not dashed))
-    spelled = word in ("half", "quarter")
+    spelled = word in _PARTS_OF_HOURS
     exact = spelled or sentence.word(place + 1) in ("am", "pm") or ":" in word or re.fullmatch(r"\d{1,2}h\d\d", word)
     if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
         return _window(sentence, place, second[2], here[0], second[0])
@@ -366,21 +381,52 @@ def _ahead(sentence: Sentence, place: int, now: Now) -> int:
 
 
 def read_lengths(sentence: Sentence) -> None:
-    """Read how long something may take: "at most 20 minutes", "longer than half an hour".
+    """Read how long something may take: "at most 20 minutes", "longer than half an hour", "an hour and a half".
 
     Args:
         sentence: The question.
     """
-    for place in range(len(sentence) - 1):
-        if not (
-            sentence.word(place).isdigit()
-            and sentence.word(place + 1)[:3] in ("min", "hou")
-            and sentence.free(place, place + 2)
-        ):
+    for place in range(len(sentence)):
+        length, last = _length_at(sentence, place)
+        if not length or not sentence.free(place, last):
             continue
-        length = int(sentence.word(place)) * (60 if sentence.word(place + 1)[0] == "h" else 1)
-        before = {sentence.word(place - 1), sentence.word(place - 2)}
-        if before & {"under", "most", "max", "maximum", "shorter", "less", "fewer", "within"}:
-            sentence.ask(place, place + 2, "minutes", most=length, said=f"of at most {length} minutes")
-        elif before & {"over", "least", "min", "longer", "more"}:
-            sentence.ask(place, place + 2, "minutes", least=length, said=f"of at least {length} minutes")
+        before = {sentence.word(near) for near in range(place - 3, place)}
+        if before & words("time", "shorter"):
+            sentence.ask(place, last, "minutes", most=length, said=f"of at most {length} minutes")
+        elif before & words("time", "longer"):
+            sentence.ask(place, last, "minutes", least=length, said=f"of at least {length} minutes")
+
+
+def _length_at(sentence: Sentence, place: int) -> tuple[int, int]:
+    """The minutes of a length that begins at a word, and the word after it; 0 minutes if there is none."""
+    said, unit = sentence.word(place), place + 1
+    count = 0.5 if said == "half" else 1.0 if said in ("a", "an") else float(numbers().get(said, 0))
+    count = float(said) if said.isdigit() and len(said) < 4 else count
+    unit += sentence.word(unit) in ("a", "an") and said == "half"
+    size = next((size for start, size in _UNITS.items() if sentence.word(unit).startswith(start)), 0)
+    if not count or not size:
+        return 0, place
+    half = [sentence.word(unit + step) for step in (1, 2, 3)] == ["and", "a", "half"]
+    return int((count + half / 2) * size), unit + 1 + 3 * half
+
+
+def _read_presence(sentence: Sentence) -> None:
+    """Who says when they come or leave asks for what begins from then on, or ends by then."""
+    for number, span in enumerate(sentence.spans):
+        asked = span.condition
+        if asked.slot not in ("start", "on") or (asked.least is not None and asked.least == 0):
+            continue
+        near = [place for place in range(max(0, span.first - _CLAUSE), span.first) if not sentence.tokens[place].taken]
+        clause = [place for place in near if not any(sentence.begins(after) for after in range(place + 1, span.first))]
+        said = {sentence.word(place) for place in clause}
+        at = asked.most if asked.slot == "start" and asked.least is None else asked.least
+        if at is None or not said & words("time", "person") or said & _STARTS:
+            continue
+        if said & words("time", "leave"):
+            condition = Condition(slot="end", most=at, said=f"ending before {clock_said(at)}")
+        elif said & words("time", "arrive"):
+            condition = Condition(slot="start", least=at, said=f"from {clock_said(at)}")
+        else:
+            continue
+        sentence.spans[number] = Span(span.first, span.last, condition)
+        sentence.take(clause[0], span.first, condition.slot)

@@ -12,6 +12,8 @@ _OPENING = frozenset(
     "the a an any more some too anything about on in at with of by for to from der die das le la les el de du".split()
 )
 _MOST_BETWEEN = 6
+_ASKED = 3
+"""So many words at least say what is to be done."""
 
 
 def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Span], list[str]]:
@@ -32,7 +34,8 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
         if length:
             phrase = tuple(token.word for token in sentence.tokens[place : place + length])
             after = _condition_near(sentence, place + length) if phrase in verbal() else place + length
-            weak = after != place + length or sentence.word(place) in words("negation", "weak")
+            softly = words("negation", "weak") | words("negation", "outer")
+            weak = after != place + length or sentence.word(place) in softly
             found, subjects, end = _behind(sentence, after, weight, weak=weak, at_once=phrase not in verbal())
             spans += found
             topics += subjects
@@ -42,6 +45,17 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
                 continue
         place += 1
     return spans, topics
+
+
+def asked_until(sentence: Sentence, first: int, last: int) -> int:
+    """Where that part of a sentence ends which says what is to be done: before what it excludes.
+
+    Args:
+        sentence: The question.
+        first: The first word of the sentence.
+        last: The one after its last.
+    """
+    return next((place for place in range(first + _ASKED, last) if _cue(sentence, place)), last)
 
 
 def _cue(sentence: Sentence, place: int) -> int:
@@ -124,7 +138,10 @@ def _condition_near(sentence: Sentence, place: int) -> int:
     for other in range(place, min(len(sentence), place + _MOST_BETWEEN)):
         if (sentence.begins(other) and other > place) or "," in sentence.tokens[other].gap:
             break
-        if any(span.first == other and span.condition.slot in ("start", "end", "on", "day") for span in sentence.spans):
+        if any(
+            span.first == other and span.condition.slot in ("start", "end", "on", "day", "minutes")
+            for span in sentence.spans
+        ):
             return other
     return place
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from loopwright.retrieval.english import english_words, share
@@ -18,25 +17,24 @@ from loopwright.workflows.assistant.question.names import (
     read_places,
     read_titles,
 )
-from loopwright.workflows.assistant.question.nearest import Near, nearest
-from loopwright.workflows.assistant.question.negation import denied
+from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
+from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Table
 from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.index import TableIndex
 from loopwright.workflows.assistant.searching.lexicon import glossary, table, words
 
 MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
-SURE = 0.6
-NEAR, FAR_OUT = 0.42, 0.36
-"""How near an example must be for an operation, and for what no programme answers."""
-_STARTING, _ENDING = (
-    frozenset("start starts begin begins open opens opening".split()),
-    frozenset("end ends close closes finish".split()),
-)
+DOUBTFUL = 2.0
+"""The log-odds from which a question may ask for something else than it was read as."""
+CLEAR, NEAR, SURE, CERTAIN = 2.0, 5.0, 7.0, 12.0
+"""Log-odds: above the next operation; for an operation; where more speaks against one; whatever subject is named."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
+_DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
 
@@ -48,6 +46,16 @@ class Reader:
     """The conference and its words."""
     moment: datetime | None
     """The moment of asking."""
+    index: TableIndex = field(init=False)
+    """The words of its sessions."""
+    names: Names = field(init=False)
+    """Its names."""
+    doubted: bool = False
+    """Whether the question read last may ask for something else than a search, as it seems."""
+
+    def __post_init__(self) -> None:
+        """Look at the conference once for all that is read."""
+        self.index, self.names = self.search.index(), names_of(self.search.catalogue)
 
     def sentence(self, text: str) -> Sentence:
         """A question with its conditions read.
@@ -73,10 +81,14 @@ class Reader:
         _without_reasons(sentence)
         return sentence
 
-    @property
-    def names(self) -> Names:
-        """The conference's names."""
-        return names_of(self.search.catalogue)
+    def conditions(self, text: str) -> tuple[Condition, ...]:
+        """What a few words ask of time, place, kind and persons; what the programme does not have is left out.
+
+        Args:
+            text: The words, for example "on Saturday".
+        """
+        sentence = self.sentence(text)
+        return () if sentence.notes else _joined(sentence.spans)
 
     @property
     def now(self) -> Now | None:
@@ -91,7 +103,7 @@ class Reader:
         """
         sentence = self.sentence(text)
         near = self.operation(sentence)
-        operation = near.operation
+        operation, doubted = near.operation, self.doubted
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         if operation != "find":
@@ -103,7 +115,6 @@ class Reader:
         tables = self.tables(sentence)
         # Who names a session by its title asks for that one, whatever else is said.
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence)
-        operation = self._by_condition(sentence, operation)
         if operation == "recommend" and topic:
             operation = "find"
         include = _joined([span for span in sentence.spans if span not in spans])
@@ -118,6 +129,8 @@ class Reader:
             filters=Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded))),
             by=self._by(sentence, operation),
             notes=tuple(dict.fromkeys(sentence.notes)),
+            doubted=doubted,
+            unread=self._unread(sentence) if operation == "find" and not topic and include else (),
         )
 
     def operation(self, sentence: Sentence) -> Near:
@@ -128,34 +141,33 @@ class Reader:
         """
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
         found = [
-            nearest(sentence, first, last) for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
+            nearest(sentence, first, asked_until(sentence, first, last))
+            for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
         ]
-        usual = Near("find", 0.0, 0.0)
-        best = usual
+        best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
         for near in found:
-            alone = near.operation in _ALONE and len(found) > 1
-            outside = near.operation == "outside"
-            if (
-                near.operation == "find"
-                or alone
-                or near.likeness < (FAR_OUT if outside else NEAR)
-                or near.margin < 0.02
-            ):
-                continue
-            if (outside or alone_kind(near.operation)) and near.likeness < SURE and self._has_subject(sentence, near):
-                continue
-            if outside and (len(found) > 2 or sentence.asks("person", "track", "type", "record")):
-                continue
+            alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
-            if len(found) > 2 and (near.likeness < 0.5 or near.operation in ("about", "recommend", *_ALONE)):
+            told = len(found) > 2 and (alone or near.operation == "recommend")
+            if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
                 continue
-            if near.likeness > best.likeness:
+            unclear = near.margin < CLEAR or near.search < (
+                SURE if alone or near.operation in ("clash", "compare") else NEAR
+            )
+            unlike = near.likeness < (NEAR if len(found) < 3 else SURE)
+            named = near.operation == "outside" and sentence.asks("person", "track", "type", "record")
+            if unclear or unlike or named or (alone and near.likeness < CERTAIN and self._has_subject(sentence, near)):
+                self.doubted |= (
+                    near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
+                )
+            elif near.likeness > best.likeness:
                 best = near
+        self.doubted &= best.operation == "find"
         return best
 
     def _has_subject(self, sentence: Sentence, near: Near) -> bool:
         """Whether something is named beside the words of an example that the programme has several records of."""
-        index = self.search.index()
+        index = self.index
         for place in range(len(sentence)):
             for term in terms(sentence.word(place)):
                 if term not in near.terms and self.weight(sentence, place) >= SUBJECT and len(index.held(term)[0]) > 2:
@@ -172,7 +184,7 @@ class Reader:
         word = sentence.word(place)
         if _is_thing(word) or word in STOP_WORDS:
             return 0.0
-        index = self.search.index()
+        index = self.index
         found = terms(word.split("'")[0])
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
@@ -198,7 +210,12 @@ class Reader:
         if not english and max(weights.values(), default=0.0) < least:
             whole = not sentence.spans and len(rest) > 3 and self.operation(sentence).operation == "find"
             return sentence.raw(0, len(sentence)) if whole else ""
-        kept = [sentence.tokens[place].raw for place in rest if weights[place] > 0 or len(rest) > 3]
+        kept = [place for place in rest if weights[place] > 0 or len(rest) > 3]
+        heavy = [place for place in kept if weights[place] >= SUBJECT]
+        # Beside words that people only ask with, a subject stands alone; among others it is a part of what is told.
+        if heavy and all(place in heavy or _only_asks(sentence.word(place)) for place in kept):
+            kept = heavy
+        kept = [sentence.tokens[place].raw for place in kept]
         if english and sentence.language != "en":
             kept = [
                 sentence.tokens[place].raw
@@ -287,11 +304,13 @@ class Reader:
         """Whether a word of another language is one of the programme's too."""
         return self.search.vocabulary.knows(sentence.word(place)) and sentence.tokens[place].raw[0].isupper()
 
-    def _by_condition(self, sentence: Sentence, operation: Operation) -> Operation:
-        if operation == "find" and sentence.asks("track") and sentence.word(0) in ("when", "what", "wann"):
-            asked = {token.word for token in sentence.tokens}
-            return "first" if asked & _STARTING else "last" if asked & _ENDING else operation
-        return operation
+    def _unread(self, sentence: Sentence) -> tuple[str, ...]:
+        """The words that say something, were read as nothing, and stand in no example of a search."""
+        return tuple(
+            sentence.tokens[place].raw
+            for place in sentence.rest()
+            if sentence.language == "en" and not _only_asks(sentence.word(place))
+        )
 
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
@@ -327,19 +346,14 @@ class Reader:
             return ""
         for token in sentence.tokens:
             word = token.word.removesuffix("s").replace("devroom", "track")
-            for name, field in _COUNTED.items():
+            for name, counted in _COUNTED.items():
                 if word == name and (operation != "about" or token.word.endswith("s")):
-                    return field
+                    return counted
             if word in ("who", "person", "people"):
                 return "speakers"
             if token.word in ("languages", "types", "kinds"):
                 return word.replace("kind", "type")
         return "day" if operation == "most" and sentence.asks("day") else ""
-
-
-def alone_kind(operation: Operation) -> bool:
-    """Whether an operation takes the whole message, so that a subject beside it speaks against it."""
-    return operation in ("about", "personal", *_ALONE)
 
 
 def _joined(spans: list[Span]) -> tuple[Condition, ...]:
@@ -385,6 +399,10 @@ def _both(sentence: Sentence) -> bool:
     )
 
 
+def _only_asks(word: str) -> bool:
+    return word in STOP_WORDS or _is_thing(word) or bool(asked_with().intersection(terms(word)))
+
+
 def _is_thing(word: str) -> bool:
     return any(
         word in words("things", kind)
@@ -417,7 +435,3 @@ def _nearest_rule(word: str, kinds: Collection[str]) -> str:
         score_cutoff=1 + (len(word) > 7),
     )
     return near[0] if near and near[0][0] == word[0] else ""
-
-
-SENTENCE_END = re.compile(r"(?<=[.?!;])\s+")
-"""Between two sentences."""

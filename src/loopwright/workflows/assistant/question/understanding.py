@@ -8,14 +8,17 @@ from datetime import datetime
 from itertools import pairwise
 
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import asked_in
+from loopwright.workflows.assistant.question.conversation import asked_in, beside
 from loopwright.workflows.assistant.question.personal import is_about_the_person, says_anything, told_of
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
-from loopwright.workflows.assistant.schemas import Condition, Filters, Profile, Question, Table, Turn
+from loopwright.workflows.assistant.question.tokens import Sentence
+from loopwright.workflows.assistant.schemas import Condition, Filters, PlannedQuery, Profile, Question, Table, Turn
 from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.lexicon import words
 
 _JOINS = frozenset("and with or & und oder et ou y o en of vs versus".split())
+_ANCHORS = 0.5
+"""The evidence from which a session is the one that was named."""
 _OWN = re.compile(
     r"\b(?:for (?:me|us)|suits? (?:me|us)|my (?:\w+ )?(?:interests?|profile)|(?:interests?|fits?|matches) me|recommend"
     r"|suggest)\b",
@@ -57,8 +60,21 @@ def understand(
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
+    if question.operation == "next" and (question.topic or question.filters.values("record")):
+        question = _after_anchor(question, reader)
     question = _personal(question, profile)
     return question.model_copy(update={"parts": _parts(question, reader)})
+
+
+def _after_anchor(question: Question, reader: Reader) -> Question:
+    """What comes after a session that is named, in its room; else what comes next about the subject."""
+    said = {token.word for token in reader.sentence(question.text).tokens}
+    if not said & (words("turns", "after") - {"next"}):
+        return question
+    anchors = question.filters.but("start", "on", "day", "room")
+    query = PlannedQuery(table=Table.SESSIONS, query_text=question.topic, filters=anchors, limit=1)
+    hits = reader.search.run(query).hits
+    return beside(question, hits[0].record, after=True) if hits and hits[0].score >= _ANCHORS else question
 
 
 def _personal(question: Question, profile: Profile | None) -> Question:
@@ -77,13 +93,15 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
     if question.operation in ("clash", "compare"):
         return _compared(question, reader)
     sentence = reader.sentence(question.text)
+    if not question.searches or question.operation != "find":
+        return ()
     places = [
         place
         for place in range(1, len(sentence))
         if sentence.is_any(place, words("turns", "then", "en"))
         or _another(sentence.word(place - 1), sentence.word(place))
-    ]
-    if not places or not question.searches or question.operation != "find":
+    ] or _apart(sentence, reader)
+    if not places:
         return ()
     bounds = [0, *places, len(sentence)]
     texts = [sentence.raw(first, last) for first, last in pairwise(bounds)]
@@ -106,6 +124,22 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
             )
         )
     return tuple(joined)
+
+
+def _apart(sentence: Sentence, reader: Reader) -> list[int]:
+    """Where one need ends and another begins: on either side something else is asked of the same slot, and a topic."""
+    for place in range(1, len(sentence)):
+        joins = sentence.word(place - 1) in _JOINS or "," in sentence.tokens[place].gap or sentence.begins(place)
+        sides = [
+            {span.condition.slot: span.condition.values for span in sentence.spans if first <= span.first < last}
+            for first, last in ((0, place), (place, len(sentence)))
+        ]
+        if not joins or not any(values and sides[1].get(slot, values) != values for slot, values in sides[0].items()):
+            continue
+        parts = [reader.read(sentence.raw(0, place)), reader.read(sentence.raw(place, len(sentence)))]
+        if all(part.topic and part.operation == "find" and not part.filters.exclude for part in parts):
+            return [place]
+    return []
 
 
 def _another(before: str, word: str) -> bool:

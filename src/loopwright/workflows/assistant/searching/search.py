@@ -37,6 +37,7 @@ _SEEN = 40
 """The best so many are chosen from for what each adds."""
 _DIGITS = 4
 _SAYS, _SUBJECT = 2.0, 1.5
+_SUBJECT_SHARE, _LACKING = 0.6, 0.5
 _NAMES, _BESIDE = 0.9, 0.95
 _COUNTED = ("day", "room", "track", "speaker", "type", "language")
 
@@ -131,6 +132,9 @@ class Search:
         if faceted and profile is not None and (wishes := _wishes(profile)):
             suited = np.max([self._scores(made, query, index.read(wish, synonyms), wish) for wish in wishes], axis=0)
             scores = np.minimum(scores * (1 + SUITS * suited), 1) if words else suited
+        lacking = _lacking(index, words) if words and not faceted and query.table is Table.SESSIONS else None
+        if lacking is not None:
+            scores = np.where(lacking, scores * np.float32(_LACKING), scores)
         return _outcome(index, query, words, scores, passing)
 
     def _current(self) -> _Prepared:
@@ -206,6 +210,18 @@ class Search:
         return found
 
 
+def _lacking(index: TableIndex, words: Sequence[Term]) -> np.ndarray | None:
+    """The records that lack the one subject of a query that others have: likeness alone is no proof beside these."""
+    most = max(each.weight for each in words)
+    subjects = [each for each in words if each.weight > _SUBJECT_SHARE * most]
+    if len(subjects) > 1 or len(words) >= TOLD or most < _SAYS or not subjects[0].known:
+        return None
+    held = index.held_any(subjects[0])[0]
+    lacking = np.ones(len(index.records), bool)
+    lacking[held] = False
+    return lacking if len(held) >= TOLD else None
+
+
 def _is_of(term: str, wanted: str) -> bool:
     """Whether a term is one of another with something put to it, as "cephfs" of "ceph"."""
     return (
@@ -261,6 +277,7 @@ def _outcome(
         hits=tuple(_found(index, words, place, score) for place, score in chosen[: query.limit]),
         near_misses=tuple(_found(index, words, place, score) for place, score in near if score > 0),
         total=len(records),
+        proof=index.proof(words),
         strangers=tuple(each.word for each in words if not each.known and each.weight > _SAYS),
         counts={
             name: dict(Counter(value for record in records for value in record.values(name)).most_common())

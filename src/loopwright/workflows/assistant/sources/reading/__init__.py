@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loopwright.workflows.assistant.sources.reading.results import Schedule, TableRead
-from loopwright.workflows.assistant.sources.reading.schedules import read_schedule
-from loopwright.workflows.assistant.sources.reading.tables import read_table
+from loopwright.workflows.assistant.sources.reading.schedules import Schedule, TableRead, read_schedule, read_table
 
 __all__ = ["Schedule", "TableRead", "read_schedule", "read_table"]

@@ -18,7 +18,7 @@ _NOT_A_WORD = re.compile(r"[\W_]+")
 _NOT_IN_KEYS = str.maketrans("[]", "()")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Person:
     """Somebody who gives a talk."""
 

@@ -1,0 +1,230 @@
+"""The files that hold a schedule: Pentabarf or frab XML, the JSON of pretalx and frab, iCal, each as rows by field."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.assistant.sources.info import zone_of
+from loopwright.workflows.assistant.sources.reading.files import as_list, as_mapping, as_text, read_bytes, read_text
+from loopwright.workflows.assistant.sources.reading.markup import plain_line
+from loopwright.workflows.assistant.sources.reading.times import YEARS, clock_of, moment_or_none
+
+_CONTENT = re.compile(r"[ \t]|[A-Za-z0-9.-]+(?:;[^:]*)?[:;]")
+_EVENT = (
+    "title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration",
+)  # fmt: skip
+_FIELDS = {"track": "tracks", "type": "types", "language": "languages"}
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A schedule as its file has it."""
+
+    rows: list[tuple[str, dict[str, Any]]]
+    """Of each session its place in words, for messages, and its values by the fields of ``data/columns.yaml``; ``day``,
+    ``start``, ``end`` and ``duration`` as texts or values of their own."""
+    about: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the file says of the conference, by the fields of `ConferenceInfo`."""
+    time_zone: str = ""
+    """The zone that the file names; may be empty."""
+    problems: list[str] = field(default_factory=list[str])
+    """What had to be left out."""
+
+
+def pentabarf(path: Path) -> Sheet:
+    """The ``schedule.xml`` of FOSDEM, the Chaos Communication Congress, pretalx and others.
+
+    Args:
+        path: The XML file.
+
+    Raises:
+        DocumentError: If it is no such XML, damaged, or declares entities, which could fetch files or fill the memory.
+    """
+    root = _xml(path)
+    conference = root.find("conference")
+    about: dict[str, Any] = {
+        name: _inside(conference, name) for name in ("title", "acronym", "venue", "city", "start", "end")
+    }
+    with suppress(ValueError):
+        about["day_change"] = clock_of(_inside(conference, "day_change"))
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for day in root.iter("day"):
+        for room in day.iter("room"):
+            # An event names its room in an element of the same name.
+            for event in room.iterchildren("event"):
+                values: dict[str, Any] = {_FIELDS.get(name, name): _inside(event, name) for name in _EVENT}
+                stated = _inside(event, "date")
+                values |= {
+                    "key": event.get("id") or event.get("guid") or "",
+                    "speakers": [_person(person) for person in event.iterfind("persons/person")],
+                    "rooms": _inside(event, "room") or room.get("name", ""),
+                    "day": day.get("date", ""),
+                    "start": stated if moment_or_none(stated) else _inside(event, "start"),
+                }
+                rows.append((f"line {event.sourceline}", values))
+    return Sheet(rows, about, _inside(conference, "time_zone_name"))
+
+
+def _xml(path: Path) -> Any:
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a module in C; slow to import
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    try:
+        root: Any = etree.fromstring(read_bytes(path), parser)
+    except etree.XMLSyntaxError as error:
+        raise DocumentError(str(path), f"is no valid XML, line {error.lineno}: {error.msg}") from None
+    declared: Any = root.getroottree().docinfo.internalDTD
+    if declared is not None and any(True for _ in declared.iterentities()):
+        raise DocumentError(str(path), "declares XML entities, which are refused; write its text out")
+    if root.tag != "schedule":
+        raise DocumentError(str(path), f"its root is <{root.tag}>; a Pentabarf schedule begins with <schedule>")
+    return root
+
+
+def _inside(element: Any, tag: str) -> str:
+    child = element.find(tag) if element is not None else None
+    if child is None:
+        return ""
+    # XHTML that is not escaped is text as well.
+    return (child.text if len(child) == 0 else "".join(child.itertext())) or ""
+
+
+def _person(element: Any) -> dict[str, Any]:
+    # Some exports put the name in an element of its own, beside the biography.
+    named = element.get("name") or _inside(element, "name") or "".join(element.xpath("text()"))
+    own = {"biography": _inside(element, "biography"), "url": _inside(element, "url")}
+    return {**own, **dict(element.attrib), "name": named}
+
+
+def is_pretalx(value: object) -> bool:
+    """Whether a JSON value is an export of pretalx or frab.
+
+    Args:
+        value: The value.
+    """
+    return "days" in as_mapping(as_mapping(as_mapping(value).get("schedule")).get("conference"))
+
+
+def pretalx(value: object) -> Sheet:
+    """The ``schedule.json`` of pretalx and frab.
+
+    Args:
+        value: What it holds; see `is_pretalx`.
+    """
+    conference = as_mapping(as_mapping(as_mapping(value)["schedule"])["conference"])
+    about = {name: as_text(conference.get(name)) for name in ("title", "acronym", "start", "end")}
+    days = [as_mapping(day) for day in as_list(conference["days"])]
+    begin = next((moment for day in days if (moment := moment_or_none(as_text(day.get("day_start"))))), None)
+    zone = as_text(conference.get("time_zone_name"))
+    rows = [
+        (
+            f"{room!r}, {place}",
+            {
+                **{_FIELDS.get(name, name): event.get(name) for name in _EVENT},
+                "key": as_text(event.get("id")) or as_text(event.get("guid")),
+                "speakers": event.get("persons"),
+                "rooms": as_text(event.get("room")) or room,
+                "day": as_text(day.get("date"))[:10],
+                "start": as_text(event.get("date")),
+            },
+        )
+        for day in days
+        for room, events in as_mapping(day.get("rooms")).items()
+        for place, event in enumerate(map(as_mapping, as_list(events)), 1)
+    ]
+    # The hour that the first day begins at is the day change, unless it is the hour of the first session.
+    if begin is not None:
+        with suppress(ValueError):
+            begin = begin.astimezone(zone_of(zone)) if begin.tzinfo and zone else begin
+        about |= {"day_change": begin.time()} if begin.hour < 7 else {}
+    return Sheet(rows, about, zone)
+
+
+def ical(path: Path) -> Sheet:
+    """The ``.ics`` export of nearly every calendar: each VEVENT is a session, its attendees are who gives it.
+
+    Args:
+        path: The file.
+
+    Raises:
+        DocumentError: If it is no iCal, or damaged.
+    """
+    calendar = _calendar(path, read_text(path))
+    sheet = Sheet([], {"title": _text(calendar, "X-WR-CALNAME") or _text(calendar, "NAME")}, _zone_name(calendar))
+    for event in calendar.walk("VEVENT"):
+        title, key = plain_line(_text(event, "SUMMARY")), _text(event, "UID")
+        if _text(event, "STATUS").upper() == "CANCELLED":
+            sheet.problems.append(f"{path.name}: event {key!r} is cancelled and was left out")
+            continue
+        if event.get("RRULE") is not None:
+            sheet.problems.append(f"{path.name}: {title!r} repeats; only its first time was read")
+        start = _value(event, "DTSTART")
+        timed = isinstance(start, datetime) and start.year in YEARS
+        addresses = [*_properties(event, "ATTENDEE"), *_properties(event, "ORGANIZER")]
+        groups = (getattr(group, "cats", ()) for group in _properties(event, "CATEGORIES"))
+        values = {
+            "key": key.partition("@")[0],
+            "title": title,
+            "abstract": _text(event, "DESCRIPTION"),
+            "speakers": [{"name": str(address.params.get("CN", ""))} for address in addresses],
+            "rooms": _text(event, "LOCATION"),
+            "tracks": [str(category) for group in groups for category in group],
+            "languages": next((str(each.params.get("LANGUAGE", "")) for each in _properties(event, "SUMMARY")), ""),
+            "start": start if timed else "",
+            "end": end if isinstance(end := _value(event, "DTEND"), datetime) and end.year in YEARS else "",
+            "duration": _value(event, "DURATION") or "",
+            "url": _text(event, "URL"),
+        }
+        if isinstance(start, date) and not isinstance(start, datetime) and start.year in YEARS:
+            values |= {"day": start.isoformat(), "start": None}
+        sheet.rows.append((f"event {key!r}", values))
+    return sheet
+
+
+def _calendar(path: Path, text: str) -> Any:
+    from icalendar import Calendar
+
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if lines[0][1].strip().upper() != "BEGIN:VCALENDAR":
+        raise DocumentError(str(path), f"is no iCal, line {lines[0][0]}: it must begin with BEGIN:VCALENDAR")
+    for number, line in lines:
+        if not _CONTENT.match(line):
+            raise DocumentError(str(path), f"is no valid iCal, line {number}: {line[:60]!r} is no property")
+    if lines[-1][1].strip().upper() != "END:VCALENDAR":
+        raise DocumentError(str(path), f"is cut off at line {lines[-1][0]}: it must end with END:VCALENDAR")
+    try:
+        return Calendar.from_ical(text)
+    except (AttributeError, IndexError, KeyError, ValueError) as error:
+        # The library takes a component whose name is damaged for one of its own.
+        raise DocumentError(str(path), f"is no valid iCal: {error}") from None
+
+
+def _zone_name(calendar: Any) -> str:
+    """The zone that the calendar names itself, or that of its only time zone component."""
+    for name in (_text(calendar, "X-WR-TIMEZONE"), *(_text(part, "TZID") for part in calendar.walk("VTIMEZONE"))):
+        with suppress(ValueError):  # a name of its own, such as "W. Europe Standard Time"; its rules stand in the file
+            return zone_of(name).key
+    return ""
+
+
+def _properties(component: Any, name: str) -> list[Any]:
+    """The values of a property that may come several times, without those that could not be parsed."""
+    from icalendar import vBroken
+
+    value = component.get(name)
+    values = cast(list[Any], value) if isinstance(value, list) else [value]
+    return [value for value in values if value is not None and not isinstance(value, vBroken)]
+
+
+def _text(component: Any, name: str) -> str:
+    return next((str(value) for value in _properties(component, name)), "")
+
+
+def _value(event: Any, name: str) -> Any:
+    return next((getattr(value, "dt", None) for value in _properties(event, name)), None)
