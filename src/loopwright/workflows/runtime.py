@@ -8,7 +8,7 @@ import importlib.util
 import json
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack
 from contextvars import ContextVar
@@ -18,15 +18,17 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
 
 from loopwright.checkpoints import open_checkpointer, state_types
 from loopwright.config import EngineConfig
 from loopwright.diagram import save_mermaid
 from loopwright.engine import BoundedGraph, Loop, bounded
 from loopwright.engine.fingerprint import FORCE
-from loopwright.engine.nodes.runner import enable_debug_log
-from loopwright.errors import CheckpointError
+from loopwright.engine.langgraph_private import change_result
+from loopwright.engine.nodes.runner import Guarded, enable_debug_log
+from loopwright.errors import CheckpointError, InputError, unknown_name_message
 from loopwright.models import ModelRegistry, PriceTable, UsageRecorder
 from loopwright.models.prices import kept_prices
 from loopwright.workflows.sections import WorkflowConfig
@@ -216,6 +218,9 @@ def compiled(
 ) -> BoundedGraph:
     """Bound and compile a workflow's graph; its step limit, debug log and diagram as configured.
 
+    A key that the state has not, in the input or in what a node returns, is an `InputError` that names the nearest one;
+    LangGraph drops it without a word.
+
     Args:
         builder: The wired graph.
         loops: Its loops.
@@ -225,7 +230,11 @@ def compiled(
     Raises:
         GraphError: If the graph cannot be bounded.
     """
+    for name, node in builder.nodes.items():
+        if isinstance(node.runnable, Guarded):
+            node.runnable.check = _known_keys(f"{name} writes an", "state key", [*builder.channels, *builder.managed])
     graph = bounded(builder, loops, **options)
+    change_result(graph, START, _known_keys("the input has an", "key", builder.schemas[builder.input_schema]))
     if config.langgraph.recursion_limit:
         graph = graph.limited_to(config.langgraph.recursion_limit)
     if config.langgraph.debug_mode:
@@ -233,6 +242,20 @@ def compiled(
     if config.langgraph.save_graph_visualization:
         save_mermaid(graph.topology(), config.langgraph.log_dir)
     return graph
+
+
+def _known_keys(said: str, kind: str, known: Collection[str]) -> Callable[[Any], Any]:
+    """What lets a mapping, or the update of a Command, pass if all of its keys are known."""
+
+    def check(result: Any) -> Any:
+        for item in cast("Sequence[Any]", result) if isinstance(result, list | tuple) else (result,):
+            update = item.update if isinstance(item, Command) else item
+            for key in cast("Mapping[Any, Any]", update) if isinstance(update, Mapping) else ():
+                if key not in known:
+                    raise InputError(f"{said} {unknown_name_message(kind, str(key), known)}")
+        return result
+
+    return check
 
 
 class Graphs:

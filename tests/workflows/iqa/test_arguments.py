@@ -51,12 +51,6 @@ def test_a_limit_above_the_ceiling_is_told_in_the_log_and_the_state(caplog):
     assert "max_replan_iterations=99 is above langgraph.max_iterations=10, which counts" in caplog.text
 
 
-def test_a_key_that_the_state_has_not_names_the_nearest_one():
-    graph = build_graph(nodes={"planner": lambda state: {"plam": None}})
-    with pytest.raises(NodeFailed, match=r"unknown state key 'plam'.*plan"):
-        graph.invoke({"query": "?", "image_path": str(COFFEE)})
-
-
 def test_a_graph_tells_its_version_and_when_it_was_made():
     metadata = build_graph().config["metadata"]
     assert metadata["graph"] == "AgenticIQA-Pipeline"

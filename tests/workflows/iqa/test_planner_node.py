@@ -15,6 +15,8 @@ from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.planner import planner_node, reply_schema
+from loopwright.workflows.iqa.question.filled import agreed
+from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,
     ExecutorOutput,
@@ -39,6 +41,10 @@ IMAGE = str(sample_path("harbour"))
 
 def state(query: str = "Is the car noisy?", **more):
     return {"query": query, "image_path": IMAGE, **more}
+
+
+def asked(query: str):
+    return [*read_query(query).questions]
 
 
 def evidence() -> ExecutorOutput:
@@ -166,7 +172,11 @@ def test_the_model_makes_the_plan(caplog):
     services, model = chat(PLAN)
     with caplog.at_level(logging.INFO):
         update = planner_node(state(), services)
-    assert update == {"plan": PlannerOutput.model_validate(PLAN), "error": None}
+    assert update == {
+        "plan": PlannerOutput.model_validate(PLAN),
+        "questions": asked("Is the car noisy?"),
+        "error": None,
+    }
     assert type(update["plan"]) is PlannerOutput
     assert told(model) == {"query": "Is the car noisy?", "has_reference": False}
     assert "The query names noise." in caplog.text
@@ -310,7 +320,8 @@ def test_the_few_shot_examples_are_valid_plans():
         reference = "r.png" if given_query["has_reference"] else None
         by_rules = planner_node(state(given_query["query"], reference_path=reference))["plan"]
         read = reply_schema(("PSNR", "NIQE")).model_validate(plan)
-        assert PlannerOutput.model_validate(read.model_dump()).same_work(by_rules)
+        assert PlannerOutput.model_validate(read.model_dump(exclude={"questions"})).same_work(by_rules)
+        assert agreed(read.questions, asked(given_query["query"])) == asked(given_query["query"])
 
 
 def test_named_distortions_are_asked_for_as_a_list():

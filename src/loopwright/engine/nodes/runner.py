@@ -151,6 +151,8 @@ class Guarded(Runnable[Any, Any]):
         self.bound = bound
         self.name = self.node = name
         self.policy = policy
+        self.check: Callable[[Any], object] | None = None
+        """Looks at what the node returns, and raises if it is wrong: the node has failed then."""
         self._failed_visits: dict[tuple[str, float | None], Visit] = {}
         """The visits between two attempts, by task and start: one graph may serve many runs at once."""
 
@@ -169,6 +171,8 @@ class Guarded(Runnable[Any, Any]):
                     result = self.bound.invoke(input, config, **kwargs)
                 else:
                     result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
+            if self.check:
+                self.check(result)
         except Exception as error:
             failure, granted = self._failed_attempt(error, visit, input, started)
         else:
@@ -193,6 +197,8 @@ class Guarded(Runnable[Any, Any]):
                         result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
                     else:
                         result = await self.bound.ainvoke(input, config, **kwargs)
+            if self.check:
+                self.check(result)
         except Exception as error:
             problem = OutOfTime() if isinstance(error, TimeoutError) and deadline.expired() else error
             failure, granted = self._failed_attempt(problem, visit, input, started)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from inspect import iscoroutinefunction
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +15,7 @@ from langgraph.graph import END, StateGraph
 from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Stall, StateLimit
 from loopwright.engine.nodes.policy import is_transient
 from loopwright.engine.nodes.runner import add_node
-from loopwright.errors import InputError, ModelError, NodeFailed, unknown_name_message
+from loopwright.errors import ModelError, NodeFailed, unknown_name_message
 from loopwright.models import ModelRegistry
 from loopwright.models.conversation import REFUSALS
 from loopwright.workflows.iqa.config import IQAConfig
@@ -111,7 +110,7 @@ def build_graph(
     policies = node_policies(config, stages, services.models)
     for stage in stages:
         function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
-        add_node(builder, stage, _scored_by(config, _known_keys(stage, function)), policies[stage])
+        add_node(builder, stage, _scored_by(config, function), policies[stage])
     builder.set_entry_point("planner")
     for source, target in pairwise(stages):
         builder.add_edge(source, target)
@@ -186,31 +185,6 @@ def could_pass(error: BaseException) -> bool:
     """
     cause = error.__cause__ if isinstance(error, NodeFailed) else error
     return is_transient(error) and not isinstance(cause, ModelError)
-
-
-def _known_keys(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The stage; a key of its update that the state has not is an error, where LangGraph drops it without a word."""
-
-    def checked(update: Any) -> Any:
-        for key in update if isinstance(update, Mapping) else ():
-            if key not in _STATE_KEYS:
-                raise InputError(f"{stage} writes an {unknown_name_message('state key', str(key), _STATE_KEYS)}")
-        return update
-
-    if not iscoroutinefunction(function):
-
-        def called(state: AgenticIQAState) -> Any:
-            return checked(function(state))
-
-        return called
-
-    async def awaited(state: AgenticIQAState) -> Any:
-        return checked(await function(state))
-
-    return awaited
-
-
-_STATE_KEYS = tuple(AgenticIQAInput.__annotations__ | AgenticIQAState.__annotations__)
 
 
 def _scored_by(config: IQAConfig, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,6 +4,7 @@
 from typing import NotRequired, TypedDict
 
 from loopwright.engine.ledger import StopReason
+from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, PlannerOutput, SummarizerOutput
 
 
@@ -33,6 +34,8 @@ class AgenticIQAState(AgenticIQAInput):
 
     plan: NotRequired[PlannerOutput]
     """The current plan; a replan overwrites it."""
+    questions: NotRequired[list[Question]]
+    """What is asked, where a chat model filled it; else the rules read it from the query."""
     executor_evidence: NotRequired[ExecutorOutput]
     """The current evidence; a replan overwrites it."""
     summarizer_result: NotRequired[SummarizerOutput]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
 from loopwright.workflows.iqa.answer.choices import UNABLE, choose
@@ -49,13 +49,16 @@ NO_REFERENCE = f"{UNABLE}: there is no reference image to compare with."
 """The answer where a comparison is asked for and there is nothing to compare with."""
 
 
-def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> SummarizerOutput:
+def answer(
+    query: str, plan: PlannerOutput, evidence: ExecutorOutput, questions: Sequence[Question] = ()
+) -> SummarizerOutput:
     """Answer a question from what was measured.
 
     Args:
         query: The user's question.
         plan: What was to be done.
         evidence: What was measured.
+        questions: What it asks, where a chat model filled it; by default as the rules read it.
 
     Returns:
         The answer; whether a replan is needed is not decided here (see `sufficiency`).
@@ -70,7 +73,7 @@ def answer(query: str, plan: PlannerOutput, evidence: ExecutorOutput) -> Summari
     if plan.answer_mode is AnswerMode.MCQ:
         letter, why = _choice(reading, facts)
         return _result(letter or UNABLE, facts, why)
-    questions = reading.questions
+    questions = questions or reading.questions
     if plan.answer_mode is AnswerMode.SCORING is not reading.answer_mode:
         # Whoever planned took it for a wish for a score.
         questions = (Question(text=reading.text, operation=Operation.RATE),)

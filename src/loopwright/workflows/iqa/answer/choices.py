@@ -10,11 +10,12 @@ from loopwright.workflows.iqa.answer.claims import (
     Claim,
     DistortionClaim,
     YesNoClaim,
+    claim_of,
     read_option,
-    read_question,
     says_cannot_tell,
 )
 from loopwright.workflows.iqa.answer.verdicts import Facts, judge
+from loopwright.workflows.iqa.question.question import read_questions
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 
 UNABLE = "Unable to determine"
@@ -68,7 +69,7 @@ def choose(stem: str, options: dict[str, str], facts: Facts) -> Choice:
 def _support(claim: Claim, stem: str, facts: Facts, topic: tuple[str, ...]) -> float | None:
     if not isinstance(claim, YesNoClaim):
         return judge(claim, facts, topic, nearest=True)
-    asked = read_question(stem)
+    asked = claim_of(read_questions(stem))
     truth = None if asked is None else judge(asked, facts, topic if isinstance(asked, DistortionClaim) else ())
     return None if truth is None else float((truth > 0) is claim.yes)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
-from loopwright.workflows.iqa.question.question import Operation, Question, read_questions
+from loopwright.workflows.iqa.question.question import Operation, Question
 from loopwright.workflows.iqa.question.thresholds import Threshold
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 from loopwright.workflows.iqa.tools.registry import embedded_tool
@@ -122,16 +123,16 @@ def asks_comparison(question: str) -> bool:
     return bool(_COMPARING.search(question.lower()))
 
 
-def read_question(question: str) -> Claim | None:
+def claim_of(questions: Iterable[Question]) -> Claim | None:
     """What a yes-or-no question would state if it were a statement: "Is the car sharp?" states that nothing blurs it.
 
     Args:
-        question: The question.
+        questions: What is asked; the first one that states anything counts.
 
     Returns:
         The claim, or None if its words are not understood.
     """
-    return next((claim for asked in read_questions(question) if (claim := _claim_of(asked))), None)
+    return next((claim for asked in questions if (claim := _claim_of(asked))), None)
 
 
 def _claim_of(question: Question) -> Claim | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 
 from loopwright.workflows.iqa.answer.claims import (
     Claim,
@@ -12,8 +13,8 @@ from loopwright.workflows.iqa.answer.claims import (
     LevelClaim,
     SeverityClaim,
     YesNoClaim,
+    claim_of,
     read_option,
-    read_question,
     read_statement,
 )
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_of
@@ -21,6 +22,7 @@ from loopwright.workflows.iqa.answer.verdicts import Facts, judge
 from loopwright.workflows.iqa.distortions import Severity, in_words
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.question.options import split_options
+from loopwright.workflows.iqa.question.question import Question, read_questions
 from loopwright.workflows.iqa.question.thresholds import Threshold
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import DistortionFinding
@@ -38,7 +40,7 @@ _LEVEL = re.compile(
 )
 
 
-def contradictions(final: str, query: str, facts: Facts) -> list[str]:
+def contradictions(final: str, query: str, facts: Facts, questions: Sequence[Question] = ()) -> list[str]:
     """What the measurements say against an answer.
 
     Prose is read clause by clause; what is hedged, negated in a way that is not understood, or about nothing that was
@@ -48,13 +50,15 @@ def contradictions(final: str, query: str, facts: Facts) -> list[str]:
         final: The answer: a letter, a level or a few sentences.
         query: The question.
         facts: What was measured.
+        questions: What it asks, where a chat model filled it; by default as the rules read it.
 
     Returns:
         Different short phrases, such as "severe gaussian blur (90% sure)"; empty if nothing contradicts it.
     """
     split = split_options(query)
     topic = tuple(named_distortions(split.stem))
-    claims = _choice(final, split.stem, split.options) if split.options else _prose(final, split.stem)
+    questions = questions or read_questions(split.stem)
+    claims = _choice(final, split.stem, split.options) if split.options else _prose(final, questions)
     said = [phrase for claim in claims if (phrase := _against(claim, facts, topic))]
     return list(dict.fromkeys(said))
 
@@ -62,17 +66,17 @@ def contradictions(final: str, query: str, facts: Facts) -> list[str]:
 def _choice(letter: str, stem: str, options: dict[str, str]) -> list[Claim]:
     claim = read_option(options[letter], stem) if letter in options else None
     if isinstance(claim, YesNoClaim):
-        return _answered(claim.yes, stem)
+        return _answered(claim.yes, read_questions(stem))
     return [claim] if claim else []
 
 
-def _prose(text: str, question: str) -> list[Claim]:
+def _prose(text: str, questions: Sequence[Question]) -> list[Claim]:
     words = text.strip().lower()
     level = next((number for number, name in LEVEL_NAMES.items() if words.strip(" .!") == name.lower()), None)
     if level is not None:
         return [LevelClaim(frozenset({level}))]
     yes_no = re.match(r"(yes|no)\s*(?:[,.;:!–—-]|$)", words)
-    claims = _answered(yes_no[1] == "yes", question) if yes_no else []
+    claims = _answered(yes_no[1] == "yes", questions) if yes_no else []
     for match in _LEVEL.finditer(words):
         name = (match["before"] or match["after"]).capitalize()
         claims.append(LevelClaim(frozenset(number for number, known in LEVEL_NAMES.items() if known == name)))
@@ -82,9 +86,9 @@ def _prose(text: str, question: str) -> list[Claim]:
     return claims
 
 
-def _answered(yes: bool, question: str) -> list[Claim]:
+def _answered(yes: bool, questions: Sequence[Question]) -> list[Claim]:
     """What yes or no to a question states."""
-    claim = read_question(question)
+    claim = claim_of(questions)
     if isinstance(claim, DistortionClaim):
         return [claim if yes else dataclasses.replace(claim, present=not claim.present)]
     if isinstance(claim, LevelClaim):

@@ -11,14 +11,16 @@ from typing import Annotated, Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
-from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema, create_model
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema, create_model
 
 from loopwright.errors import InputError, PlannerError
 from loopwright.models import consult
 from loopwright.models.validation import problem_lines
-from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
+from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
 from loopwright.workflows.iqa.prompting import prompts
+from loopwright.workflows.iqa.question.filled import KNOWN, MeantQuestion, agreed, known_distortion
+from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
@@ -51,7 +53,8 @@ def planner_node(state: AgenticIQAState, services: Services | None = None) -> di
         services: The configuration and the chat model, if any; by default rules alone.
 
     Returns:
-        ``plan`` and ``error`` (None); also ``region``, if the query gives one in numbers and the state has none.
+        ``plan`` and ``error`` (None); also ``region``, if the query gives one in numbers and the state has none, and
+        ``questions``, if a chat model filled them.
 
     Raises:
         PlannerError: If the query or the image's path is missing, or no valid plan exists for it.
@@ -67,12 +70,17 @@ def planner_node(state: AgenticIQAState, services: Services | None = None) -> di
     evidence = state.get("executor_evidence") if task.feedback else None
     region = task.region or read_query(task.query).region
     model = services.chat("planner")
+    update: dict[str, Any] = {"error": None}
     if model is None:
         plan = make_plan(task, previous=previous, evidence=evidence)
+        if state.get("questions"):
+            update["questions"] = []  # another run of the thread had a model, and another query
     else:
-        plan = ask_for_plan(model, task, services=services, region=region, previous=previous, evidence=evidence)
+        plan, update["questions"] = ask_for_plan(
+            model, task, services=services, region=region, previous=previous, evidence=evidence
+        )
+    update["plan"] = plan
     logger.info("plan: %s", plan.rationale)
-    update: dict[str, Any] = {"plan": plan, "error": None}
     if region and not state.get("region"):
         update["region"] = region
     return update
@@ -86,8 +94,11 @@ def ask_for_plan(
     region: Box | None = None,
     previous: PlannerOutput | None = None,
     evidence: ExecutorOutput | None = None,
-) -> PlannerOutput:
-    """Let a chat model plan; what it may not decide is decided by `loopwright.workflows.iqa.planning.plans.enforce`.
+) -> tuple[PlannerOutput, list[Question]]:
+    """Let a chat model plan, and say in the same call what is asked.
+
+    What it may not decide is decided by `loopwright.workflows.iqa.planning.plans.enforce` and
+    `loopwright.workflows.iqa.question.filled.agreed`.
 
     Args:
         model: The chat model.
@@ -98,7 +109,7 @@ def ask_for_plan(
         evidence: What it found.
 
     Returns:
-        The plan. Where the model could not be shown the image, its rationale says so.
+        The plan, and the questions. Where the model could not be shown the image, the plan's rationale says so.
 
     Raises:
         PlannerError: If no valid plan exists; the model is then not asked.
@@ -126,9 +137,10 @@ def ask_for_plan(
     messages = [SystemMessage(prompt), HumanMessage(content=[*asked])]
     schema, repairs = reply_schema(usable), settings.repairs
     answer = consult(model, messages, schema, repairs=repairs, node="planner", usage=services.usage)
-    plan = PlannerOutput.model_validate(answer.reply.model_dump())
+    plan = PlannerOutput.model_validate(answer.reply.model_dump(exclude={"questions"}))
     plan.rationale = " ".join(filter(None, (plan.rationale, *(f"{note}." for note in answer.notes))))
-    return enforce(plan, reading, reference_path=task.reference_path)
+    questions = agreed(answer.reply.questions, reading.questions)
+    return enforce(plan, reading, reference_path=task.reference_path), questions
 
 
 def evidence_in_short(evidence: ExecutorOutput) -> dict[str, Any]:
@@ -154,9 +166,16 @@ def evidence_in_short(evidence: ExecutorOutput) -> dict[str, Any]:
     return {name: value for name, value in short.items() if value}
 
 
+class PlannerReply(PlannerOutput):
+    """What a chat model is asked for: the plan, and what it understood."""
+
+    questions: list[MeantQuestion] = Field(default_factory=list[MeantQuestion])
+    """What is asked, one after another."""
+
+
 @cache
-def reply_schema(tools: tuple[str, ...]) -> type[PlannerOutput]:
-    """`PlannerOutput` with closed lists of names, so that a wrong name is repaired instead of raised.
+def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
+    """`PlannerReply` with closed lists of names, so that a wrong name is repaired instead of raised.
 
     Args:
         tools: The names of the tools that can run.
@@ -164,9 +183,8 @@ def reply_schema(tools: tuple[str, ...]) -> type[PlannerOutput]:
     Returns:
         A subclass, still called ``PlannerOutput`` in messages.
     """
-    known = {"type": "string", "enum": list(known_distortions())}
-    distortion = Annotated[str, AfterValidator(_known_distortion), WithJsonSchema(known)]
-    named = Annotated[dict[str, list[distortion]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(known))]
+    distortion = Annotated[str, AfterValidator(known_distortion), WithJsonSchema(KNOWN)]
+    named = Annotated[dict[str, list[distortion]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(KNOWN))]
     tool = Annotated[
         str, AfterValidator(lambda name: _known_tool(name, tools)), WithJsonSchema({"type": "string", "enum": [*tools]})
     ]
@@ -176,7 +194,7 @@ def reply_schema(tools: tuple[str, ...]) -> type[PlannerOutput]:
         "distortions": (named, None),
         "required_tools": (list[tool] | None, None),
     }
-    return create_model("PlannerOutput", __base__=PlannerOutput, **fields)
+    return create_model("PlannerOutput", __base__=PlannerReply, **fields)
 
 
 def _listed(distortion: dict[str, Any]) -> dict[str, Any]:
@@ -202,13 +220,6 @@ def _by_scope(value: Any) -> Any:
             case _:
                 raise ValueError('each entry should be {"object": "...", "types": ["..."]}')
     return found or None
-
-
-def _known_distortion(name: str) -> str:
-    try:
-        return parse_distortion(name)
-    except InputError as error:
-        raise ValueError(str(error)) from error
 
 
 def _known_tool(name: str, usable: tuple[str, ...]) -> str:

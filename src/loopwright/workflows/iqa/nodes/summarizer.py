@@ -68,16 +68,17 @@ def summarizer_node(state: AgenticIQAState, services: Services | None = None) ->
     chat = services.chat("summarizer")
     if chat is None or plan.query_type is QueryType.OTHER or evidence.error:
         locates = services.chat("executor") is not None
-        result = _by_rules(state["query"], plan, evidence, state.get("replan_history") or [], locates=locates)
+        result = _by_rules(state, plan, evidence, locates=locates)
     else:
         result = _by_model(chat, state, plan, evidence, services)
     return {"summarizer_result": result, "error": evidence.error}
 
 
 def _by_rules(
-    query: str, plan: PlannerOutput, evidence: ExecutorOutput, history: list[str], *, locates: bool
+    state: AgenticIQAState, plan: PlannerOutput, evidence: ExecutorOutput, *, locates: bool
 ) -> SummarizerOutput:
-    result = answer(query, plan, evidence)
+    query, history = state["query"], state.get("replan_history") or []
+    result = answer(query, plan, evidence, state.get("questions") or ())
     reason = missing_evidence(plan, evidence, query, history, locates=locates)
     # The plan that looks at the whole image instead no longer names the object.
     unlocated = [entry for entry in map(without_iteration, history) if "could not be located" in entry]
@@ -156,7 +157,7 @@ def _by_model(
     opinion, source = _opinion(answered) if scoring else (None, None)
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
     final, said, value = reply.final_answer, _sentence(reply.quality_reasoning), None
-    against = contradictions(final, query, facts)
+    against = contradictions(final, query, facts, state.get("questions") or ())
     if against:
         said = f"{said} The measurements say: {'; '.join(against)}."
     if scoring and scored.score is not None:
