@@ -214,6 +214,22 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
+def test_ctrl_c_is_heard_where_python_loses_what_it_raises(photos, tmp_path, monkeypatch):
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    opening = Journal.open
+
+    def open_journal(*given: Any, **named: Any) -> Journal:
+        Finalised()
+        return opening(*given, **named)
+
+    monkeypatch.setattr(Journal, "open", open_journal)
+    assert run_batch(photos, tmp_path / "r.csv", workers=1).interrupted
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_names_that_are_not_utf8(tmp_path):
     folder = tmp_path / "photos"
     save(folder / "x.png", 1)

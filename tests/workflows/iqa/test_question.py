@@ -46,6 +46,7 @@ def operations(query):
         ("Which metric would you trust here?", [Operation.RECOMMEND]),
         ("I want only sharp pictures. Keep or drop?", [Operation.CURATE]),
         ("Write me a poem about the sea.", [Operation.DECLINE]),
+        ("My uncle says that it is blurred. Is he right?", [Operation.DECIDE]),
         ("Was kann ich verbessern?", [Operation.ADVISE]),
         ("La photo est-elle nette ?", [Operation.DECIDE]),
     ],
@@ -60,6 +61,7 @@ def test_what_a_question_wants(query, wanted):
         ("Besides the noise, is there anything wrong with it?", (), ("noise",)),
         ("I can live with blur; what else spoils it?", (), ("blurs",)),
         ("Never mind the exposure: is it sharp?", ("blurs",), ()),
+        ("Don't tell me about the blur. What else is wrong?", (), ("blurs",)),
         ("No blur please, just tell me whether it is noisy.", ("noise",), ()),
         ("À part le flou, quels sont les défauts ?", (), ("blurs",)),
         ("Von den Farben mal abgesehen – ist die Aufnahme scharf?", ("blurs",), ()),
@@ -160,13 +162,14 @@ def test_the_file_tells_its_facts(tmp_path):
     exif = Image.Exif()
     exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = "2025:06:01 10:00:00"
     path = tmp_path / "photo.jpg"
-    Image.fromarray(data.coffee()[:270, :480]).save(path, exif=exif)
+    Image.fromarray(data.coffee()[:270, :480]).save(path, exif=exif, quality=30)
     assert "480 x 270" in ask(path, "How wide is it?")
     assert "JPEG" in ask(path, "What format is the file?")
     assert "16:9" in ask(path, "Aspect ratio?")
     assert "2025:06:01" in ask(path, "When was this picture taken?")
     assert ask(path, "Is it black and white?").startswith("No")
     assert ask(path, "Has it enough pixels for A4 at 300 dpi?").startswith("No")
+    assert "30 of 100" in ask(path, "Which quality setting was it saved with?")
     assert "cannot be told" in ask(path, "Who took it?")
     state = run_pipeline("How many megapixels does it have?", path)
     assert state["executor_evidence"].tool_logs == [], "nothing is measured for it"

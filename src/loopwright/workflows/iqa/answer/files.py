@@ -94,6 +94,12 @@ def _alpha(_: Question, file: Mapping[str, Any]) -> str:
     return "It has transparency." if file["alpha"] else "It has no transparency."
 
 
+def _coder_quality(_: Question, file: Mapping[str, Any]) -> str:
+    if setting := file.get("coder_quality"):
+        return f"It was saved with a JPEG quality of about {setting} of 100, by its quantisation table."
+    return f"That cannot be told: a {file['format']} file does not say with which setting it was saved."
+
+
 def _bytes(_: Question, file: Mapping[str, Any]) -> str:
     size = file["bytes"]
     shown = f"{size / 1e6:.2f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
@@ -150,8 +156,8 @@ def _frames(_: Question, file: Mapping[str, Any]) -> str:
 _TOLD: Mapping[str, Callable[[Question, Mapping[str, Any]], str]] = {
     "width": _size, "height": _size, "dimensions": _size, "megapixels": _megapixels, "format": _format,
     "aspect": _shape, "orientation": _shape, "colour": _colour, "depth": _depth, "alpha": _alpha, "bytes": _bytes,
-    "print": _print, "date": _written("date", "Taken"), "author": _written("author", "By"),
-    "gps": _written("gps", "Taken at"), "camera": _camera, "software": _written("software", "Written by"),
-    "profile": _profile, "frames": _frames,
+    "coder_quality": _coder_quality, "print": _print, "date": _written("date", "Taken"),
+    "author": _written("author", "By"), "gps": _written("gps", "Taken at"), "camera": _camera,
+    "software": _written("software", "Written by"), "profile": _profile, "frames": _frames,
 }  # fmt: skip
 """What is asked of the file -> its answer."""

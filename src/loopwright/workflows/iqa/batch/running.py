@@ -87,9 +87,11 @@ def run_batch(
     if shard is not None:
         samples = [sample for sample in samples if shard.holds(sample.path)]
     samples.sort(key=lambda sample: sample.sample_id)
-    with Journal.open(journal_of(out), shard=str(shard) if shard else None, resume=resume) as journal:
+    name = str(shard) if shard else None
+    # Ctrl-C is noted from here on: what it raises is lost where Python happens to be in a finaliser.
+    with _interruptible() as stopped, Journal.open(journal_of(out), shard=name, resume=resume) as journal:
         batch = _Batch(root, config, journal, on_progress or _ignore)
-        interrupted = batch.run(samples, workers or processors())
+        interrupted = batch.run(samples, workers or processors(), stopped)
         if interrupted:
             return BatchResult(batch.progress, None, batch.failures, interrupted=True)
         digest = Digest[Sample](worst)
@@ -125,7 +127,7 @@ class _Batch:
         self.progress = Progress(0)
         self.failures: list[tuple[str, str]] = []
 
-    def run(self, samples: Sequence[Sample], workers: int) -> bool:
+    def run(self, samples: Sequence[Sample], workers: int, stopped: Callable[[], bool]) -> bool:
         """Run what is not finished; whether it was interrupted."""
         jobs = [job for job in map(self._job, samples) if job is not None]
         self.progress = Progress(len(samples), unchanged=len(samples) - len(jobs))
@@ -133,7 +135,7 @@ class _Batch:
             return False
         workers = min(workers, len(jobs))
         # A second Ctrl-C ends the workers where they are; what they had not sent is run on resume.
-        with suppress(KeyboardInterrupt), _interruptible() as stopped:
+        with suppress(KeyboardInterrupt):
             for job, found in over_processes(Assessor, (self._root, self._config), jobs, workers, stopped):
                 if found is None:
                     self.progress.unchanged += 1

@@ -142,10 +142,9 @@ def read_questions(stem: str) -> tuple[Question, ...]:
         sentences[-1:] = [f"{sentences[-1]} {sentence}"] if offers else [*sentences[-1:], sentence]
     clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
     asked = [clause for clause in clauses if _asks(clause) and _content(clause)]
-    asked = asked or [clause for clause in clauses if _asks(clause) and _about_image(clause)]
     if not asked:
-        # "Noise?", and what is told and not asked: all of it is the question.
-        asked = [text] if _content(text) else []
+        # "Noise?", what is told and not asked, and "He says it is blurred. Is it?": all of it is the question.
+        asked = [text] if _content(text) else [clause for clause in clauses if _asks(clause) and _about_image(clause)]
     context = text
     for clause in asked:
         context = context.replace(clause, " ; ", 1)
@@ -232,7 +231,10 @@ def _is_pair(before: str, after: str) -> bool:
 def _asks(clause: str) -> bool:
     """Whether a clause asks: by its mark, its first word, or what it wants done."""
     first = re.match(r"\W*(?:please |bitte |and |but |und |et |y )?", clause)
-    begins = first is not None and any(span.start == first.end() for span in _of("ask", clause))
+    start = first.end() if first else 0
+    # "Don't tell me about the noise." says what not to answer.
+    sections = {span.section for span in spans(clause) if span.start == start}
+    begins = "ask" in sections and "except" not in sections
     wants = any(_of(section, clause) for section in ("rate", "metrics")) and not re.search(r"[.!]$", clause.strip())
     both = bool(_of("keep", clause) and _of("drop", clause))
     told = bool(re.search(r"\b(?:whether|i wonder|ob)\b", clause))

@@ -35,6 +35,8 @@ def file_facts(image: LoadedImage) -> dict[str, Any]:
     with Image.open(image.path) as file:
         facts |= {"format": file.format or "", "bits": _bits(file), "alpha": "A" in file.getbands()}
         facts["frames"] = getattr(file, "n_frames", 1)
+        if setting := _coder_quality(file):
+            facts["coder_quality"] = setting
         if "icc_profile" in file.info:
             facts["profile"] = "an embedded ICC profile"
         facts["alpha"] = facts["alpha"] or "transparency" in file.info
@@ -45,6 +47,19 @@ def file_facts(image: LoadedImage) -> dict[str, Any]:
     spread = np.abs(some - some[..., [1, 2, 0]]).max(axis=2)
     facts["grey"] = bool(np.mean(spread > _GREY) < 0.001)
     return facts
+
+
+def _coder_quality(file: Image.Image) -> int | None:
+    """The setting of 1..100 that comes nearest to a JPEG file's luminance table, as the IJG's coder scales it.
+
+    The standard table is scaled by 5000/q % below 50 and by 200 - 2q % from there on (libjpeg, jcparam.c).
+    """
+    table = sorted((getattr(file, "quantization", None) or {}).get(0, ()))
+    if not table:
+        return None
+    # Of ITU-T T.81, table K.1, all add up to 3,688 and the eight smallest to 100; large ones are cut at 255.
+    percent = 100 * sum(table) / 3688 if table[-1] < 255 else float(sum(table[:8]))
+    return max(1, min(100, round(5000 / percent if percent > 100 else (200 - percent) / 2)))
 
 
 def _bits(file: Image.Image) -> int:
