@@ -114,6 +114,24 @@ class PostgresAddress:
             startup_params={"search_path": search_path},
         )
 
+    def libpq(self, search_path: str) -> dict[str, Any]:
+        """Give what psycopg takes to connect.
+
+        Args:
+            search_path: The schemas in which names are looked up, separated by commas.
+        """
+        return {
+            "user": self.user,
+            "password": self.password,
+            "host": self.host,
+            "port": self.port,
+            "dbname": self.database,
+            "sslmode": self.sslmode,
+            "sslrootcert": "system" if self.sslmode == "verify-full" else None,
+            "application_name": "loopwright",
+            "options": f"-c search_path={search_path}",
+        }
+
     def __str__(self) -> str:
         place = f"in schema {self.schema} of {self.database} at {self.host}:{self.port}"
         return f"{self.holds.replace('a ', 'the ', 1)} {place}"

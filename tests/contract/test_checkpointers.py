@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import operator
 import signal
 import subprocess
@@ -21,18 +22,31 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from memory_blobs import MemoryBlobs
+from postgres import postgres_server  # noqa: F401
 
 from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
 from loopwright.checkpoints.blobs import FolderBlobs
 from loopwright.checkpoints.content import ContentSerializer
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
 
-KINDS = ["memory", "json", "sqlite"]
-LASTING = ["json", "sqlite"]
+KINDS = ["memory", "json", "sqlite", "postgresql"]
+LASTING = ["json", "sqlite", "postgresql"]
 
 
-def spec_of(kind: str, folder: Path) -> str:
-    return {"memory": "memory", "json": f"json:{folder / 'runs'}", "sqlite": f"sqlite:{folder / 'runs.db'}"}[kind]
+@pytest.fixture
+def spec_of(request: pytest.FixtureRequest) -> Callable[[str, Path], str]:
+    """Names the place of a saver in a folder; each folder is a schema of its own in PostgreSQL."""
+
+    def give(kind: str, folder: Path) -> str:
+        if kind == "postgresql":
+            schema = hashlib.sha256(str(folder).encode()).hexdigest()[:12]
+            return f"{request.getfixturevalue('postgres_server')}&schema=kept_{schema}"
+        return {"memory": "memory", "json": f"json:{folder / 'runs'}", "sqlite": f"sqlite:{folder / 'runs.db'}"}[kind]
+
+    return give
+
+
+SpecOf = Callable[[str, Path], str]
 
 
 def config_of(thread_id: str) -> Any:
@@ -52,7 +66,7 @@ async def conformance(name: str, factory: Callable[[], AsyncGenerator[BaseCheckp
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_conforms(kind: str, tmp_path: Path) -> None:
+async def test_conforms(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
     rounds = iter(range(100))
 
     async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
@@ -112,7 +126,7 @@ def counting_graph() -> StateGraph[State]:
 
 
 @pytest.mark.parametrize("kind", LASTING)
-def test_a_reopened_saver_knows_the_same_history(kind: str, tmp_path: Path) -> None:
+def test_a_reopened_saver_knows_the_same_history(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
     def history(saver: BaseCheckpointSaver[str]) -> list[Any]:
         return [*counting_graph().compile(checkpointer=saver).get_state_history(config_of("s1"))]
 
@@ -131,7 +145,7 @@ class LargeState(TypedDict, total=False):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path) -> None:
+async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
     builder = StateGraph(LargeState)
     builder.add_node("step", lambda state: {"n": state["n"] + 1, "large": [str(state["n"]) * 40_000]})
     builder.add_edge(START, "step")
@@ -158,7 +172,7 @@ class DeltaState(TypedDict):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore")
-def test_delta_channels(kind: str, tmp_path: Path) -> None:
+def test_delta_channels(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
     """Channels that are rebuilt from the pending writes of earlier checkpoints."""
     builder = StateGraph(DeltaState)
     for name in "abcde":
@@ -173,7 +187,7 @@ def test_delta_channels(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", LASTING)
-def test_deleting_a_thread_lasts(kind: str, tmp_path: Path) -> None:
+def test_deleting_a_thread_lasts(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
     with open_checkpointer(spec_of(kind, tmp_path)) as saver:
         graph = counting_graph().compile(checkpointer=saver)
         for thread in ("keep", "drop"):
@@ -193,7 +207,7 @@ KILLED_BETWEEN = textwrap.dedent(
     import os, random, signal, sys
     from typing import Any, TypedDict
     from langgraph.graph import END, START, StateGraph
-    from loopwright.checkpoints import open_checkpointer, run_file, sqlite_blobs
+    from loopwright.checkpoints import open_checkpointer, postgres, run_file, sqlite_blobs
 
     spec, kill_at = sys.argv[1], int(sys.argv[2])
 
@@ -216,6 +230,8 @@ KILLED_BETWEEN = textwrap.dedent(
     run_file.replace = die_before(run_file.replace)
     write = sqlite_blobs.SqliteBlobs.write
     sqlite_blobs.SqliteBlobs.write = lambda self, connection, commit: write(self, connection, die_before(commit))
+    put = postgres.PostgresBlobs.put
+    postgres.PostgresBlobs.put = lambda self, blobs: die_before(lambda done: done)(put(self, blobs))
 
     builder = StateGraph(State)
     builder.add_node("step", lambda state: {"n": state["n"] + 1, "data": random.Random(state["n"]).randbytes(90_000)})
@@ -238,7 +254,9 @@ KILLED_BETWEEN = textwrap.dedent(
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("kill_at", [3, 4])
 @pytest.mark.parametrize("kind", LASTING)
-def test_a_kill_between_a_large_value_and_its_checkpoint(kind: str, kill_at: int, tmp_path: Path) -> None:
+def test_a_kill_between_a_large_value_and_its_checkpoint(
+    kind: str, kill_at: int, tmp_path: Path, spec_of: SpecOf
+) -> None:
     command = [sys.executable, "-c", KILLED_BETWEEN, spec_of(kind, tmp_path)]
     first = subprocess.run([*command, str(kill_at)], capture_output=True, text=True, timeout=120, check=False)
     assert first.returncode == -signal.SIGKILL, first.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import postgres
 from crashing_record import read_log
 
 Kill = Mapping[str, Any]
@@ -79,6 +81,8 @@ class CrashingRun:
     """The function of `crashing_graphs` that builds the graph."""
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     """What it is given."""
+    late: float = 0.0
+    """For how many seconds each save of a task's writes is held back."""
     input: dict[str, Any] = field(default_factory=lambda: {"trace": []})
     """The input of the first attempt."""
     run: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -105,10 +109,9 @@ class CrashingRun:
         Returns:
             Whether it came to its end.
         """
-        place = {"sqlite": "sqlite:{}/runs.db", "json": "json:{}/runs"}[self.saver].format(self.folder)
         (self.folder / "result").unlink(missing_ok=True)
         job = {
-            "saver": place, "thread": "t", "log": str(self.folder / "log"), "result": str(self.folder / "result"),
+            "saver": self._place(), "late": self.late, "thread": "t", "log": str(self.folder / "log"), "result": str(self.folder / "result"),
             "attempt": self.attempts, "graph": self.graph, "options": self.options, "run": self.run,
             "input": self.input, "kill": kill, "hang": bool(kill and outside),
         }  # fmt: skip
@@ -123,6 +126,12 @@ class CrashingRun:
         if code == 0:
             self.result = json.loads((self.folder / "result").read_text(encoding="utf-8"))
         return code == 0
+
+    def _place(self) -> str:
+        if self.saver == "postgresql":
+            address = postgres.address()
+            return f"{address}&schema=killed_{hashlib.sha256(str(self.folder).encode()).hexdigest()[:12]}"
+        return {"sqlite": "sqlite:{}/runs.db", "json": "json:{}/runs"}[self.saver].format(self.folder)
 
     def finish(self, kills: Iterable[Kill] = ()) -> CrashingRun:
         """Die at each of the kills in turn, and then come to the end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import os
@@ -65,8 +66,14 @@ class Record:
         yield
         self.note("end", **fields)
 
-    def watch(self, saver: Any) -> None:
-        """Write a line before and after each save of a saver, sync or async."""
+    def watch(self, saver: Any, late: float = 0.0) -> None:
+        """Write a line before and after each save of a saver, sync or async.
+
+        Args:
+            saver: The saver.
+            late: For how many seconds each save of a task's writes is held back.
+        """
+        self._late = late
         saver.put = self._watched(saver.put, "checkpoint")
         saver.put_writes = self._watched(saver.put_writes, "writes")
         saver.aput = self._awatched(saver.aput, "checkpoint")
@@ -90,6 +97,8 @@ class Record:
         @functools.wraps(save)
         def watched(*args: Any, **options: Any) -> Any:
             fields = self._saved_fields(kind, args)
+            if kind == "writes":
+                time.sleep(self._late)
             self.note(f"saving {kind}", **fields)
             result = save(*args, **options)
             self.note(f"saved {kind}", **fields)
@@ -101,6 +110,8 @@ class Record:
         @functools.wraps(save)
         async def watched(*args: Any, **options: Any) -> Any:
             fields = self._saved_fields(kind, args)
+            if kind == "writes":
+                await asyncio.sleep(self._late)
             self.note(f"saving {kind}", **fields)
             result = await save(*args, **options)
             self.note(f"saved {kind}", **fields)

@@ -25,7 +25,7 @@ from loopwright.errors import LoopwrightError
 
 def build(job: dict[str, Any], record: Record, saver: Any) -> BoundedGraph:
     """Compile the job's graph."""
-    record.watch(saver)
+    record.watch(saver, job["late"])
     if isinstance(saver, JsonFileSaver):
         record.watch_files()
     elif isinstance(saver, SqliteSaver):

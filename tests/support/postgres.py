@@ -39,13 +39,18 @@ def _started() -> tuple[str, str]:
     return server.get_uri(), ""
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> str:
+def address() -> str:
     """The address of a database of the server; skips, and says why, where it cannot start."""
-    address, problem = _started()
+    found, problem = _started()
     if problem:
         pytest.skip(problem)
-    return address
+    return found
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> str:
+    """The address of a database of the server."""
+    return address()
 
 
 @pytest.fixture

@@ -205,9 +205,14 @@ def open_archive(spec: str) -> Generator[Archive, None, None]:
         ConfigError: If `spec` is neither.
         CheckpointError: If nothing is there, or something else.
     """
-    scheme, path = parse_spec(spec)
+    scheme, place = parse_spec(spec)
+    path = Path(place)
     if scheme == "memory":
         raise ConfigError("the checkpointer 'memory' keeps nothing: name 'json:DIR' or 'sqlite:FILE'.")
+    if scheme == "postgresql":
+        raise ConfigError(
+            "checkpoints in PostgreSQL are not looked at or pruned here: name 'json:DIR' or 'sqlite:FILE'."
+        )
     if scheme == "json":
         if not path.is_dir():
             raise CheckpointError(f"there is no checkpoint folder {path}. Name the one of a 'json:DIR' checkpointer.")

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -22,7 +23,7 @@ from loopwright.checkpoints.json_files import JsonFileSaver
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
 
-Scheme = Literal["memory", "json", "sqlite"]
+Scheme = Literal["memory", "json", "sqlite", "postgresql"]
 
 BLOBS_FOLDER = "blobs"
 """Where in its folder a JSON saver keeps large values."""
@@ -30,7 +31,12 @@ BLOBS_FOLDER = "blobs"
 JSON_THRESHOLD = 32_768
 """From how many bytes on a JSON saver keeps a value apart: what a person may want to read stays in the run's file."""
 
-_FORMS: dict[Scheme, str] = {"memory": "memory", "json": "json:DIR", "sqlite": "sqlite:FILE"}
+_FORMS: dict[Scheme, str] = {
+    "memory": "memory",
+    "json": "json:DIR",
+    "sqlite": "sqlite:FILE",
+    "postgresql": "postgresql://USER:PASSWORD@HOST/DATABASE",
+}
 
 
 def open_checkpointer(
@@ -44,22 +50,26 @@ def open_checkpointer(
             graph = builder.compile(checkpointer=saver)
 
     Args:
-        spec: ``"memory"``, ``"json:DIR"`` (a file for each run) or ``"sqlite:FILE"``. Missing folders are made.
+        spec: ``"memory"``, ``"json:DIR"`` (a file for each run), ``"sqlite:FILE"``, or
+            ``"postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&sslmode=MODE"`` (the extra ``postgres``).
+            Missing folders and tables are made.
         allow: State schemas and classes; only instances of these, of what their fields mention, and of LangGraph's safe
             types are brought back from a checkpoint, and others come back as plain data. None leaves it to LangGraph,
             which brings back everything and warns once for each class.
 
     Returns:
         A context manager that gives the saver, and closes it. The savers for memory and JSON serve asynchronous calls
-        as well; for SQLite use `aopen_checkpointer` there.
+        as well; for SQLite and PostgreSQL use `aopen_checkpointer` there.
 
     Raises:
-        ConfigError: If `spec` names no known kind of saver.
+        ConfigError: If `spec` names no known kind of saver, or a package that it needs is not installed.
         CheckpointError: On entering, if the place cannot be written to or holds something else.
     """
-    scheme, path = parse_spec(spec)
+    scheme, place = parse_spec(spec)
     serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
-    return _sqlite(path, serde) if scheme == "sqlite" else _shared(scheme, path, serde)
+    if scheme == "postgresql":
+        return postgres().open_saver(place, serde)
+    return _sqlite(Path(place), serde) if scheme == "sqlite" else _shared(scheme, Path(place), serde)
 
 
 def aopen_checkpointer(
@@ -75,41 +85,60 @@ def aopen_checkpointer(
         An asynchronous context manager that gives the saver, and closes it.
 
     Raises:
-        ConfigError: If `spec` names no known kind of saver.
+        ConfigError: As for `open_checkpointer`.
         CheckpointError: On entering, if the place cannot be written to or holds something else.
     """
-    scheme, path = parse_spec(spec)
+    scheme, place = parse_spec(spec)
     serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
-    return _async_sqlite(path, serde) if scheme == "sqlite" else _async_shared(scheme, path, serde)
+    if scheme == "postgresql":
+        return postgres().aopen_saver(place, serde)
+    return _async_sqlite(Path(place), serde) if scheme == "sqlite" else _async_shared(scheme, Path(place), serde)
 
 
-def parse_spec(spec: str) -> tuple[Scheme, Path]:
+def parse_spec(spec: str) -> tuple[Scheme, str]:
     """Split and check a spec.
 
     Args:
         spec: As for `open_checkpointer`.
 
     Returns:
-        The kind of saver, and its place.
+        The kind of saver, and its place: a path, or the whole address of a database.
 
     Raises:
         ConfigError: If `spec` names no known kind of saver.
     """
     scheme, colon, place = spec.strip().partition(":")
+    if scheme in ("postgres", "postgresql") and place.startswith("//"):
+        return "postgresql", spec.strip()
     if scheme not in _FORMS:
         raise ConfigError(f"{unknown_name_message('checkpointer', scheme, _FORMS)} Write {_all_forms()}.")
     known: Scheme = scheme
     if known == "memory":
         if colon:
             raise ConfigError(f"the checkpointer {spec!r} has too much in it: write just 'memory'.")
-        return known, Path()
-    if not place:
+        return known, ""
+    if not place or known == "postgresql":
         raise ConfigError(f"the checkpointer {spec!r} does not say where: write {_FORMS[known]!r}.")
     if place.startswith("//"):
         raise ConfigError(f"the checkpointer {spec!r} is not a URL: write {_FORMS[known]!r}, with a path as it is.")
     if place == ":memory:":
         raise ConfigError(f"the checkpointer {spec!r} would keep nothing: write 'memory' if that is meant.")
-    return known, Path(place).expanduser()
+    return known, str(Path(place).expanduser())
+
+
+def postgres() -> ModuleType:
+    """Import what reads and writes checkpoints in PostgreSQL.
+
+    Raises:
+        ConfigError: If a package that it needs is not installed.
+    """
+    try:
+        from loopwright.checkpoints import postgres
+    except ModuleNotFoundError as missing:
+        raise ConfigError(
+            f"checkpoints in PostgreSQL need the package {missing.name}: pip install 'loopwright[postgres]'"
+        ) from missing
+    return postgres
 
 
 def _all_forms() -> str:

@@ -48,10 +48,11 @@ def test_a_relative_path_and_the_home_folder(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("sqlit:runs.db", "unknown checkpointer 'sqlit'. Did you mean 'sqlite'? Known: json, memory, sqlite."),
-        ("postgres://host/db", "unknown checkpointer 'postgres'"),
+        ("sqlit:runs.db", "unknown checkpointer 'sqlit'. Did you mean 'sqlite'? Known: json, memory, postgresql,"),
+        ("mysql://me:hunter2@host/db", "unknown checkpointer 'mysql'."),
+        ("postgresql:runs", "does not say where: write 'postgresql://USER:PASSWORD@HOST/DATABASE'"),
         ("", "unknown checkpointer ''"),
-        ("runs.db", "Write 'memory', 'json:DIR' or 'sqlite:FILE'."),
+        ("runs.db", "Write 'memory', 'json:DIR', 'sqlite:FILE' or 'postgresql://USER:PASSWORD@HOST/DATABASE'."),
         ("memory:x", "write just 'memory'"),
         ("json:", "does not say where: write 'json:DIR'"),
         ("sqlite", "does not say where: write 'sqlite:FILE'"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from postgres import postgres_server, postgres_url  # noqa: F401
 
 from loopwright.checkpoints import aopen_checkpointer, open_checkpointer
 from loopwright.testing import CheckpointerContract
@@ -36,6 +37,17 @@ class TestSqlite(CheckpointerContract):
     @pytest.fixture
     def open_async_saver(self, tmp_path: Path) -> Callable[[], AbstractAsyncContextManager[Any]]:
         return lambda: aopen_checkpointer(f"sqlite:{tmp_path / 'runs.db'}")
+
+
+class TestPostgres(CheckpointerContract):
+    @pytest.fixture
+    def saver(self, postgres_url: str) -> Iterator[Any]:  # noqa: F811
+        with open_checkpointer(postgres_url) as saver:
+            yield saver
+
+    @pytest.fixture
+    def open_async_saver(self, postgres_url: str) -> Callable[[], AbstractAsyncContextManager[Any]]:  # noqa: F811
+        return lambda: aopen_checkpointer(postgres_url)
 
 
 class Forgetful(InMemorySaver):

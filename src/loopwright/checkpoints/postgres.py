@@ -1,0 +1,282 @@
+"""Checkpoints in PostgreSQL: LangGraph's own saver, with large values kept once in a table of the same schema.
+
+LangGraph's saver keeps each version of a channel in a row, but strings and numbers in the JSON of every checkpoint: a
+long text is written again at each step, a NUL in it is refused, and ``1e22`` comes back as an integer. Here only what
+JSON gives back as it was, and is small, stays there.
+
+The pieces of a large value are committed before the checkpoint that refers to them (see `blobs`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping
+from typing import Any
+
+import psycopg
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from loopwright.checkpoints.blobs import RecentlyPut
+from loopwright.checkpoints.content import THRESHOLD, ContentSerializer
+from loopwright.errors import CheckpointError
+from loopwright.postgres import PostgresAddress
+
+TABLE = "loopwright_blobs"
+
+SCHEMA = "loopwright_checkpoints"
+"""The schema where the address names none."""
+
+_WAIT = 30.0
+"""Seconds for which a save waits for a database that is gone, before it fails."""
+
+_CREATE = (
+    f"CREATE TABLE IF NOT EXISTS {TABLE} (hash bytea PRIMARY KEY, used double precision NOT NULL, data bytea NOT NULL)"
+)
+# In one order, so that two processes that put the same pieces do not wait for each other.
+_PUT = f"""
+    INSERT INTO {TABLE} (hash, used, data)
+    SELECT hash, extract(epoch FROM now()), data FROM unnest(%s::bytea[], %s::bytea[]) AS given (hash, data)
+    ORDER BY hash
+    ON CONFLICT (hash) DO UPDATE SET used = excluded.used
+"""
+
+
+class PostgresBlobs:
+    """Keeps pieces in the table ``loopwright_blobs``."""
+
+    def __init__(self, address: PostgresAddress) -> None:
+        """Name the database; the first connection is made when it is needed."""
+        self._address = address
+        self._recent = RecentlyPut()
+        self._pool = ConnectionPool(
+            kwargs=_connecting(address),
+            min_size=0,
+            max_size=4,
+            open=True,
+            timeout=_WAIT,
+            check=ConnectionPool.check_connection,
+        )
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        return f"the table {TABLE} of {self._address}"
+
+    def put(self, blobs: Mapping[bytes, bytes]) -> None:
+        """Keep pieces; they are committed when this returns."""
+        missing = self._recent.missing_from(blobs)
+        if missing:
+            self._execute(_PUT, [[*missing], [*missing.values()]])
+            self._recent.add(missing)
+
+    def get(self, hashes: Collection[bytes]) -> Mapping[bytes, bytes]:
+        """Give pieces by their hash."""
+        return dict(self._execute(f"SELECT hash, data FROM {TABLE} WHERE hash = ANY(%s)", [[*hashes]]))
+
+    def sizes(self, *, before: float | None = None) -> Mapping[bytes, int]:
+        """Give how many bytes each piece has, by its hash."""
+        latest = float("inf") if before is None else before
+        return dict(self._execute(f"SELECT hash, length(data) FROM {TABLE} WHERE used <= %s", [latest]))
+
+    def delete(self, hashes: Collection[bytes], *, before: float) -> None:
+        """Remove those pieces that were last put by some time."""
+        self._execute(f"DELETE FROM {TABLE} WHERE hash = ANY(%s) AND used <= %s", [[*hashes], before])
+        self._recent.forget(hashes)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+    def _execute(self, query: str, parameters: list[Any]) -> list[Any]:
+        with postgres_problems(self._address), self._pool.connection() as connection:
+            cursor = connection.cursor(binary=True).execute(query.encode(), parameters)
+            return cursor.fetchall() if cursor.description else []
+
+
+class KeptPostgresSaver(PostgresSaver):
+    """LangGraph's saver, with what JSON does not give back, or is long, apart."""
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint."""
+        checkpoint, new_versions = _set_apart(checkpoint, new_versions)
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
+class AsyncKeptPostgresSaver(AsyncPostgresSaver):
+    """The same for asynchronous calls."""
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint."""
+        checkpoint, new_versions = _set_apart(checkpoint, new_versions)
+        return await super().aput(config, checkpoint, metadata, new_versions)
+
+
+class _Apart:
+    """A plain value that LangGraph's saver is not to write as JSON."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Serializer(ContentSerializer):
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        return super().dumps_typed(obj.value if type(obj) is _Apart else obj)
+
+
+def _set_apart(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[Checkpoint, ChannelVersions]:
+    """Mark the plain values that JSON would change or that are long, and name their versions as to be kept.
+
+    They are named at every step: where LangGraph's saver alone wrote this thread before, no row has their version yet.
+    """
+    versions = checkpoint["channel_versions"]
+    apart = {
+        name: _Apart(value)
+        for name, value in checkpoint["channel_values"].items()
+        if isinstance(value, str | int | float) and name in versions and not _is_plain(value)
+    }
+    values = {**checkpoint["channel_values"], **apart}
+    return (
+        {**checkpoint, "channel_values": values},
+        {**new_versions, **{name: versions[name] for name in apart}},
+    )
+
+
+def _is_plain(value: str | float) -> bool:
+    """Say whether PostgreSQL's JSON gives a value back as it is, and it is small."""
+    if type(value) is str and len(value) < THRESHOLD // 4:
+        return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return type(value) in (bool, int)
+
+
+@contextlib.contextmanager
+def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSaver, None, None]:
+    """Open the saver for synchronous calls.
+
+    Args:
+        url: The address of the database.
+        serde: Turns values into bytes and back.
+
+    Yields:
+        The saver.
+
+    Raises:
+        ConfigError: If the address cannot be read.
+        CheckpointError: If the database cannot be used.
+    """
+    address = prepared(url)
+    with contextlib.ExitStack() as stack:
+        blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
+        pool: ConnectionPool[Any] = ConnectionPool(
+            kwargs=_connecting(address),
+            min_size=1,
+            max_size=1,  # the saver does one thing at a time
+            timeout=_WAIT,
+            check=ConnectionPool.check_connection,
+            open=False,
+        )
+        yield KeptPostgresSaver(stack.enter_context(pool), serde=_Serializer(serde, blobs))
+
+
+@contextlib.asynccontextmanager
+async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[AsyncKeptPostgresSaver, None]:
+    """Open the saver for asynchronous calls.
+
+    Args:
+        url: The address of the database.
+        serde: Turns values into bytes and back.
+
+    Yields:
+        The saver.
+
+    Raises:
+        ConfigError: If the address cannot be read.
+        CheckpointError: If the database cannot be used.
+    """
+    address = await asyncio.to_thread(prepared, url)
+    async with contextlib.AsyncExitStack() as stack:
+        blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
+        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+            kwargs=_connecting(address),
+            min_size=1,
+            max_size=1,
+            timeout=_WAIT,
+            check=AsyncConnectionPool.check_connection,
+            open=False,
+        )
+        yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=_Serializer(serde, blobs))
+
+
+def prepared(url: str) -> PostgresAddress:
+    """Read an address, and make the schema and the tables that are missing there.
+
+    Raises:
+        ConfigError: If the address cannot be read.
+        CheckpointError: If the database cannot be used.
+    """
+    address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
+    with postgres_problems(address), psycopg.connect(**_connecting(address)) as connection:
+        if not _is_prepared(connection, address):
+            _make_tables(connection, address)
+    return address
+
+
+def _is_prepared(connection: psycopg.Connection[Any], address: PostgresAddress) -> bool:
+    if _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is None:
+        return False
+    newest = _one(connection, "SELECT max(v) FROM checkpoint_migrations")
+    return newest is not None and newest >= len(PostgresSaver.MIGRATIONS) - 1
+
+
+def _make_tables(connection: psycopg.Connection[Any], address: PostgresAddress) -> None:
+    # Asked again and again: an index that LangGraph makes waits for every statement that runs, also for one that waits
+    # for a lock. The lock ends with the connection.
+    while not _one(connection, "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", f"{address.schema}.{TABLE}"):
+        time.sleep(0.05)
+    connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"'.encode())
+    PostgresSaver(connection).setup()
+    connection.execute(_CREATE.encode())  # last: it says that the rest is there
+
+
+def _one(connection: psycopg.Connection[Any], query: str, *parameters: str) -> Any:
+    row = connection.execute(query.encode(), parameters).fetchone()
+    return row[0] if row else None
+
+
+def _connecting(address: PostgresAddress) -> dict[str, Any]:
+    return {
+        **address.libpq(address.schema),
+        "autocommit": True,
+        "prepare_threshold": 0,
+        "connect_timeout": 10,
+    }
+
+
+@contextlib.contextmanager
+def postgres_problems(address: PostgresAddress) -> Generator[None, None, None]:
+    """Say in one message what is wrong with a database; the password is not in it."""
+    try:
+        yield
+    except psycopg.Error as problem:
+        raise CheckpointError(
+            f"{address} cannot be used ({str(problem).strip()}). See that the server runs and lets the user "
+            f"{address.user} make tables there."
+        ) from problem

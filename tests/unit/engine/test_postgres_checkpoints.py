@@ -1,0 +1,181 @@
+"""What is particular to checkpoints in PostgreSQL: what JSON would change, lost connections, and one schema for many."""
+
+from __future__ import annotations
+
+import enum
+import math
+import subprocess
+import sys
+import threading
+from typing import Any, TypedDict
+
+import psycopg
+import pytest
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.graph import END, START, StateGraph
+from postgres import postgres_server, postgres_url  # noqa: F401
+
+from loopwright.checkpoints import aopen_checkpointer, open_checkpointer
+from loopwright.checkpoints.postgres import SCHEMA, prepared
+from loopwright.errors import CheckpointError, ConfigError
+
+
+class State(TypedDict, total=False):
+    n: int
+    value: Any
+    text: str
+
+
+CONFIG: Any = {"configurable": {"thread_id": "one"}}
+
+
+def chain(*nodes: Any) -> StateGraph[State]:
+    builder = StateGraph(State)
+    for number, node in enumerate(nodes):
+        builder.add_node(str(number), node)
+        builder.add_edge(str(number - 1) if number else START, str(number))
+    return builder
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    "value", [1e22, 2.0, -0.0, math.inf, "a\0b", Colour.RED, 2**63, True, "x" * 600, "é" * 3000, ""]
+)
+async def test_a_plain_value_comes_back_as_it_was(postgres_url: str, value: Any) -> None:  # noqa: F811
+    with open_checkpointer(postgres_url) as saver:
+        app = chain(lambda state: {"value": value}, lambda state: {"n": 1}).compile(checkpointer=saver)
+        app.invoke({"n": 0}, CONFIG, durability="sync")
+        found = app.get_state(CONFIG).values["value"]
+        assert (repr(found), type(found)) == (repr(value), type(value))
+    async with aopen_checkpointer(postgres_url) as saver:
+        app = chain(lambda state: {"value": value}).compile(checkpointer=saver)
+        await app.ainvoke({"n": 0}, CONFIG, durability="sync")
+        found = (await app.aget_state(CONFIG)).values["value"]
+        assert (repr(found), type(found)) == (repr(value), type(value))
+
+
+def test_half_a_surrogate_pair_is_replaced_as_in_the_other_savers(postgres_url: str) -> None:  # noqa: F811
+    with open_checkpointer(postgres_url) as saver:
+        app = chain(lambda state: {"value": "a\ud800"}).compile(checkpointer=saver)
+        app.invoke({"n": 0}, CONFIG, durability="sync")
+        assert app.get_state(CONFIG).values["value"] == "a?"
+
+
+def stored(url: str) -> int:
+    """The bytes of all rows."""
+    address = prepared(url)
+    with psycopg.connect(**address.libpq(address.schema)) as connection:
+        tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "loopwright_blobs")
+        query = "SELECT " + " + ".join(f"(SELECT coalesce(sum(pg_column_size(t)), 0) FROM {name} t)" for name in tables)
+        return connection.execute(query).fetchone()[0]
+
+
+def test_a_long_text_that_does_not_change_is_kept_once(postgres_url: str) -> None:  # noqa: F811
+    text = "".join(chr(0x4E00 + number * 7 % 20_000) for number in range(60_000))  # 180 kB, which nothing makes small
+    builder = StateGraph(State)
+    builder.add_node("step", lambda state: {"n": state["n"] + 1})
+    builder.add_edge(START, "step")
+    builder.add_conditional_edges("step", lambda state: END if state["n"] >= 20 else "step", ["step", END])
+    with open_checkpointer(postgres_url) as saver:
+        app = builder.compile(checkpointer=saver)
+        app.invoke({"n": 0, "text": text}, CONFIG, durability="sync")
+        assert [item.values["text"] == text for item in app.get_state_history(CONFIG) if item.values] == [True] * 21
+    assert stored(postgres_url) < 3 * 180_000  # LangGraph's saver alone: 22 times
+
+
+def test_a_thread_of_langgraphs_own_saver_goes_on(postgres_url: str) -> None:  # noqa: F811
+    address = prepared(postgres_url)
+    steps = [lambda state: {"n": 1}, lambda state: {"n": 2}]
+    with PostgresSaver.from_conn_string(
+        psycopg.conninfo.make_conninfo(**{k: v for k, v in address.libpq(address.schema).items() if v is not None})
+    ) as plain:
+        app = chain(*steps).compile(checkpointer=plain, interrupt_before=["1"])
+        app.invoke({"n": 0, "text": "x" * 5000, "value": 1.5}, CONFIG, durability="sync")
+    with open_checkpointer(postgres_url) as saver:
+        app = chain(*steps).compile(checkpointer=saver)
+        app.invoke(None, CONFIG, durability="sync")
+        assert app.get_state(CONFIG).values == {"n": 2, "text": "x" * 5000, "value": 1.5}
+        assert [item.values["text"] for item in app.get_state_history(CONFIG) if item.values] == ["x" * 5000] * 3
+
+
+def end_connections(url: str) -> None:
+    """End every other connection of the schema, as a restart of the server does."""
+    address = prepared(url)
+    with psycopg.connect(**address.libpq(address.schema), autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE application_name = 'loopwright' AND pid <> pg_backend_pid()"
+        )
+
+
+async def test_connections_lost_between_two_steps_are_made_anew(postgres_url: str) -> None:  # noqa: F811
+    def cut(state: State) -> State:
+        end_connections(postgres_url)
+        return {"n": state["n"] + 1, "value": [state["n"]] * 5000}
+
+    with open_checkpointer(postgres_url) as saver:
+        assert chain(cut, cut).compile(checkpointer=saver).invoke({"n": 0}, CONFIG, durability="sync")["n"] == 2
+    async with aopen_checkpointer(postgres_url) as saver:
+        app = chain(cut, cut).compile(checkpointer=saver)
+        assert (await app.ainvoke({"n": 0}, CONFIG, durability="sync"))["n"] == 2
+
+
+def test_many_open_a_new_schema_at_once(postgres_url: str) -> None:  # noqa: F811
+    problems: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            with open_checkpointer(postgres_url) as saver:
+                config: Any = {"configurable": {"thread_id": str(number)}}
+                chain(lambda state: {"value": ["same"] * 3000}).compile(checkpointer=saver).invoke({"n": 0}, config)
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert problems == []
+    with open_checkpointer(postgres_url) as saver:
+        assert len({item.config["configurable"]["thread_id"] for item in saver.list(None)}) == 6
+
+
+@pytest.mark.parametrize("url", ["postgresql://me:hunter2@127.0.0.1:1/base", "postgres://me:hunter2@[::1]:1/base"])
+async def test_a_server_that_is_not_there_is_named_without_the_password(url: str) -> None:
+    with pytest.raises(CheckpointError, match=f"checkpoint store in schema {SCHEMA} of base at") as caught:
+        with open_checkpointer(url):
+            pass
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(CheckpointError, match=f"checkpoint store in schema {SCHEMA} of base at"):
+        async with aopen_checkpointer(url):
+            pass
+
+
+def test_a_wrong_address_is_refused() -> None:
+    with pytest.raises(ConfigError, match="names no database"), open_checkpointer("postgresql://host"):
+        pass
+
+
+def test_without_its_packages_postgresql_names_the_extra() -> None:
+    program = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from loopwright.checkpoints import open_checkpointer\n"
+        "open_checkpointer('postgresql:///base')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "checkpoints in PostgreSQL need the package psycopg: pip install 'loopwright[postgres]'" in done.stderr
+
+
+def test_a_damaged_piece_is_named(postgres_url: str) -> None:  # noqa: F811
+    with open_checkpointer(postgres_url) as saver:
+        app = chain(lambda state: {"value": ["kept"] * 3000}).compile(checkpointer=saver)
+        app.invoke({"n": 0}, CONFIG)
+        address = prepared(postgres_url)
+        with psycopg.connect(**address.libpq(address.schema)) as connection:
+            connection.execute("DELETE FROM loopwright_blobs")
+        with pytest.raises(CheckpointError, match="not in the table loopwright_blobs of the checkpoint store"):
+            app.get_state(CONFIG)
