@@ -32,6 +32,17 @@ export function formatTokens(count: number | null | undefined): string {
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
+/** The tokens of model calls: `unknown` where no call tells any, a lower bound where some do not. */
+export function formatTokensOf({ calls, tokens, unmetered }: { calls: number; tokens: number; unmetered: number }): string {
+  if (calls > 0 && unmetered === calls) return 'unknown';
+  return `${unmetered ? '≥ ' : ''}${formatTokens(tokens)}`;
+}
+
+/** The price of model calls. */
+export function formatCostOf({ calls, cost }: { calls: number; cost: number | null }): string {
+  return cost === null && calls > 0 ? 'unknown' : formatCost(cost);
+}
+
 /** A share from 0 to 1 as per cent. */
 export const formatShare = (share: number | null | undefined): string =>
   share === null || share === undefined ? '–' : `${Math.round(share * 100)} %`;

@@ -1,9 +1,12 @@
 /** The colours of statuses, the same on every page. */
 import type { RunStatus } from './api/types';
+import type { NodeStatus, VisitStatus } from './model/view';
 
-export type NodeStatus = 'waiting' | 'running' | 'complete' | 'error' | 'skipped' | 'retrying';
-export type AnyStatus = RunStatus | NodeStatus;
+export type AnyStatus = RunStatus | NodeStatus | VisitStatus;
 export type StatusTone = 'idle' | 'run' | 'good' | 'bad' | 'warn';
+
+/** What a status is called, where that is not its name. */
+export const STATUS_WORDS: Partial<Record<AnyStatus, string>> = { asking: 'waits for you', inherited: 'before the fork' };
 
 export const STATUS_TONES: Record<AnyStatus, StatusTone> = {
   running: 'run',
@@ -16,4 +19,6 @@ export const STATUS_TONES: Record<AnyStatus, StatusTone> = {
   retrying: 'warn',
   waiting: 'idle',
   skipped: 'idle',
+  inherited: 'idle',
+  asking: 'warn',
 };

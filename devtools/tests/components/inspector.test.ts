@@ -232,7 +232,7 @@ describe('the run as a whole', () => {
   });
 
   it('links to the comparison where that was asked before', async () => {
-    const parent = { run_id: 'r1', checkpoint_id: 'c', step: 2, kind: 'counterfactual' as const, loop: 'reflect', edited: [] };
+    const parent = { run_id: 'r1', checkpoint_id: 'c', step: 2, kind: 'counterfactual' as const, loop: 'reflect', edited: [], passes: {}, nodes: [] };
     serve({ 'GET /runs': { runs: [recordOf({ id: 'other', parent })], total: 1, next: null } });
     render(Inspector, shown('assistant-reflect', null, { loops: [loop], children: ['other'] }));
     const link = await screen.findByRole('link', { name: 'Compare with the run without it' });
@@ -240,7 +240,7 @@ describe('the run as a whole', () => {
   });
 
   it('says where a fork comes from', () => {
-    const parent = { run_id: 'r0', checkpoint_id: 'c', step: 4, kind: 'fork' as const, loop: null, edited: ['planned_queries'] };
+    const parent = { run_id: 'r0', checkpoint_id: 'c', step: 4, kind: 'fork' as const, loop: null, edited: ['planned_queries'], passes: {}, nodes: [] };
     render(Inspector, shown('assistant-reflect', null, { parent }));
     expect(screen.getByText(/Forked from/).textContent).toMatch(/Forked from\s+another run\s+at step 4, with “planned_queries” edited\./);
     expect(screen.getByRole('link', { name: 'another run' }).getAttribute('href')).toBe('#/runs/r0');

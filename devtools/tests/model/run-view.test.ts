@@ -60,9 +60,9 @@ describe('visits of a recorded run', () => {
       ['generate_acknowledgment', 3],
       ['generate_response', 1],
     ]);
-    expect(view.modelCalls).toBe(4);
-    expect(view.tokens).toBe(called.reduce((sum, visit) => sum + visit.tokens, 0));
-    expect(view.cost).toBeCloseTo(4 * 0.00012);
+    expect(view.spent.calls).toBe(4);
+    expect(view.spent.tokens).toBe(called.reduce((sum, visit) => sum + visit.spent.tokens, 0));
+    expect(view.spent.cost).toBeCloseTo(4 * 0.00012);
   });
 
   it('stand between the states before and after them', () => {
@@ -190,8 +190,7 @@ describe('a run without a last event', () => {
     builder.add([{ ...resumed, seq: 3 }, { ...again, seq: 4 }]);
     expect(builder.view).toMatchObject({ status: 'running', ended: null });
     expect(builder.view.visits.map((visit) => [visit.key, visit.status])).toEqual([
-      ['one#1', 'interrupted'],
-      ['one#2', 'running'],
+      ['one#1', 'running'],
     ]);
   });
 });

@@ -197,7 +197,12 @@ class Drive:
         """What the run waits for a person to answer."""
         state = await self.graph.aget_state({"configurable": {"thread_id": self.live.id}})
         return [
-            Told(kind="progress", node=task.name, message=_in_words(asked.value), data={"interrupt": asked.value})
+            Told(
+                kind="progress",
+                node=task.name,
+                message=_in_words(asked.value),
+                data={"interrupt": asked.value, "id": asked.id},
+            )
             for task in state.tasks
             for asked in task.interrupts
         ]

@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from loopwright.engine import BoundedGraph
+from loopwright.engine.events.schema import NodeStarted, StateSaved
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.ledger import LEDGER
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.runs import editing
+from loopwright.runs import editing, states
 from loopwright.runs.checkpoints import before_first_pass, copied
 from loopwright.runs.driving import Drive
 from loopwright.runs.launching import Launcher
@@ -40,7 +43,10 @@ async def forked(
     saved = await launcher.saved(origin.id, checkpoint_id)
     step = int(saved.metadata.get("step", -1))
     edited = (*sorted(state),)
-    parent = Parent(run_id=origin.id, checkpoint_id=checkpoint_id, step=step, kind="fork", edited=edited)
+    parent = Parent(
+        run_id=origin.id, checkpoint_id=checkpoint_id, step=step, kind="fork", edited=edited,
+        **await asyncio.to_thread(_taken_over, launcher, origin, saved),
+    )  # fmt: skip
 
     async def place(graph: BoundedGraph, run: Run) -> None:
         if state:
@@ -69,13 +75,26 @@ async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, run_id:
         raise InputError(f"loop {loop!r} never was granted a pass in run {origin.id!r}: there is nothing to leave out")
     saved = await launcher.saved(origin.id, before.checkpoint_id)
     parent = Parent(
-        run_id=origin.id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop
-    )
+        run_id=origin.id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop,
+        **await asyncio.to_thread(_taken_over, launcher, origin, saved),
+    )  # fmt: skip
 
     async def place(graph: BoundedGraph, run: Run) -> None:
         await copied(_saver(graph), saved, run_id)
 
     return await launcher.branch(origin, parent, RunChanges(), place, run_id)
+
+
+def _taken_over(launcher: Launcher, origin: RunRecord, saved: CheckpointTuple) -> dict[str, Any]:
+    """What a fork goes on with: the passes that the checkpoint's ledger had spent, and the nodes that had run."""
+    ledger: Mapping[str, Any] = saved.checkpoint["channel_values"].get(LEDGER) or {}
+    nodes = dict.fromkeys(origin.parent.nodes if origin.parent else ())
+    for event in states.logged(launcher.store, origin.id):
+        if isinstance(event, StateSaved) and event.checkpoint_id == saved.checkpoint["id"]:
+            break
+        if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+            nodes[event.node] = None
+    return {"passes": {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}, "nodes": (*nodes,)}
 
 
 def _saver(graph: BoundedGraph) -> BaseCheckpointSaver[str]:

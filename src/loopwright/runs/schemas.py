@@ -64,6 +64,10 @@ class Parent(Frozen):
     """The loop whose passes were left out, of a counterfactual."""
     edited: tuple[str, ...] = ()
     """The keys of the state that were edited."""
+    passes: dict[str, int] = Field(default_factory=dict[str, int])
+    """Loop -> passes that its ledger had spent at the checkpoint; the fork goes on with them."""
+    nodes: tuple[str, ...] = ()
+    """The nodes that had run by then."""
 
 
 class UsageRow(Frozen):
@@ -128,7 +132,9 @@ class RunSummary(Frozen):
     model_calls: int = 0
     """Calls of chat models."""
     tokens: int = 0
-    """Tokens of these calls, in and out."""
+    """Tokens of these calls, in and out; a lower bound where `unmetered_calls` is not 0."""
+    unmetered_calls: int = 0
+    """Calls whose tokens are unknown."""
     cost: float | None = None
     """Their price in US dollars; None if it is not known."""
     quality: float | None = None

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from loopwright.engine.events.schema import LoopDecided, ModelCalled, NodeStarted, RunEvent, RunFinished, RunStarted
+from loopwright.engine.events.schema import (
+    LoopDecided,
+    ModelCalled,
+    NodeFinished,
+    NodeStarted,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    StateSaved,
+)
 from loopwright.engine.gate import is_engine_node
 from loopwright.runs.schemas import LoopPasses, RunRecord, UsageRow
 
@@ -39,6 +48,10 @@ class _Looped:
     refused: Literal["exhausted", "stalled", "over_budget"] | None = None
     seconds: float = 0.0
     spent: _Spent = field(default_factory=_Spent)
+    last: LoopDecided | None = None
+    """The last decision."""
+    before: dict[str, Any] | None = None
+    """How it stood before that one; None once a process that is killed does not take it back any more."""
 
 
 class Tally:
@@ -75,6 +88,9 @@ class Tally:
                 self._count(event)
             case LoopDecided():
                 self._decided(event)
+            case NodeFinished() | StateSaved():
+                self._keep(event)
+                changed = False
             case RunFinished():
                 self._stop_reason = _name(event.stop_reason)
             case _:
@@ -96,7 +112,7 @@ class Tally:
             "path": (*self._path,), "usage": (*rows,), "loops": (*loops,),
             "passes": {loop.loop: loop.passes for loop in loops}, "stop_reason": self._stop_reason,
             "model_calls": self._spent.calls, "tokens": self._spent.input + self._spent.output,
-            "cost": self._spent.cost,
+            "unmetered_calls": self._spent.unmetered, "cost": self._spent.cost,
         }  # fmt: skip
 
     def _figures_of(self, name: str, loop: _Looped) -> LoopPasses:
@@ -115,6 +131,19 @@ class Tally:
             loop.seconds += _seconds(since, self._last)
             self._pass = loop, at
         self._stop_reason = None
+        for loop in self._loops.values():
+            if loop.before is not None:
+                # No checkpoint holds what it decided last, so the ledger does not know of it.
+                vars(loop).update(loop.before, before=None, last=None)
+                self._pass = None if self._pass and self._pass[0] is loop else self._pass
+
+    def _keep(self, event: NodeFinished | StateSaved) -> None:
+        for loop in self._loops.values():
+            last = loop.last
+            if last and (
+                event.step >= last.step if isinstance(event, StateSaved) else event.node == f"loop.{last.loop}"
+            ):
+                loop.before = None
 
     def _count(self, call: ModelCalled) -> None:
         self._spent.add(call)
@@ -128,12 +157,15 @@ class Tally:
             loop.seconds += _seconds(since, event.at)
             self._pass = None
         loop = self._loops.setdefault(event.loop, _Looped())
-        loop.limit = event.limit
-        if event.decision == "granted":
+        if loop.last and loop.last.step == event.step and loop.before is not None:
+            vars(loop).update(loop.before)  # a gate that was cut off decides again: that is one decision
+        loop.before = {"limit": loop.limit, "passes": loop.passes, "refused": loop.refused}
+        loop.last, loop.limit = event, event.limit
+        if event.decision != "granted":
+            loop.refused = event.decision
+        elif event.spent:  # a target's first visit may be granted, too, and is no pass
             loop.passes += 1
             self._pass = loop, event.at
-        else:
-            loop.refused = event.decision
 
 
 def with_figures(record: RunRecord, tally: Tally, **more: Any) -> RunRecord:

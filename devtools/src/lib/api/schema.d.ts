@@ -1444,6 +1444,15 @@ export interface components {
              * @default []
              */
             edited: string[];
+            /** Passes */
+            passes?: {
+                [key: string]: number;
+            };
+            /**
+             * Nodes
+             * @default []
+             */
+            nodes: string[];
         };
         /**
          * PassCosts
@@ -1704,6 +1713,11 @@ export interface components {
              * @default 0
              */
             tokens: number;
+            /**
+             * Unmetered Calls
+             * @default 0
+             */
+            unmetered_calls: number;
             /** Cost */
             cost?: number | null;
             /** Quality */
@@ -1835,6 +1849,11 @@ export interface components {
              * @default 0
              */
             tokens: number;
+            /**
+             * Unmetered Calls
+             * @default 0
+             */
+            unmetered_calls: number;
             /** Cost */
             cost?: number | null;
             /** Quality */

@@ -2,6 +2,7 @@
 import type {
   BudgetSpent,
   LoggedEvent,
+  LoopDecided,
   ModelCalled,
   ModelFellBack,
   NodeFinished,
@@ -9,13 +10,29 @@ import type {
   NodeRetried,
   NodeStarted,
   RunFinished,
-  RunStarted,
   RunStatus,
   StateSaved,
   TextStreamed,
   Told,
 } from '../api/types';
-import { isOpen, nodesOf, plus, time, type LoopEntry, type LoopView, type RunView, type StateStep, type Visit } from './view';
+import {
+  isOpen,
+  isPass,
+  nodesOf,
+  NOTHING,
+  plus,
+  spentOn,
+  time,
+  type Asked,
+  type Gap,
+  type LoopEntry,
+  type LoopView,
+  type Origin,
+  type RunView,
+  type Spent,
+  type StateStep,
+  type Visit,
+} from './view';
 
 /** How the names of the engine's own nodes begin: gates are loops, not visits. */
 const ENGINE = 'loop.';
@@ -40,9 +57,12 @@ export class Reducer {
   private status: RunStatus = 'running';
   private stopReason: RunFinished['stop_reason'] = null;
   private failure: RunView['failure'] = null;
-  private modelCalls = 0;
-  private tokens = 0;
-  private cost: number | null = null;
+  private spent: Spent = NOTHING;
+  private asked: Asked[] = [];
+  private gaps: Gap[] = [];
+  private ms = 0;
+  /** The loop whose last decision is a pass that goes on. */
+  private pass: string | null = null;
   private started = 0;
   private ended: number | null = null;
   private lastAt = 0;
@@ -54,14 +74,22 @@ export class Reducer {
   /** Visits that ended since the last checkpoint. */
   private unsaved: number[] = [];
 
+  /** @param origin What the run takes over, where it was forked from another one. */
+  constructor(private readonly origin: Origin = { passes: {}, nodes: [] }) {
+    for (const [name, spent] of Object.entries(origin.passes)) {
+      this.loops[name] = { name, passes: 0, spent, limit: null, refused: null, decisions: [] };
+    }
+  }
+
   /** A reducer that goes on from here by itself. */
   fork(): Reducer {
-    const copy = Object.assign(new Reducer(), this);
+    const copy = Object.assign(new Reducer(this.origin), this);
     copy.events = this.events.slice();
     copy.visits = this.visits.slice();
     copy.states = this.states.slice();
     copy.loops = { ...this.loops };
     copy.budgets = this.budgets.slice();
+    copy.gaps = this.gaps.slice();
     copy.told = this.told.slice();
     copy.tasks = new Map(this.tasks);
     copy.byNode = new Map([...this.byNode].map(([node, all]) => [node, all.slice()]));
@@ -74,10 +102,13 @@ export class Reducer {
     const at = time(event.at);
     this.events.push(logged);
     this.lastSeq = seq;
-    this.lastAt = Math.max(this.lastAt, at);
-    if (!this.started) this.started = at;
+    if (!this.started) this.started = this.lastAt = at;
+    // While it stood still, no time passed in the run.
+    if (event.type !== 'run_started' && this.ended === null) this.goOn(Math.max(0, at - this.lastAt), NOTHING);
+    const before = this.lastAt;
+    this.lastAt = Math.max(before, at);
     switch (event.type) {
-      case 'run_started': return this.runStarted(event);
+      case 'run_started': return this.runStarted(before, at);
       case 'node_started': return this.nodeStarted(event, at, seq);
       case 'node_finished': return this.nodeFinished(event, at, seq);
       case 'node_retried': return this.nodeRetried(event, at);
@@ -85,10 +116,10 @@ export class Reducer {
       case 'model_fell_back': return this.modelFellBack(event);
       case 'model_called': return this.modelCalled(event, at);
       case 'text': return this.text(event);
-      case 'loop': return this.loop({ ...event, seq });
+      case 'loop': return this.loop(event, seq);
       case 'budget': return void this.budgets.push(event);
       case 'state': return this.state(event, at, seq);
-      case 'told': return void this.told.push(event);
+      case 'told': return this.tell(event);
       case 'run_finished':
         this.stopReason = event.stop_reason;
         return this.end(event.interrupted ? 'waiting' : 'finished', at);
@@ -103,7 +134,7 @@ export class Reducer {
       events: this.events.slice(),
       visits: this.visits.slice(),
       states: this.states.slice(),
-      nodes: nodesOf(this.visits),
+      nodes: nodesOf(this.visits, [], 'waiting', this.origin.nodes),
       loops: { ...this.loops },
       budgets: this.budgets.slice(),
       answer: this.answer,
@@ -112,9 +143,12 @@ export class Reducer {
       status: this.status,
       stopReason: this.stopReason,
       failure: this.failure,
-      modelCalls: this.modelCalls,
-      tokens: this.tokens,
-      cost: this.cost,
+      spent: this.spent,
+      passes: Object.values(this.loops).reduce((sum, loop) => sum + loop.passes, 0),
+      asked: this.asked,
+      ms: this.ms,
+      gaps: this.gaps.slice(),
+      inherited: this.origin.nodes,
       started: this.started,
       ended: this.ended,
       lastAt: this.lastAt,
@@ -122,8 +156,25 @@ export class Reducer {
     };
   }
 
-  private runStarted(event: RunStarted): void {
-    if (event.resumed) this.stopOpen('interrupted');
+  /** Time passed and models were asked, in the run and in the pass that goes on. */
+  private goOn(ms: number, used: Spent): void {
+    this.ms += ms;
+    this.spent = plus(this.spent, used);
+    const loop = this.pass === null ? undefined : this.loops[this.pass];
+    const last = loop?.decisions.at(-1);
+    if (!loop || !last) return;
+    const decisions = [...loop.decisions.slice(0, -1), { ...last, ms: last.ms + ms, used: plus(last.used, used) }];
+    this.loops[loop.name] = { ...loop, decisions };
+  }
+
+  private runStarted(before: number, at: number): void {
+    // A run that waited for an answer, or was killed before its first checkpoint, does not say that it is resumed.
+    if (this.events.length > 1) {
+      this.gaps.push({ from: before, to: Math.max(before, at), kind: this.status === 'waiting' ? 'waiting' : 'stopped' });
+      this.stopOpen('interrupted', before);
+      this.takeBack();
+    }
+    this.asked = [];
     this.status = 'running';
     this.ended = null;
     this.failure = null;
@@ -134,6 +185,14 @@ export class Reducer {
     const { node } = event;
     if (node.startsWith(ENGINE) || node.startsWith(IN_PLACE)) return;
     if (node === this.writer) this.answer = '';
+    // A task that was cut off, failed or waited for a person is the same visit when it runs again.
+    const known = this.tasks.get(event.task_id);
+    const again = known === undefined ? undefined : this.visits[known];
+    if (known !== undefined && again) {
+      const earlierMs = again.durationMs ?? again.earlierMs;
+      const fresh = { status: 'running', ended: null, endSeq: null, durationMs: null, update: null, error: null, goto: null } as const;
+      return this.change(known, { ...fresh, since: at, earlierMs });
+    }
     const earlier = this.byNode.get(node) ?? [];
     const before = this.states.at(-1);
     const visit: Visit = {
@@ -144,14 +203,15 @@ export class Reducer {
       started: at,
       ended: null,
       durationMs: null,
+      since: at,
+      earlierMs: 0,
       attempts: [],
       modelCalls: [],
       fallbacks: [],
       update: null,
       error: null,
       goto: null,
-      tokens: 0,
-      cost: null,
+      spent: NOTHING,
       startSeq: seq,
       endSeq: null,
       step: before ? before.step + 1 : null,
@@ -173,14 +233,15 @@ export class Reducer {
       }
       return;
     }
+    if (event.node.startsWith(ENGINE)) return this.keep((entry) => ENGINE + entry.loop === event.node);
     const index = this.tasks.get(event.task_id);
-    if (index === undefined) return;
-    this.tasks.delete(event.task_id);
+    const visit = index === undefined ? undefined : this.visits[index];
+    if (index === undefined || !visit) return;
     this.unsaved.push(index);
     this.change(index, {
       status: event.error === null ? 'complete' : 'error',
       ended: at,
-      durationMs: event.seconds * 1000,
+      durationMs: visit.earlierMs + event.seconds * 1000,
       update: event.update,
       error: event.error,
       endSeq: seq,
@@ -213,17 +274,14 @@ export class Reducer {
   }
 
   private modelCalled(event: ModelCalled, at: number): void {
-    const tokens = (event.input_tokens ?? 0) + (event.output_tokens ?? 0);
-    this.modelCalls += 1;
-    this.tokens += tokens;
-    this.cost = plus(this.cost, event.cost);
+    const used = spentOn(event);
+    this.goOn(0, used);
     const index = event.node === null ? undefined : this.visitAt(event.node, at - event.seconds * 500);
     const visit = index === undefined ? undefined : this.visits[index];
     if (index === undefined || !visit) return;
     this.change(index, {
       modelCalls: [...visit.modelCalls, event],
-      tokens: visit.tokens + tokens,
-      cost: plus(visit.cost, event.cost),
+      spent: plus(visit.spent, used),
       status: visit.status === 'retrying' ? 'running' : visit.status,
     });
   }
@@ -236,14 +294,59 @@ export class Reducer {
     this.answer += event.text;
   }
 
-  private loop(entry: LoopEntry): void {
-    const known = this.loops[entry.loop];
-    this.loops[entry.loop] = {
-      name: entry.loop,
-      passes: entry.spent,
-      limit: entry.limit,
-      decisions: [...(known?.decisions ?? []), entry],
+  private loop(event: LoopDecided, seq: number): void {
+    const { loop: name, step } = event;
+    // A gate that was cut off decides again in the same superstep: that is one decision.
+    const before = this.loops[name]?.decisions ?? [];
+    const same = before.find((each) => each.step === step);
+    const decisions = before.filter((each) => each !== same);
+    decisions.push({ ...event, seq, kept: false, ms: same?.ms ?? 0, used: same?.used ?? NOTHING });
+    this.loops[name] = this.loopOf(name, decisions);
+    this.pass = isPass(event) ? name : null;
+  }
+
+  private loopOf(name: string, decisions: LoopEntry[]): LoopView {
+    const last = decisions.at(-1);
+    const refusal = decisions.findLast((each) => each.decision !== 'granted')?.decision;
+    return {
+      name,
+      decisions,
+      passes: decisions.filter(isPass).length,
+      spent: last?.spent ?? this.origin.passes[name] ?? 0,
+      limit: last?.limit ?? null,
+      refused: refusal === undefined || refusal === 'granted' ? null : refusal,
     };
+  }
+
+  /** Take note that decisions outlive the process. */
+  private keep(which: (entry: LoopEntry) => boolean): void {
+    for (const [name, loop] of Object.entries(this.loops)) {
+      const last = loop.decisions.at(-1);
+      if (last && !last.kept && which(last)) {
+        this.loops[name] = { ...loop, decisions: [...loop.decisions.slice(0, -1), { ...last, kept: true }] };
+      }
+    }
+  }
+
+  /** Forget decisions that no checkpoint holds: the ledger does not know them either. */
+  private takeBack(): void {
+    for (const [name, loop] of Object.entries(this.loops)) {
+      const last = loop.decisions.at(-1);
+      if (!last || last.kept) continue;
+      this.loops[name] = this.loopOf(name, loop.decisions.slice(0, -1));
+      if (this.pass === name) this.pass = null;
+    }
+  }
+
+  private tell(event: Told): void {
+    this.told.push(event);
+    if (!('interrupt' in event.data)) return;
+    const { interrupt: value, id } = event.data;
+    this.asked = [...this.asked, { node: event.node, value, id: typeof id === 'string' ? id : null }];
+    const index = this.byNode.get(event.node)?.at(-1);
+    if (index === undefined) return;
+    this.unsaved = this.unsaved.filter((each) => each !== index);
+    this.change(index, { status: 'asking', ended: null, endSeq: null, update: null });
   }
 
   private state(event: StateSaved, at: number, seq: number): void {
@@ -252,6 +355,7 @@ export class Reducer {
     if (last?.checkpointId === event.checkpoint_id) return;
     const { step, next, changed, removed } = event;
     const after = this.states.push({ seq, at, step, checkpointId: event.checkpoint_id, next, changed, removed }) - 1;
+    this.keep((entry) => entry.step <= step);
     for (const index of this.unsaved) this.change(index, { stateAfter: after, step });
     this.unsaved = [];
   }
@@ -283,14 +387,14 @@ export class Reducer {
   private end(status: RunStatus, at: number): void {
     this.status = status;
     this.ended = at;
-    this.stopOpen(status === 'waiting' || status === 'interrupted' ? 'interrupted' : 'cancelled');
+    this.stopOpen(status === 'waiting' || status === 'interrupted' ? 'interrupted' : 'cancelled', at);
   }
 
-  private stopOpen(status: 'cancelled' | 'interrupted'): void {
+  private stopOpen(status: 'cancelled' | 'interrupted', at: number): void {
     this.visits.forEach((visit, index) => {
-      if (isOpen(visit)) this.change(index, { status });
+      if (!isOpen(visit)) return;
+      this.change(index, { status, earlierMs: visit.earlierMs + Math.max(0, at - visit.since), since: at });
     });
-    this.tasks.clear();
   }
 
   private change(index: number, values: Partial<Visit>): void {

@@ -1,13 +1,13 @@
 /** Which arrows of the graph a run took, and which it is taking. */
 import type { ShownEdge, ShownGraph } from '../api/types';
-import { isOpen, type RunView, type Visit } from './view';
+import { isOpen, isPass, type RunView, type Visit } from './view';
 
 export interface EdgeView {
   /** How often control went along it. */
   taken: number;
   /** Whether the visit that it leads to goes on. */
   active: boolean;
-  /** Of a loop's granted pass: what is spent of the limit. */
+  /** Of a loop's arrow: what its ledger has spent of the limit; the arrows of one loop share it. */
   passes: number | null;
   limit: number | null;
 }
@@ -28,9 +28,10 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
     const loop = edge.loop === null ? undefined : view?.loops[edge.loop];
     const limit = graph.loops.find((each) => each.name === edge.loop)?.limit;
     shown[edgeId(edge)] = {
-      taken: 0,
+      // A loop's own decisions tell which source asked; another arrow may lead the same way.
+      taken: loop?.decisions.filter((each) => isPass(each) && (!each.sources.length || each.sources.includes(edge.source))).length ?? 0,
       active: false,
-      passes: edge.loop === null ? null : (loop?.passes ?? 0),
+      passes: edge.loop === null ? null : (loop?.spent ?? 0),
       limit: edge.loop === null ? null : (loop?.limit ?? wholeNumber(limit)),
     };
     const pair = `${edge.source}>${edge.target}`;
@@ -42,7 +43,7 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
     for (const edge of between.get(`${source}>${target}`) ?? []) {
       const each = shown[edgeId(edge)];
       if (!each) continue;
-      each.taken += 1;
+      if (edge.loop === null) each.taken += 1;
       each.active ||= active;
     }
   };
@@ -55,6 +56,11 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
       for (const source of new Set(before.map((each) => each.node))) take(source, visit.node, isOpen(visit));
     }
     before = step;
+  }
+  // What a pass of a loop accounts for went along the loop's arrow.
+  for (const edge of graph.edges) {
+    const plain = edge.loop === null ? undefined : shown[`${edge.source}>${edge.target}`];
+    if (plain) plain.taken = Math.max(0, plain.taken - (shown[edgeId(edge)]?.taken ?? 0));
   }
   if (view.status === 'finished') for (const source of new Set(before.map((visit) => visit.node))) take(source, end, false);
   return shown;

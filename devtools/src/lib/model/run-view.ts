@@ -1,7 +1,7 @@
 /** A run as its events tell it, now and at any event before; no part of this knows Svelte. */
 import type { Json, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { Reducer } from './reducer';
-import { isOpen, nodesOf, time, type RunView } from './view';
+import { isOpen, nodesOf, time, type Origin, type RunView } from './view';
 
 export * from './view';
 
@@ -11,9 +11,14 @@ const EVERY = 250;
 /** Takes a run's events as they come and makes views of it. */
 export class RunViewBuilder {
   private readonly log: LoggedEvent[] = [];
-  private readonly reducer = new Reducer();
+  private readonly reducer: Reducer;
   private readonly copies: Reducer[] = [];
   private made: RunView | null = null;
+
+  /** @param origin What the run takes over, where it was forked from another one. */
+  constructor(private readonly origin?: Origin) {
+    this.reducer = new Reducer(origin);
+  }
 
   /** Take the next events; those that came before are passed over. */
   add(events: LoggedEvent[]): void {
@@ -46,7 +51,7 @@ export class RunViewBuilder {
       else top = middle;
     }
     const copies = Math.floor(count / EVERY);
-    const reducer = this.copies[copies - 1]?.fork() ?? new Reducer();
+    const reducer = this.copies[copies - 1]?.fork() ?? new Reducer(this.origin);
     for (const logged of this.log.slice(copies * EVERY, count)) reducer.add(logged);
     return reducer.view();
   }
@@ -82,6 +87,6 @@ export function completed(view: RunView, graph: ShownGraph | null, record: RunRe
     visits,
     status,
     ended: lost ? (record.ended_at ? time(record.ended_at) : view.lastAt) : view.ended,
-    nodes: nodesOf(visits, names, over ? 'skipped' : 'waiting'),
+    nodes: nodesOf(visits, names, over ? 'skipped' : 'waiting', view.inherited),
   };
 }

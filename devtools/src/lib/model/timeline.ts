@@ -1,6 +1,6 @@
 /** A run as a Gantt chart: rows of nodes, bars of visits, bands of loop passes. */
 import type { Decision } from '../api/types';
-import { isOpen, time, type RunView, type Visit, type VisitStatus } from './view';
+import { isOpen, isPass, time, type RunView, type Visit, type VisitStatus } from './view';
 
 /** The height of a lane, and the space above each, in pixels. */
 export const LANE = 20;
@@ -78,6 +78,7 @@ export function marksOf(visit: Visit): Mark[] {
 export function bandsOf(view: RunView, end: number): Band[] {
   const decisions = Object.values(view.loops)
     .flatMap((loop) => loop.decisions)
+    .filter((each) => each.decision !== 'granted' || isPass(each))
     .sort((a, b) => a.seq - b.seq);
   return decisions.map((decision, index) => {
     const next = decisions[index + 1];
@@ -101,7 +102,7 @@ export interface Drawn {
 
 /** Bars that are narrower than this are drawn as one where they stand closer than it, in pixels. */
 const NARROW = 4;
-const RANK: Record<VisitStatus, number> = { complete: 0, cancelled: 1, interrupted: 1, retrying: 2, running: 3, error: 4 };
+const RANK: Record<VisitStatus, number> = { complete: 0, cancelled: 1, interrupted: 1, retrying: 2, asking: 2, running: 3, error: 4 };
 
 /**
  * What of a row is in sight.

@@ -11,9 +11,60 @@ import type {
   Told,
 } from '../api/types';
 
-/** `cancelled` and `interrupted`: the run ended, or waits for a person, before the visit ended. */
-export type VisitStatus = 'running' | 'complete' | 'error' | 'retrying' | 'cancelled' | 'interrupted';
-export type NodeStatus = 'waiting' | 'running' | 'complete' | 'error' | 'skipped' | 'cancelled' | 'interrupted';
+/** `cancelled` and `interrupted`: the run ended before the visit did; `asking`: the visit waits for a person. */
+export type VisitStatus = 'running' | 'complete' | 'error' | 'retrying' | 'cancelled' | 'interrupted' | 'asking';
+/** `waiting`: it did not run yet; `inherited`: it ran before the checkpoint that a fork began at. */
+export type NodeStatus = Exclude<VisitStatus, 'retrying'> | 'waiting' | 'skipped' | 'inherited';
+
+/** What was asked of models. */
+export interface Spent {
+  calls: number;
+  /** Of the calls whose tokens are known. */
+  tokens: number;
+  /** Calls whose tokens are unknown. */
+  unmetered: number;
+  /** US dollars; null where the price of any call is unknown. */
+  cost: number | null;
+}
+export const NOTHING: Spent = { calls: 0, tokens: 0, unmetered: 0, cost: 0 };
+
+export const spentOn = (call: ModelCalled): Spent => ({
+  calls: 1,
+  tokens: (call.input_tokens ?? 0) + (call.output_tokens ?? 0),
+  unmetered: call.input_tokens === null ? 1 : 0,
+  cost: call.cost,
+});
+export const plus = (a: Spent, b: Spent): Spent => ({
+  calls: a.calls + b.calls,
+  tokens: a.tokens + b.tokens,
+  unmetered: a.unmetered + b.unmetered,
+  cost: a.cost === null || b.cost === null ? null : a.cost + b.cost,
+});
+
+/** What a fork takes over of the run that it was forked from. */
+export interface Origin {
+  /** Loop -> passes that its ledger had spent. */
+  passes: Record<string, number>;
+  /** The nodes that had run. */
+  nodes: readonly string[];
+}
+
+/** A question that a visit put to a person. */
+export interface Asked {
+  node: string;
+  /** The value that was given to `interrupt`. */
+  value: unknown;
+  /** Names it among several; null in logs of earlier versions. */
+  id: string | null;
+}
+
+/** A time in which a run stood still, in milliseconds since the epoch. */
+export interface Gap {
+  from: number;
+  to: number;
+  /** For a person's answer, or cut off. */
+  kind: 'waiting' | 'stopped';
+}
 
 /** An attempt that failed and was followed by another one. */
 export interface Attempt {
@@ -38,8 +89,11 @@ export interface Visit {
   /** Milliseconds since the epoch. */
   started: number;
   ended: number | null;
-  /** Wall time in milliseconds, retries included; null before the end. */
+  /** Wall time in milliseconds, retries included, without the time in which the run stood still; null before the end. */
   durationMs: number | null;
+  /** When its present part began, and what the parts before took: it has several where the run was resumed in it. */
+  since: number;
+  earlierMs: number;
   attempts: Attempt[];
   modelCalls: ModelCalled[];
   fallbacks: ModelFellBack[];
@@ -48,9 +102,7 @@ export interface Visit {
   error: string | null;
   /** Where the run went on without it, if it did. */
   goto: string | null;
-  tokens: number;
-  /** US dollars; null where no call's price is known. */
-  cost: number | null;
+  spent: Spent;
   startSeq: number;
   endSeq: number | null;
   /** The superstep in which it ran, as LangGraph counts; null where no checkpoint tells. */
@@ -71,24 +123,40 @@ export interface StateStep {
   removed: string[];
 }
 
+/** A decision, and what the pass that it granted took: up to the next decision of any loop. */
 export interface LoopEntry extends LoopDecided {
   seq: number;
+  /** Whether its gate had ended, or a checkpoint holds it: a process that is killed before takes it back. */
+  kept: boolean;
+  ms: number;
+  used: Spent;
 }
 
 export interface LoopView {
   name: string;
-  /** Passes granted in the present scope. */
+  /** Passes granted in this run. */
   passes: number;
+  /** What the ledger has spent: of a fork with the passes before it, of a loop within a loop those of the present scope. */
+  spent: number;
+  /** The limit in force; null before it was asked. */
   limit: number | null;
+  /** Why a further pass was refused last. */
+  refused: Exclude<LoopDecided['decision'], 'granted'> | null;
   decisions: LoopEntry[];
 }
+
+/** Whether a decision granted a pass: a target's first visit may be granted, too, and is none. */
+export const isPass = (entry: LoopDecided): boolean => entry.decision === 'granted' && entry.spent > 0;
+
+/** Milliseconds and spendings of all passes of a loop. */
+export const passesTook = (loop: LoopView): { ms: number; used: Spent } =>
+  loop.decisions.filter(isPass).reduce(({ ms, used }, each) => ({ ms: ms + each.ms, used: plus(used, each.used) }), { ms: 0, used: NOTHING });
 
 export interface NodeState {
   status: NodeStatus;
   visits: Visit[];
   durationMs: number;
-  tokens: number;
-  cost: number | null;
+  spent: Spent;
 }
 
 export interface RunView {
@@ -108,11 +176,18 @@ export interface RunView {
   stopReason: RunFinished['stop_reason'];
   /** The error that ended the run. */
   failure: { kind: string; message: string } | null;
-  modelCalls: number;
-  tokens: number;
-  cost: number | null;
+  spent: Spent;
+  /** Passes granted in this run, of all loops. */
+  passes: number;
+  /** What waits for a person's answer. */
+  asked: Asked[];
   started: number;
   ended: number | null;
+  /** Wall time in milliseconds, without the times in which it stood still. */
+  ms: number;
+  gaps: Gap[];
+  /** The nodes that had run where it was forked. */
+  inherited: readonly string[];
   /** The time of the last event. */
   lastAt: number;
   lastSeq: number;
@@ -125,15 +200,11 @@ export function time(at: string): number {
   return Date.parse(at) + (Number.isNaN(rest) || at.length < dot + 8 ? 0 : rest / 1000);
 }
 
-/** Add a price that may be unknown. */
-export const plus = (sum: number | null, more: number | null): number | null =>
-  more === null ? sum : (sum ?? 0) + more;
-
 /** Whether a visit goes on. */
 export const isOpen = (visit: Visit): boolean => visit.status === 'running' || visit.status === 'retrying';
 
 /** A node without a visit. */
-const unvisited = (status: NodeStatus): NodeState => ({ status, visits: [], durationMs: 0, tokens: 0, cost: null });
+const unvisited = (status: NodeStatus): NodeState => ({ status, visits: [], durationMs: 0, spent: NOTHING });
 
 /**
  * Node -> what its visits come to.
@@ -141,13 +212,17 @@ const unvisited = (status: NodeStatus): NodeState => ({ status, visits: [], dura
  * @param visits The visits in the order in which they began.
  * @param names Nodes that are there also without a visit.
  * @param without The status of these.
+ * @param inherited Nodes that ran before the run was forked.
  */
 export function nodesOf(
   visits: readonly Visit[],
   names: readonly string[] = [],
   without: NodeStatus = 'waiting',
+  inherited: readonly string[] = [],
 ): Record<string, NodeState> {
-  const nodes: Record<string, NodeState> = Object.fromEntries(names.map((name) => [name, unvisited(without)]));
+  const nodes: Record<string, NodeState> = Object.fromEntries(
+    names.map((name) => [name, unvisited(inherited.includes(name) ? 'inherited' : without)]),
+  );
   for (const visit of visits) {
     const node = (nodes[visit.node] ??= unvisited(without));
     const status = visit.status === 'retrying' ? 'running' : visit.status;
@@ -155,8 +230,7 @@ export function nodesOf(
     if (node.status !== 'running') node.status = status;
     node.visits.push(visit);
     node.durationMs += visit.durationMs ?? 0;
-    node.tokens += visit.tokens;
-    node.cost = plus(node.cost, visit.cost);
+    node.spent = plus(node.spent, visit.spent);
   }
   return nodes;
 }

@@ -45,8 +45,8 @@ export function pipelineNodes(graph: ShownGraph, view: RunView | null): Record<s
           status: node?.status ?? 'waiting',
           visits: node?.visits.length ?? 0,
           duration_ms: node && ended ? node.durationMs : null,
-          tokens: node?.tokens ?? 0,
-          cost: node?.cost ?? null,
+          tokens: node?.spent.tokens ?? 0,
+          cost: node?.spent.calls ? node.spent.cost : null,
         },
       ];
     }),

@@ -8,6 +8,12 @@ import { RunViewBuilder, type RunView } from '../model/run-view';
 /** Events that are fetched and reduced at a time, so that the page answers in between. */
 const PART = 500;
 
+/** The graph with a model only at the nodes that had one when the run began. */
+const servedBy = (graph: ShownGraph, { models }: RunRecord): ShownGraph => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => (models[node.name] === null ? { ...node, has_llm: false } : node)),
+});
+
 class OpenRun {
   id = $state<string | null>(null);
   record = $state.raw<RunRecord | null>(null);
@@ -86,7 +92,9 @@ class OpenRun {
         this.graph ?? get<ShownGraph>(`${path}/graph`, signal),
       ]);
       this.record = record;
-      this.graph = graph;
+      this.graph = this.graph ?? servedBy(graph, record);
+      const { parent } = record;
+      if (!this.#builder.lastSeq && parent) this.#builder = new RunViewBuilder({ passes: parent.passes, nodes: parent.nodes });
       let after: number | null = this.#builder.lastSeq;
       // They are shown once all are there: to draw each part would take longer than to wait for the last one.
       while (after !== null) {

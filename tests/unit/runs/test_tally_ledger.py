@@ -1,0 +1,52 @@
+"""The server's figures of a run and those of its page are held to the same ledgers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loopwright.runs.schemas import LoggedEvent
+from loopwright.runs.tally import Tally
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Random runs with what their ledgers say after each event, as the page's own property test makes them."""
+    node = subprocess.run([ROOT / "scripts/build_devtools", "--node"], capture_output=True, text=True, check=False)
+    if node.returncode:
+        pytest.skip(node.stderr.strip())
+    folder = node.stdout.strip()
+    file = tmp_path_factory.mktemp("logs") / "logs.json"
+    subprocess.run(
+        [f"{folder}/node", "node_modules/vitest/vitest.mjs", "run", "tests/model/ledger.test.ts"],
+        cwd=ROOT / "devtools", check=True, capture_output=True, stdin=subprocess.DEVNULL,
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "LOOPWRIGHT_LOGS": str(file)},
+    )  # fmt: skip
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_every_figure_of_the_record_is_the_ledgers_at_every_event(logs: list[dict[str, Any]]) -> None:
+    taken_back = 0
+    for log in logs:
+        tally, before = Tally(), 0
+        for logged, truth in zip(log["events"], log["truths"], strict=True):
+            tally.see(LoggedEvent.model_validate(logged).event)
+            figures = tally.figures()
+            loops = {name: loop for name, loop in truth["loops"].items() if loop["limit"] is not None}
+            granted = {name: passes for name, passes in figures["passes"].items() if passes or name in loops}
+            assert granted == {name: loop["passes"] for name, loop in loops.items()}
+            assert figures["model_calls"] == truth["calls"]
+            assert figures["tokens"] == truth["tokens"]
+            assert figures["unmetered_calls"] == truth["unmetered"]
+            assert figures["cost"] == truth["cost"]
+            assert len(figures["path"]) == sum(truth["visits"].values())
+            taken_back += sum(granted.values()) < before
+            before = sum(granted.values())
+    assert taken_back > 5
