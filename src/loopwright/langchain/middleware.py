@@ -39,7 +39,7 @@ from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
-from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, decide, is_count
+from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begun, decide, is_count
 from loopwright.engine.reasons import wanted, warning
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import close_tool_calls, say_what_is_missing
@@ -189,21 +189,13 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         books: Books = state.get(BOOKS) or {}
         ledger = books.get("ledger")
         if not ledger:
-            first = Spend(spent=0, total=0, limit=self._limit(state), refused=0, pass_of=0)
-            return {BOOKS: {**books, "ledger": {AGENT: first}}}, None
+            return {BOOKS: {**books, "ledger": {AGENT: begun(self.loop, state)}}}, None
         verdict = decide(self.loop, state, state, ledger, books.get("spent"))
         step = int(get_config().get("metadata", {}).get("langgraph_step", 0))
         loop, reason, granted = replace(self.loop, name=_name_of(state)), wanted(state), verdict.decision == "granted"
         tell(loop, verdict, reason, goto=[loop.target if granted else END], step=step, asked=[*loop.sources])
         update: Update = {BOOKS: {**books, "ledger": {AGENT: verdict.spend}}}
         return update, None if granted else stop_reason(loop, verdict, reason, step)
-
-    def _limit(self, state: Any) -> int:
-        limit = self.loop.limit
-        try:
-            return limit if isinstance(limit, int) else limit.resolve(state)
-        except ValueError as error:
-            raise LoopDeclarationError("LoopMiddleware", str(error)) from error
 
     def _ended(self, state: Any, update: Update, stop: StopReason, answer: Any) -> Update:
         """The last update: the fallback's answer, and no tool call left open for the thread's next turn."""
