@@ -109,7 +109,7 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
         """
         if config is not None:
             config, thread_id, _ = _located(config)
-            yield from self._listed(config, thread_id, None, filter, before, limit)
+            yield from self._listed(config, thread_id, filter=filter, before=before, limit=limit)
             return
         problems: list[str] = []
         for paths in files_by_name(self.folder).values():
@@ -119,7 +119,7 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             try:
                 thread_id = read_document(paths[0], self.serde)[0].thread_id if "~" in name else name
                 whole: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-                found = self._listed(whole, thread_id, paths, filter, before, limit)
+                found = self._listed(whole, thread_id, paths, filter=filter, before=before, limit=limit)
             except FileNotFoundError:
                 continue
             except CheckpointError as problem:
@@ -131,19 +131,10 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             raise CheckpointError("\n".join(problems))
 
     def _listed(
-        self,
-        config: RunnableConfig,
-        thread_id: str,
-        paths: Sequence[Path] | None,
-        filter: dict[str, Any] | None,
-        before: RunnableConfig | None,
-        limit: int | None,
+        self, config: RunnableConfig, thread_id: str, paths: Sequence[Path] | None = None, **which: Any
     ) -> Sequence[CheckpointTuple]:
-        def use(document: RunDocument) -> Sequence[CheckpointTuple]:
-            return [*self._view(document).list(config, filter=filter, before=before, limit=limit)]
-
         with self._open.use(thread_id) as run:
-            return run.read(use, paths)
+            return run.read(lambda document: [*self._view(document).list(config, **which)], paths)
 
     def put(
         self,

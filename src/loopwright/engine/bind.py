@@ -37,8 +37,9 @@ from loopwright.engine.ledger import (
     merge_visited,
 )
 from loopwright.engine.loop import Loop, StateLimit
+from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import allowed, check_fan_out
-from loopwright.engine.proof.read import Builder, Destinations, anywhere_in, read_destinations
+from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
 from loopwright.engine.reasons import MESSAGES
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
 
@@ -52,7 +53,7 @@ class BoundBuilder(Builder):
     """What a run may spend."""
     fan_out: Mapping[str, int]
     """Node -> the most tasks that one run of a router or node may send to it."""
-    destinations: Destinations | None
+    destinations: Mapping[Sender, Behaviour] | None
     """Where the nodes and routers go, read before the gates came in."""
     gated: dict[str, dict[str, Loop]]
     """Node -> target of a loop -> the loop through whose gate the node's jump goes."""
@@ -140,8 +141,9 @@ def _crossed(bound: BoundBuilder) -> Iterator[tuple[str, str]]:
             continue  # it waits for others, and what is sent to it would not
         for source in loop.sources:
             senders = [source, *((source, name) for name in bound.branches.get(source, ()))]
-            sent = frozenset[str]().union(*(known.sent.get(sender, frozenset()) for sender in senders))
-            if loop.target in sent or (loop.target in bound.fan_out and known.sending.intersection(senders)):
+            does = [known[sender] for sender in senders]
+            declared = loop.target in bound.fan_out and any(its.sends for its in does)
+            if declared or any(loop.target in its.sent for its in does):
                 yield source, loop.target
 
 
@@ -212,10 +214,10 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
             if node != DISPATCHER:
                 langgraph_private.repeat_jumps(compiled, node)
             continue
-        targets = known.nodes[node]
+        targets = known[node].jumps
         if targets is not None and (again := (spec.metadata or {}).get("loopwright_again")):
             targets |= {again}
-        ways = _ways(bound, node, f"node {node!r}", targets, node in known.sending)
+        ways = _ways(bound, node, f"node {node!r}", targets, known[node].sends)
         notes: dict[str, Any] = {VISITED: [node]} if node in marked else {}
         asks = [loop for loop in ways.gates.values() if loop.name in bound.noted and (node, loop.gate) in bound.edges]
         if asks:
@@ -228,7 +230,7 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         langgraph_private.replace_bound(compiled, node, WatchedNode(inner, node, ways, metered=metered))
         if bound.keyless:
             langgraph_private.change_result(compiled, node, with_key)
-    return {node: targets for node, targets in known.nodes.items()}
+    return {node: does.jumps for node, does in known.items() if isinstance(node, str)}
 
 
 def watch_routers(bound: BoundBuilder) -> None:
@@ -242,9 +244,9 @@ def watch_routers(bound: BoundBuilder) -> None:
         gates = bound.gated.get(source, {})
         meant = {loop.gate: target for target, loop in gates.items()}
         for name, branch in branches.items():
-            targets, sends = known.routers[source, name], (source, name) in known.sending
-            targets = None if targets is None else targets | gates.keys()
-            ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, sends)
+            does = known[source, name]
+            targets = None if does.jumps is None else does.jumps | gates.keys()
+            ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, does.sends)
             labels = {word: meant.get(end, end) for word, end in (branch.ends or {}).items()}
             branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels))
 
@@ -403,7 +405,7 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
     found = False
     for name, branch in bound.branches.get(source, {}).items():
         # A router without a path map returns the names of nodes: those that its source shows, else any.
-        known = read_destinations(bound).routers[source, name]
+        known = read_destinations(bound)[source, name].jumps
         asked = {other.target for other in bound.loops if source in other.sources}
         ends = branch.ends or {
             node: node for node in anywhere_in(bound) if known is None or node in known or node in asked
@@ -420,7 +422,7 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
 
 def _redirect_commands(bound: BoundBuilder, loop: Loop, source: str) -> bool:
     """Show where a jump of the source into the target goes; the wrapper of the node sends it there."""
-    known = read_destinations(bound).nodes[source]
+    known = read_destinations(bound)[source].jumps
     if known is not None and loop.target not in known:
         return False
     spec = bound.nodes[source]

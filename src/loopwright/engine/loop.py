@@ -478,13 +478,7 @@ def decide(
     outer = 0 if loop.scope == RUN else _total(ledger.get(loop.scope))
     entry = ledger.get(loop.name)
     if entry is None or entry.get("pass_of", 0) != outer:
-        asked_for = _limit(loop, state)
-        limit = min(asked_for, loop.ceiling)
-        entry = Spend(spent=0, total=_total(entry), limit=limit, refused=0, pass_of=outer)
-        if asked_for > limit:
-            entry["asked"] = asked_for
-        if loop.budget:
-            entry["began"] = spent or {}
+        entry = begun(loop, state, spent, total=_total(entry), pass_of=outer)
     if entry["limit"] > loop.ceiling:
         # The limit is frozen, but a run that goes on under a declaration with a lower one keeps to that, and says so.
         entry = cast("Spend", {**entry, "limit": loop.ceiling})
@@ -509,6 +503,33 @@ def decide(
     return Verdict("granted", granted)
 
 
+def begun(
+    loop: Loop, state: Mapping[str, Any], spent: Spent | None = None, *, total: int = 0, pass_of: int = 0
+) -> Spend:
+    """A loop's entry in the ledger at the first request of its scope, which freezes the limit.
+
+    Args:
+        loop: The declaration.
+        state: The state as a mapping, for the limit's key.
+        spent: What the run has spent so far on models.
+        total: Passes granted in the whole run so far.
+        pass_of: The outer loop's total.
+
+    Raises:
+        LoopDeclarationError: If the state holds a limit that is not a whole number.
+    """
+    try:
+        asked = loop.limit if isinstance(loop.limit, int) else loop.limit.asked(state)
+    except ValueError as error:
+        raise LoopDeclarationError(loop.name, str(error)) from error
+    entry = Spend(spent=0, total=total, limit=min(asked, loop.ceiling), refused=0, pass_of=pass_of)
+    if asked > loop.ceiling:
+        entry["asked"] = asked
+    if loop.budget:
+        entry["began"] = spent or {}
+    return entry
+
+
 def refused(entry: Spend) -> Spend:
     """A loop's entry in the ledger after one more refused request."""
     return cast("Spend", {**entry, "refused": entry["refused"] + 1})
@@ -516,12 +537,3 @@ def refused(entry: Spend) -> Spend:
 
 def _total(entry: Spend | None) -> int:
     return entry.get("total", 0) if entry else 0
-
-
-def _limit(loop: Loop, state: Mapping[str, Any]) -> int:
-    if isinstance(loop.limit, int):
-        return loop.limit
-    try:
-        return loop.limit.asked(state)
-    except ValueError as error:
-        raise LoopDeclarationError(loop.name, str(error)) from error

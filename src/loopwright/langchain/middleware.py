@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Annotated, Any, NotRequired, TypedDict, TypeVar, cast
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableLambda
@@ -35,11 +35,11 @@ except ImportError as missing:
         "A graph that you compile yourself needs no middleware: bounded(graph, limit=...)"
     ) from missing
 
-from loopwright.engine.budget.budget import Budget, Spent
+from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter
 from loopwright.engine.gate import stop_reason, tell
-from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons
-from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, decide, is_count
+from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
+from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begun, decide, is_count
 from loopwright.engine.reasons import wanted, warning
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import close_tool_calls, say_what_is_missing
@@ -58,8 +58,6 @@ BOOKS = "loop_middleware"
 
 Update = dict[str, Any]
 
-Number = TypeVar("Number", int, float)
-
 Fallback = Callable[[Mapping[str, Any]], Any] | Runnable[Any, Any]
 """What answers when the agent is refused: a function of the state, or a node of `loopwright.fallbacks`."""
 
@@ -68,8 +66,8 @@ class Books(TypedDict, total=False):
     """What the middleware keeps of one run, in plain JSON; a new input empties it."""
 
     ledger: dict[str, Spend]
-    """The loop's entry, as in a gate's ledger; absent before the run's first model call."""
-    tools: dict[str, int]
+    """The loop's entry, as in a gate's ledger; none before the run's first model call."""
+    tools: dict[str, float]
     """Tool -> how many calls of it were let through."""
     spent: Spent
     """What the agent's own model calls took, where there is a budget."""
@@ -79,18 +77,11 @@ def merge_books(old: Books, new: Books) -> Books:
     """Reduce two writes: empty books begin a new run, else no count falls; where a tool jumps, two come at once."""
     if not new:
         return Books()
-    entries = [each["ledger"][AGENT] for each in (old, new) if "ledger" in each]
-    merged = Books(
-        tools=_larger(old.get("tools", {}), new.get("tools", {})),
-        spent=_larger(old.get("spent", {}), new.get("spent", {})),
+    return Books(
+        ledger=merge_ledger(old.get("ledger", {}), new.get("ledger", {})),
+        tools=merge_spent(old.get("tools", {}), new.get("tools", {})),
+        spent=merge_spent(old.get("spent", {}), new.get("spent", {})),
     )
-    if entries:
-        merged["ledger"] = {AGENT: max(entries, key=lambda entry: (entry["spent"], entry["refused"]))}
-    return merged
-
-
-def _larger(one: Mapping[str, Number], other: Mapping[str, Number]) -> dict[str, Number]:
-    return {key: max(each.get(key, 0) for each in (one, other)) for key in {**one, **other}}  # pyright: ignore[reportReturnType]
 
 
 class LoopState(TypedDict):
@@ -197,22 +188,14 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         """What to write, and why the agent stops if it does."""
         books: Books = state.get(BOOKS) or {}
         ledger = books.get("ledger")
-        if ledger is None:
-            first = Spend(spent=0, total=0, limit=self._limit(state), refused=0, pass_of=0)
-            return {BOOKS: {**books, "ledger": {AGENT: first}}}, None
+        if not ledger:
+            return {BOOKS: {**books, "ledger": {AGENT: begun(self.loop, state)}}}, None
         verdict = decide(self.loop, state, state, ledger, books.get("spent"))
         step = int(get_config().get("metadata", {}).get("langgraph_step", 0))
         loop, reason, granted = replace(self.loop, name=_name_of(state)), wanted(state), verdict.decision == "granted"
         tell(loop, verdict, reason, goto=[loop.target if granted else END], step=step, asked=[*loop.sources])
         update: Update = {BOOKS: {**books, "ledger": {AGENT: verdict.spend}}}
         return update, None if granted else stop_reason(loop, verdict, reason, step)
-
-    def _limit(self, state: Any) -> int:
-        limit = self.loop.limit
-        try:
-            return limit if isinstance(limit, int) else limit.resolve(state)
-        except ValueError as error:
-            raise LoopDeclarationError("LoopMiddleware", str(error)) from error
 
     def _ended(self, state: Any, update: Update, stop: StopReason, answer: Any) -> Update:
         """The last update: the fallback's answer, and no tool call left open for the thread's next turn."""

@@ -30,8 +30,7 @@ from pydantic import BaseModel
 from loopwright.checkpoints import blobs as blobs_module
 from loopwright.checkpoints.allowlist import strict_serializer
 from loopwright.checkpoints.blobs import BlobStore, FolderBlobs
-from loopwright.checkpoints.content import TAG, ContentSerializer, references
-from loopwright.checkpoints.pieces import pieces
+from loopwright.checkpoints.content import TAG, ContentSerializer, pieces, references
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
 from loopwright.errors import CheckpointError, ConfigError
 

@@ -1,7 +1,7 @@
 """How often each node of a proven graph can run, and how many supersteps that takes.
 
 Two bounds hold, and the smaller one counts. By *time*: a node runs in a superstep because one of its predecessors ran
-in the one before; followed back to the start that is a path, and `Levels` say how long it can be. By *inflow*: a node
+in the one before; followed back to the start that is a path, and levels say how long it can be. By *inflow*: a node
 is entered at most as often as what leads to it ran, and by a gate at most as often as that grants passes.
 """
 
@@ -15,28 +15,13 @@ from graphlib import TopologicalSorter
 
 from langgraph.graph import END
 
+from loopwright.engine.proof.certificate import Witness
 from loopwright.engine.proof.cycles import cyclic_components
 from loopwright.engine.proof.fan_out import FanOut
 from loopwright.engine.proof.graph import Edge, Topology
 
 REPLAYED = 1_000_000
 """Up to this many supersteps times edges, supersteps are told apart; beyond, a node could run in every one of them."""
-
-
-@dataclass(frozen=True)
-class Levels:
-    """Why a run is no longer than it is said to be: along no edge does a path gain more supersteps than level.
-
-    A path to a node has at most its ``level`` of supersteps, and for every pass granted by a loop that the node lies
-    within, that loop's ``detour`` more.
-    """
-
-    level: dict[str, int]
-    """Node that can run -> the supersteps up to it, without passes."""
-    within: dict[str, tuple[str, ...]]
-    """Node -> the loops whose passes may still come behind it; when they are left, they count as spent."""
-    detour: dict[str, int]
-    """Loop -> the supersteps that one of its passes adds."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +32,8 @@ class Count:
     """Node -> how often it can run."""
     supersteps: int
     """How many supersteps there can be."""
-    levels: Levels
-    """Why."""
+    why: Witness
+    """Why a run is no longer: along no edge does a path gain more supersteps than level."""
 
 
 @dataclass(frozen=True)
@@ -103,26 +88,26 @@ class Counted:
         Args:
             start: The node that has just run; its own run is not counted.
         """
-        levels = self._levels(start)
-        rooms = {loop: self.passes[loop] * detour for loop, detour in levels.detour.items()}
-        late = {v: at + sum(rooms[loop] for loop in levels.within.get(v, ())) for v, at in levels.level.items()}
+        why = self._levels(start)
+        rooms = {loop: self.passes[loop] * detour for loop, detour in why.detour.items()}
+        late = {v: at + sum(rooms[loop] for loop in why.within.get(v, ())) for v, at in why.level.items()}
         supersteps = max(late.get(node, 0) for node in (start, *self.topology.nodes))
         if self.deferred:
             # A deferred node waits until nothing else is left, so a path may begin anew behind each of its runs; along
             # one path that happens at most once for each of them between two granted passes.
             begun = 1 + len(self.deferred) * (sum(self.passes.values()) + 1)
-            supersteps = max(levels.level.values()) * begun + sum(rooms.values())
+            supersteps = max(why.level.values()) * begun + sum(rooms.values())
         if self.deferred or supersteps * len(self.ways) > REPLAYED:
-            active = {node: supersteps * (node in levels.level) for node in self.order}
+            active = {node: supersteps * (node in why.level) for node in self.order}
             runs = {node: width * active[node] for node, width in self._widest().items()}
         else:
             active, runs = self._by_time(start, late, supersteps)
         active, runs = self._by_inflow(start, active, runs)
         # In every superstep at least one node runs.
         supersteps = min(supersteps, sum(active[node] for node in self.topology.nodes if node != start))
-        return Count(runs, supersteps, levels)
+        return Count(runs, supersteps, why)
 
-    def _levels(self, start: str) -> Levels:
+    def _levels(self, start: str) -> Witness:
         """Levels and detours that prove few supersteps: the loops with the most passes get the shortest detours."""
         follow: dict[str, set[str]] = {node: set() for node in self.order}
         for source, target, _loop in self.ways:
@@ -150,7 +135,8 @@ class Counted:
             gains.append((source, target, 1 - spent))
         level = _longest(start, gains, least=0)
         named = {node: tuple(within[around[node]]) for node in level if node in around}
-        return Levels(level, {node: loops for node, loops in named.items() if loops}, detour)
+        named = {node: loops for node, loops in named.items() if loops}
+        return Witness(passes=dict(self.passes), level=level, within=named, detour=detour)
 
     def _by_time(self, start: str, late: Mapping[str, int], supersteps: int) -> tuple[dict[str, int], dict[str, int]]:
         """In how many supersteps a node can run; and its runs: one in each, and one for every task sent to it."""

@@ -56,7 +56,8 @@ class Behaviour:
     """What a node or router can do, according to the source of what it runs."""
 
     jumps: frozenset[str] | None
-    """Where its Commands go in its own graph, none if it makes no such Command; None: any node."""
+    """Where its Commands go in its own graph, none if it makes no such Command, and where a router leads; None: any
+    node."""
     sends: bool
     """Whether it could return a ``Send``; a graph, if one of its nodes could. What cannot be read could."""
     sent: frozenset[str]

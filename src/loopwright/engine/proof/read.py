@@ -6,16 +6,15 @@ The builder is read, never ``get_graph()``, which loses routers without a path m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.pregel import Pregel
 
 from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import Loop
-from loopwright.engine.proof.destinations import behaviour_of, router_words
+from loopwright.engine.proof.destinations import Behaviour, behaviour_of, router_words
 from loopwright.engine.proof.graph import Edge, EdgeKind, Topology
 from loopwright.engine.proof.reach import unwrapped
 from loopwright.errors import GraphError
@@ -23,25 +22,8 @@ from loopwright.errors import GraphError
 Builder = StateGraph[Any, Any, Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Destinations:
-    """Where the nodes and routers of a graph go, as they declare it or as their source shows it.
-
-    Reading source takes time, so it is done once for a graph and handed on to the copy that gets the gates.
-    """
-
-    nodes: Mapping[str, frozenset[str] | None]
-    """Node -> where its Commands go; None: any node."""
-    routers: Mapping[tuple[str, str], frozenset[str] | None]
-    """Source and name of a router -> the nodes that it leads to; None: any node."""
-    sending: frozenset[str | tuple[str, str]]
-    """The nodes, and the routers by source and name, that could return a ``Send``."""
-    sent: Mapping[str | tuple[str, str], frozenset[str]]
-    """Those whose source names nodes in a ``Send`` -> these."""
-    graphs: Mapping[str, tuple[Pregel[Any, Any, Any, Any], ...]]
-    """Node -> the graphs that its function can call."""
-    makers: Mapping[str, tuple[str, ...]]
-    """Node -> the functions that make a graph while it runs."""
+Sender: TypeAlias = str | tuple[str, str]
+"""A node by its name, or a router by its source and its name."""
 
 
 def builder_of(graph: Any) -> Builder:
@@ -61,37 +43,25 @@ def builder_of(graph: Any) -> Builder:
     return builder
 
 
-def read_destinations(builder: Builder) -> Destinations:
-    """Where every node and router goes; read again only for nodes that came later."""
-    before: Destinations | None = getattr(builder, "destinations", None)
-    if before is not None and before.nodes.keys() >= {node for node in builder.nodes if not is_engine_node(node)}:
+def read_destinations(builder: Builder) -> Mapping[Sender, Behaviour]:
+    """What every node and router does, as it declares it or as its source shows it.
+
+    Reading source takes time, so it is done once for a graph and handed on to the copy that gets the gates; it is read
+    again only for nodes that came later.
+    """
+    before: Mapping[Sender, Behaviour] | None = getattr(builder, "destinations", None)
+    written = {node: spec for node, spec in builder.nodes.items() if not is_engine_node(node)}
+    if before is not None and before.keys() >= written.keys():
         return before
-    nodes: dict[str, frozenset[str] | None] = {}
-    graphs: dict[str, tuple[Pregel[Any, Any, Any, Any], ...]] = {}
-    makers: dict[str, tuple[str, ...]] = {}
-    sending: set[str | tuple[str, str]] = set()
-    sent: dict[str | tuple[str, str], frozenset[str]] = {}
-    for node, spec in builder.nodes.items():
-        if is_engine_node(node):
-            continue
-        found = behaviour_of(spec.runnable)
-        nodes[node] = frozenset(spec.ends) if spec.ends else found.jumps
-        if found.sends:
-            sending.add(node)
-            sent[node] = found.sent
-        if found.graphs:
-            graphs[node] = found.graphs
-        if found.makers:
-            makers[node] = found.makers
-    routers: dict[tuple[str, str], frozenset[str] | None] = {}
+    found: dict[Sender, Behaviour] = {}
+    for node, spec in written.items():
+        read = behaviour_of(spec.runnable)
+        found[node] = replace(read, jumps=frozenset(spec.ends)) if spec.ends else read
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
-            ends = branch.ends
-            routers[source, name] = frozenset(ends.values()) if ends is not None else router_words(branch.path)
-            if (found := behaviour_of(branch.path)).sends:
-                sending.add((source, name))
-                sent[source, name] = found.sent
-    return Destinations(nodes, routers, frozenset(sending), sent, graphs, makers)
+            words = router_words(branch.path) if branch.ends is None else frozenset(branch.ends.values())
+            found[source, name] = replace(behaviour_of(branch.path), jumps=words)
+    return found
 
 
 def anywhere_in(builder: Builder) -> tuple[str, ...]:
@@ -167,21 +137,21 @@ def ways_of(builder: Builder) -> Iterator[Way]:
 
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
 
-    def leads(source: str, kind: EdgeKind, targets: frozenset[str] | None, sends: bool, node: str = "") -> Way:
-        gates = gated.get(node, {})
+    def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str = "") -> Way:
+        gates, targets = gated.get(node, {}), sender.jumps
         ends = tuple(
             (gates[end].gate if end in gates else end, None) for end in anywhere if targets is None or end in targets
         )
-        return Way(source, "assumed" if targets is None else kind, ends, sends)
+        return Way(source, "assumed" if targets is None else kind, ends, sender.sends)
 
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
-            sends = (source, name) in known.sending
+            router = known[source, name]
             if branch.ends is None:
-                yield leads(source, "conditional", known.routers[source, name], sends)
+                yield leads(source, "conditional", router)
             else:
                 labelled = ((str(end), None if label == end else str(label)) for label, end in branch.ends.items())
-                yield Way(source, "conditional", tuple(labelled), sends)
+                yield Way(source, "conditional", tuple(labelled), router.sends)
     handled: dict[str, list[str]] = {}
     for node, spec in builder.nodes.items():
         if spec.error_handler_node:
@@ -192,9 +162,9 @@ def ways_of(builder: Builder) -> Iterator[Way]:
         for source in handled.get(node, []) if spec.is_error_handler else [node]:
             if spec.ends:
                 labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends)
-                yield Way(source, kind, tuple(labels.items()), node in known.sending)
+                yield Way(source, kind, tuple(labels.items()), node in known and known[node].sends)
             elif not is_engine_node(node):
-                yield leads(source, kind, known.nodes[node], node in known.sending, node)
+                yield leads(source, kind, known[node], node)
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
@@ -205,8 +175,3 @@ def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, A
         if isinstance(inner, CompiledStateGraph):
             found[node] = cast("CompiledStateGraph[Any, Any, Any, Any]", inner)
     return found
-
-
-def called_graphs(builder: Builder) -> Mapping[str, tuple[Pregel[Any, Any, Any, Any], ...]]:
-    """The graphs that a node's function can call, by node."""
-    return read_destinations(builder).graphs

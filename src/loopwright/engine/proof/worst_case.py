@@ -10,11 +10,11 @@ from langgraph.graph import END, START
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate
 from loopwright.engine.loop import RUN, Loop
-from loopwright.engine.proof.certificate import Certificate, Witness
+from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.counting import Counted
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
 from loopwright.engine.proof.graph import Topology
-from loopwright.engine.proof.read import Builder, called_graphs, read_destinations, subgraphs
+from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
 from loopwright.engine.proof.refusals import limit_of
 
 
@@ -74,7 +74,7 @@ def worst_case(
         last = counted.closing().count(DISPATCHER)
         runs = {node: runs[node] + last.runs[node] for node in topology.nodes}
         supersteps += 1 + last.supersteps
-        closing = last.levels.level
+        closing = last.why.level
     handled = {node: spec.error_handler_node for node, spec in builder.nodes.items() if spec.error_handler_node}
     for handler in set(handled.values()):
         # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
@@ -91,7 +91,7 @@ def worst_case(
         max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
         max_tokens=budget and budget.tokens,
         assumptions=tuple(assumptions_of(builder, topology, fan_out, limits)),
-        witness=Witness(passes=dict(counted.passes), **vars(count.levels), closing=closing, inner=dict(inner)),
+        witness=count.why.model_copy(update={"closing": closing, "inner": dict(inner)}),
     )
 
 
@@ -109,11 +109,12 @@ def _joins(builder: Builder) -> dict[str, list[tuple[str, ...]]]:
 
 def _joined(builder: Builder) -> Iterator[tuple[str, str]]:
     """Sources and targets between which there is a join and nothing else."""
+    known = read_destinations(builder)
     for starts, end in builder.waiting_edges:
         for source in starts:
             branches = builder.branches.get(source, {}).values()
             routed = any(branch.ends is None or end in branch.ends.values() for branch in branches)
-            jumps = source in builder.nodes and read_destinations(builder).nodes.get(source) != frozenset()
+            jumps = source in known and known[source].jumps != frozenset()
             handled = source in builder.nodes and builder.nodes[source].error_handler_node
             if (
                 not routed
@@ -209,11 +210,12 @@ def assumptions_of(
         found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
     for node, number in _calls(builder, ()):
         found.append(f"{node} calls {number} graph(s) inside; their steps and passes are not counted here")
-    for node, makers in read_destinations(builder).makers.items():
-        found.append(
-            f"{node} makes a graph while it runs (in {', '.join(makers)}), which is not seen here: bound it there, "
-            "with bounded(...) in place of compile()"
-        )
+    found += [
+        f"{node} makes a graph while it runs (in {', '.join(does.makers)}), which is not seen here: bound it there, "
+        "with bounded(...) in place of compile()"
+        for node, does in read_destinations(builder).items()
+        if isinstance(node, str) and does.makers
+    ]
     found.append("a resume or an interrupt's answer runs the tasks that were in flight again")
     return found
 
@@ -222,7 +224,8 @@ def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int
     """Each node whose function calls graphs, by its path through the graphs that are nodes, and how many."""
     if any(builder is outer for outer in around):
         return []
-    found = [(node, len(graphs)) for node, graphs in called_graphs(builder).items()]
+    known = read_destinations(builder).items()
+    found = [(node, len(does.graphs)) for node, does in known if isinstance(node, str) and does.graphs]
     for node, child in subgraphs(builder).items():
         found += [(f"{node}/{name}", number) for name, number in _calls(child.builder, (*around, builder))]
     return found
