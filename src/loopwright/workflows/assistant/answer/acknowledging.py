@@ -10,7 +10,7 @@ from loopwright.workflows.assistant.schemas import SMALLTALK, Profile, Table
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
-_SURE = 7.0
+_SURE = 6.5
 
 
 def acknowledgment(text: str, profile: Profile | None = None, info: ConferenceInfo | None = None) -> str:

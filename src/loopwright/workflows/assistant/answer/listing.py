@@ -37,6 +37,8 @@ RELATED = 0.12
 """What has less evidence is not related to the question at all."""
 PROVEN = 0.75
 """The share of what few words say that some record must hold together."""
+SHORT = 8
+"""The words of a question that says no more than it asks."""
 UNREAD = 2
 """So many words that were read as nothing may be what was meant."""
 NEAREST = 4
@@ -169,10 +171,8 @@ def chosen(
         return "nothing_found", []
     best = max(found.score for found in related)
     # In a few words, one that nobody uses here, or nobody beside the others, is the point.
-    if any(
-        (outcome.strangers or outcome.proof < PROVEN) and len(outcome.query.query_text.split()) <= _FEW + 1
-        for outcome in outcomes
-    ):
+    short = len(question.text.split()) <= SHORT
+    if short and any(outcome.strangers or outcome.proof < PROVEN for outcome in outcomes):
         best = 0.0
     return ("partial" if best >= NEAR else "nothing_found"), sorted(related, key=lambda found: -found.score)[
         :DEFAULT_LIMIT

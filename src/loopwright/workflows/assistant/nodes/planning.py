@@ -133,7 +133,7 @@ async def plan_queries(state: AssistantState, services: Services) -> dict[str, A
     question = _read(state, services)
     present = [table for table in Table if services.search.catalogue.of_table(table)]
     # Smalltalk asks for no search, and what is asked of the conference itself is answered from its own data.
-    asks = not question.smalltalk and question.operation != "about"
+    asks = question.operation in ("find", "recommend", "outside") or (question.searches and question.topic)
     if services.chat(PLAN_QUERIES) is not None and asks:
         reply = await ask_model(
             services,

@@ -23,6 +23,8 @@ from loopwright.workflows.assistant.schemas import Operation
 
 _SMOOTHED = 2.0
 """As many examples are added to each operation, with the words of all."""
+_SEEN = 1.0
+"""What a word says counts by n / (n + this), where n examples have it: one alone is weak evidence."""
 _PAIR = 0.5
 """What a pair of words counts of what a word does, which it repeats."""
 _TELLS = 0.7
@@ -121,7 +123,8 @@ def _model() -> _Model:
             usual = _SMOOTHED * every[feature] / whole
             own = (counts[operation][feature] + usual) / (size + _SMOOTHED)
             other = (every[feature] - counts[operation][feature] + usual) / (whole - size + _SMOOTHED)
-            odds[row, column] = math.log(own / other) * (_PAIR if " " in feature else 1)
+            sure = every[feature] / (every[feature] + _SEEN)
+            odds[row, column] = sure * math.log(own / other) * (_PAIR if " " in feature else 1)
     return _Model(tuple(listed), rows, odds)
 
 

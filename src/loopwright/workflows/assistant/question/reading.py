@@ -29,10 +29,11 @@ MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
-DOUBTFUL = 2.0
+DOUBTFUL = 3.0
 """The log-odds from which a question may ask for something else than it was read as."""
-CLEAR, NEAR, SURE, CERTAIN = 2.0, 5.0, 7.0, 12.0
-"""Log-odds: above the next operation; for an operation; where more speaks against one; whatever subject is named."""
+CLEAR, NEAR, ALONE, CERTAIN = 2.0, 9.0, 6.5, 14.0
+"""Log-odds: above the next operation; for one on records, and above a search; for what is asked without any subject;
+whatever subject is named."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
@@ -151,12 +152,9 @@ class Reader:
             told = len(found) > 2 and (alone or near.operation == "recommend")
             if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
                 continue
-            unclear = near.margin < CLEAR or near.search < (
-                SURE if alone or near.operation in ("clash", "compare") else NEAR
-            )
-            unlike = near.likeness < (NEAR if len(found) < 3 else SURE)
+            unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else NEAR)
             named = near.operation == "outside" and sentence.asks("person", "track", "type", "record")
-            if unclear or unlike or named or (alone and near.likeness < CERTAIN and self._has_subject(sentence, near)):
+            if unclear or named or (alone and near.likeness < CERTAIN and self._has_subject(sentence, near)):
                 self.doubted |= (
                     near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
                 )
@@ -203,6 +201,12 @@ class Reader:
         """
         rest = sentence.rest()
         weights = {place: self.weight(sentence, place) for place in rest}
+        # What is told before or after a question that names its subject says why it is asked.
+        asked = [place for place in rest if sentence.asks_at(place)]
+        known = {place: weights[place] for place in rest if self.search.vocabulary.knows(sentence.word(place))}
+        named = max((known.get(place, 0.0) for place in asked), default=0.0)
+        if named >= max(SUBJECT, 0.8 * max(known.values(), default=0.0)):
+            rest = asked
         english = self._in_english(sentence, rest)
         conditions = {span.condition.slot for span in sentence.spans} - {"day", "start", "end", "on"}
         telling = sum(sentence.word(place) not in STOP_WORDS for place in rest)

@@ -95,6 +95,12 @@ class Sentence:
         """Whether a sentence begins at a word, or there is none."""
         return not 0 < place < len(self.tokens) or _SENTENCE.search(self.tokens[place].gap) is not None
 
+    def asks_at(self, place: int) -> bool:
+        """Whether the sentence that a word stands in ends with a question mark."""
+        end = next((other for other in range(place + 1, len(self)) if self.begins(other)), len(self))
+        after = self.tokens[end].gap if end < len(self) else self.text[len(self.text.rstrip(" \n\"')!")) - 1 :]
+        return "?" in after
+
     def named(self, place: int) -> bool:
         """Whether a word is written as a name is, within a sentence."""
         raw = self.tokens[place].raw

@@ -21,7 +21,7 @@ Ints = NDArray[np.int32]
 
 CARRYING = 4
 """A question's subject stands in so many of its words, those that say most."""
-_LEAST = 2.5
+_LEAST = 2.2
 """What the words of a subject must weigh together; fewer or commoner ones are no full evidence."""
 _TITLED = 0.6
 """What a word of titles weighs, of its rarity."""

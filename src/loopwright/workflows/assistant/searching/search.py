@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from loopwright.retrieval.english import share
-from loopwright.retrieval.evidence import choose_evidence
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.text import terms
@@ -36,9 +35,8 @@ _WORDS = 6.0
 _SEEN = 40
 """The best so many are chosen from for what each adds."""
 _DIGITS = 4
-_SAYS, _SUBJECT = 2.0, 1.5
+_SAYS = 2.0
 _SUBJECT_SHARE, _LACKING = 0.6, 0.5
-_NAMES, _BESIDE = 0.9, 0.95
 _COUNTED = ("day", "room", "track", "speaker", "type", "language")
 
 
@@ -269,8 +267,6 @@ def _outcome(
     near = ranked[len(fits) :][:NEAR_MISSES]
     records = [index.records[place] for place, _ in fits]
     chosen = [fits[n] for n in _picked(records, query.pick)]
-    if words and not query.pick:
-        chosen = _in_turn(index, words, chosen)
     counted = _COUNTED if query.limit > _SEEN else ()
     return SearchOutcome(
         query=query,
@@ -284,35 +280,6 @@ def _outcome(
             for name in counted
         },
     )
-
-
-def _in_turn(index: TableIndex, words: Sequence[Term], hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """The hits, with the best for each subject of a question before what only repeats another's.
-
-    Of "one talk about email and one about DNS" no talk is about both, and the many about one would crowd out the other.
-    """
-    best = hits[:_SEEN]
-    heavy = [each for each in words if each.weight > _SUBJECT and each.known]
-    if len(heavy) < 2 or len(best) < 2:
-        return hits
-    places = [place for place, _ in best]
-    coverage = np.zeros((len(heavy), len(best)), np.float32)
-    for row, each in enumerate(heavy):
-        found, held = index.held_any(each)
-        known = dict(zip(found.tolist(), held.tolist(), strict=True))
-        coverage[row] = [known.get(place, 0.0) for place in places]
-    prior = np.array([score for _, score in best], np.float32) * len(heavy)
-    nothing = np.zeros(len(best), np.float32)
-    chosen = [n for n, _ in choose_evidence(coverage, prior, lambda _: nothing, len(best))]
-    covered = np.zeros(len(heavy), bool)
-    turned: list[tuple[int, float]] = []
-    for n in chosen:
-        own = coverage[:, n] >= _NAMES
-        place, score = best[n]
-        # What names a subject that nothing before it does answers that part of the question as well as the best does.
-        turned.append((place, max(score, best[0][1] * _BESIDE) if (own & ~covered).any() else score))
-        covered |= own
-    return [*sorted(turned, key=lambda each: -each[1]), *hits[_SEEN:]]
 
 
 def _picked(records: Sequence[Record], pick: Pick) -> list[int]:
