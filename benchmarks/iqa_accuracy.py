@@ -16,7 +16,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from loopwright.workflows.iqa.evaluating.statistics import draw, interval, srcc
+from loopwright.workflows.iqa.evaluating.agreement import draw, interval, srcc
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.full_reference import Pair

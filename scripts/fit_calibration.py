@@ -6,7 +6,7 @@ Writes src/loopwright/workflows/iqa/data/calibration.json and prints the agreeme
 
 Data: TID2013 (rebuilt) for every tool; the train split of BIQ2021 as well for the tools without a reference. People's
 scores are mapped linearly to 1..5. TID2013's 0..9 counts the comparisons won out of nine, so a perfect image has 9.
-The curve is that of `loopwright.workflows.iqa.evaluating.fitting`. The error is cross-validated: twelve folds, each
+The curve is that of `loopwright.workflows.iqa.evaluating.calibrating`. The error is cross-validated: twelve folds, each
 leaving one reference of TID2013 and one twelfth of BIQ2021 out. Takes about five minutes.
 
 BlindScore is a regression onto these same scores, so its values are scores already: its curve is the straight line, and
@@ -30,7 +30,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.evaluating.fitting import Ends, Samples, cross_validate
+from loopwright.workflows.iqa.evaluating.calibrating import Ends, Samples, cross_validate
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE

@@ -18,8 +18,7 @@ from report_pages import Tree
 
 from loopwright.errors import BackendError, InputError
 from loopwright.workflows.iqa.batch import merge_tables
-from loopwright.workflows.iqa.batch.rows import columns
-from loopwright.workflows.iqa.batch.tables import FORMATS, read_table, write_table
+from loopwright.workflows.iqa.batch.tables import FORMATS, columns, read_table, write_table
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1, max_size=20)
 VALUES = {

@@ -10,7 +10,7 @@ import pytest
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.comparing.curves import Delta, bjontegaard
 from loopwright.workflows.iqa.comparing.matching import find_reference, match
-from loopwright.workflows.iqa.comparing.significance import mean_interval
+from loopwright.workflows.iqa.comparing.winners import mean_interval
 
 README_ANCHOR = [(9487.76, 40.037), (4593.60, 38.615), (2486.44, 36.845), (1358.24, 34.851)]
 README_TEST = [(9787.80, 40.121), (4469.00, 38.651), (2451.52, 36.970), (1356.24, 34.987)]

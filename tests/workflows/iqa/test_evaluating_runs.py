@@ -13,13 +13,12 @@ from PIL import Image
 
 from loopwright.errors import ConfigError, InputError
 from loopwright.workflows.iqa import IQAConfig, run_pipeline
-from loopwright.workflows.iqa.batch.keys import configuration_digest
+from loopwright.workflows.iqa.batch.samples import configuration_digest
 from loopwright.workflows.iqa.evaluating.agreement import agreement
 from loopwright.workflows.iqa.evaluating.calibrating import calibrate, write_curves
-from loopwright.workflows.iqa.evaluating.evaluation import Evaluation, evaluate, recognition
+from loopwright.workflows.iqa.evaluating.evaluation import Evaluation, evaluate, recognition, to_markdown
 from loopwright.workflows.iqa.evaluating.manifest import Row, Scale
 from loopwright.workflows.iqa.evaluating.measuring import ANSWER, Measured
-from loopwright.workflows.iqa.evaluating.rendering import to_markdown
 from loopwright.workflows.iqa.tools.calibration import load_calibrations
 
 TOOLS = ("MDSI", "PSNR", "NIQE", "PIQE")

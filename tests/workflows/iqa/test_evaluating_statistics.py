@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from loopwright.workflows.iqa.evaluating.statistics import (
+from loopwright.workflows.iqa.evaluating.agreement import (
     draw,
     fit_logistic,
     interval,

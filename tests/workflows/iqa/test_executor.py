@@ -14,8 +14,7 @@ from loopwright.errors import ImageError, InputError
 from loopwright.workflows.iqa.answer.fusion import level_of
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring.analysis import analyse
-from loopwright.workflows.iqa.measuring.detection import Detection, detect
+from loopwright.workflows.iqa.measuring.detection import Detection, analyse, detect
 from loopwright.workflows.iqa.measuring.features import measure
 from loopwright.workflows.iqa.nodes.executing import pass_over, subjects
 from loopwright.workflows.iqa.nodes.executor import executor_node

@@ -12,9 +12,8 @@ from distort import LEVELS, distort
 from PIL import Image
 
 from loopwright.workflows.iqa import run_pipeline
-from loopwright.workflows.iqa.measuring.changes import changed_parts
 from loopwright.workflows.iqa.measuring.detection import detect
-from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts, place_of
+from loopwright.workflows.iqa.measuring.detection_parts import changed_parts, detect_in_parts, place_of
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.softness import soft_part
 from loopwright.workflows.iqa.measuring.whereabouts import mask_words, place_words

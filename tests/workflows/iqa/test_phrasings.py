@@ -9,7 +9,7 @@ from skimage import data
 
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.answer.answers import answer
-from loopwright.workflows.iqa.answer.choices import UNABLE
+from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.distortions import parse_distortion
 from loopwright.workflows.iqa.planning.plans import make_plan
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerInput

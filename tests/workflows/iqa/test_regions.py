@@ -21,13 +21,13 @@ from loopwright.workflows.iqa.measuring.detection import Detection
 from loopwright.workflows.iqa.measuring.detection_blind import Doubt
 from loopwright.workflows.iqa.measuring.features import measure
 from loopwright.workflows.iqa.measuring.severity import assess
-from loopwright.workflows.iqa.nodes.executing.opinions import settle
+from loopwright.workflows.iqa.nodes.executing.pass_over import settle
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.question.places import box_of, fractions_of
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import PlannerOutput
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.vision.votes import Suspicion
+from loopwright.workflows.iqa.vision.locating import Suspicion
 from loopwright.workflows.iqa.workflow import run_pipeline
 
 SIDE = 320

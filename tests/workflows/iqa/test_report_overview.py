@@ -9,7 +9,7 @@ from report_pages import rich_row as rich
 
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.report import Outcome, Overview
-from loopwright.workflows.iqa.report.overview import BINS
+from loopwright.workflows.iqa.report.table_rows import BINS
 from loopwright.workflows.iqa.report.writing import TEXT_LENGTH
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, ToolLog
 

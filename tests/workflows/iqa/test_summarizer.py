@@ -12,7 +12,7 @@ from skimage import data
 from loopwright.errors import StructuredReplyError
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel, always
-from loopwright.workflows.iqa.answer.choices import UNABLE
+from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from skimage import data as samples
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.evaluating.fitting import Ends, fit_curve
+from loopwright.workflows.iqa.evaluating.calibrating import Ends, fit_curve
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import Calibration, calibrations, get_calibration
 from loopwright.workflows.iqa.tools.full_reference import Pair

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from loopwright.workflows.iqa import run_pipeline
-from loopwright.workflows.iqa.answer.choices import UNABLE
+from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.measuring.detection import SURE, detect
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 

@@ -20,7 +20,7 @@ from loopwright.models import ModelRegistry
 from loopwright.models.conversation import REFUSALS
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
-from loopwright.workflows.iqa.nodes.executing.subjects import MAX_SUBJECTS
+from loopwright.workflows.iqa.nodes.executing.pass_over import MAX_SUBJECTS
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services

@@ -33,13 +33,12 @@ from loopwright.workflows.api import (
     WorkflowInput,
 )
 from loopwright.workflows.evaluation.questions import Expected
-from loopwright.workflows.iqa.answer.choices import UNABLE
+from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
-from loopwright.workflows.iqa.prompting import prompts
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
 from loopwright.workflows.iqa.score import EXPECTED, score
-from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.services import Services, prompts
 from loopwright.workflows.iqa.sources.images import at_home
 from loopwright.workflows.iqa.sources.sample import FILES, PREFIX, sample_path
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState

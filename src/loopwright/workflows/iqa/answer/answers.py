@@ -7,25 +7,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
-from loopwright.workflows.iqa.answer.choices import UNABLE, choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
-from loopwright.workflows.iqa.answer.numbers import held_against, values
 from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.reasons import reasoning, used_evidence
-from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, Facts, compare
+from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, choose, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
+    held_against,
     listed,
     listed_there,
     not_blurred,
+    reasoning,
     spoken_names,
     strength_of,
+    used_evidence,
+    values,
     where,
 )
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
-from loopwright.workflows.iqa.measuring.likeness import closeness
+from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.question import Operation, Question, Term
 from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.schemas import (

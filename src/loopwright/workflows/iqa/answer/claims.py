@@ -9,7 +9,7 @@ from typing import Literal
 
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
 from loopwright.workflows.iqa.question.question import Operation, Question
-from loopwright.workflows.iqa.question.thresholds import Threshold
+from loopwright.workflows.iqa.question.scales import Threshold
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 from loopwright.workflows.iqa.tools.registry import embedded_tool
 

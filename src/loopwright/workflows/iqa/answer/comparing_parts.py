@@ -11,9 +11,7 @@ from loopwright.workflows.iqa.answer.fusion import quality_score
 from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.measuring.gauges import BLIND
-from loopwright.workflows.iqa.measuring.likeness import closeness
-from loopwright.workflows.iqa.measuring.severity import gauge_of
+from loopwright.workflows.iqa.measuring.severity import BLIND, closeness, gauge_of
 from loopwright.workflows.iqa.question.places import place_name
 from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.vocabulary import spoken

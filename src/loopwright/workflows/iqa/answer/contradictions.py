@@ -23,7 +23,7 @@ from loopwright.workflows.iqa.distortions import Severity, in_words
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.question.options import split_options
 from loopwright.workflows.iqa.question.question import Question, read_questions
-from loopwright.workflows.iqa.question.thresholds import Threshold
+from loopwright.workflows.iqa.question.scales import Threshold
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import DistortionFinding
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import SURE
-from loopwright.workflows.iqa.measuring.likeness import strength
+from loopwright.workflows.iqa.measuring.severity import strength
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
 
 LEVEL_NAMES: dict[int, str] = {1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent"}

@@ -1,9 +1,10 @@
-"""Evidence on several parts of one image, taken apart and put into words."""
+"""Parts of one image: their evidence taken apart, put into words, and a soft part of a sharp image."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
+from loopwright.workflows.iqa.measuring.softness import Softness
 from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput, ToolLog
 
 V = TypeVar("V")
@@ -70,3 +71,40 @@ def _primary(evidence: ExecutorOutput, logs: list[ToolLog]) -> str | None:
     scored = [log for log in logs if log.score is not None]
     order = sorted(scored, key=lambda log: (log.tool != first, log.fallback_for != first))
     return order[0].tool if order else first
+
+
+SOFT_IN_PART = "Soft in part: "
+"""How the executor's note about a soft part begins."""
+
+
+def soft_note(part: Softness) -> str:
+    """What was measured about a soft part, and what it may mean.
+
+    Args:
+        part: The part.
+
+    Returns:
+        Two sentences, the first of which begins with `SOFT_IN_PART`, without the last full stop.
+    """
+    spread = part.place in ("spread over the image", "nearly everywhere")
+    where = part.place if spread else f"mostly {part.place}"
+    # Below half a pixel the number says nothing: a pixel is as sharp as it gets.
+    edges = f"by {part.sharpest:.1f} pixels" if part.sharpest >= 0.5 else "by less than half a pixel"
+    return (
+        f"{SOFT_IN_PART}its sharpest parts are sharp (edges blurred {edges}), while about "
+        f"{part.share:.0%} of what can be judged is soft, {where}. That may be wanted (shallow depth of field, motion, "
+        "a smooth surface) or a fault; the picture alone cannot tell"
+    )
+
+
+def said_soft(notes: list[str]) -> str:
+    """What the notes say about a soft part, without their beginning.
+
+    Args:
+        notes: Of the evidence.
+
+    Returns:
+        The first sentence without its full stop, empty if they say nothing about one; what it may mean, the notes say.
+    """
+    said = (note.removeprefix(SOFT_IN_PART) for note in notes if note.startswith(SOFT_IN_PART))
+    return next(said, "").partition(". ")[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from loopwright.errors import ImageError, UnknownNameError
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.measuring.likeness import closeness
+from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.options import split_options
 from loopwright.workflows.iqa.question.places import REGION_PREFIX
 from loopwright.workflows.iqa.question.vocabulary import named_distortions

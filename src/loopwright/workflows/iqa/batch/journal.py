@@ -39,13 +39,13 @@ class Record(TypedDict):
     asked: str
     """`Sample.asked`."""
     key: str
-    """`loopwright.workflows.iqa.batch.keys.row_key`."""
+    """`loopwright.workflows.iqa.batch.samples.row_key`."""
     configuration: str
-    """`loopwright.workflows.iqa.batch.keys.configuration_digest`."""
+    """`loopwright.workflows.iqa.batch.samples.configuration_digest`."""
     stamp: str
-    """`loopwright.workflows.iqa.batch.keys.stamp`, taken before the files were read."""
+    """`loopwright.workflows.iqa.batch.samples.stamp`, taken before the files were read."""
     versions: str
-    """`loopwright.workflows.iqa.batch.keys.versions`."""
+    """`loopwright.workflows.iqa.batch.samples.versions`."""
     state: dict[str, Any]
     """The final state in plain JSON, without the input."""
     stages: list[str]

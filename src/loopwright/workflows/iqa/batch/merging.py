@@ -10,8 +10,7 @@ from pathlib import Path
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.batch.reporting import WORST, Digest, write_table_report
-from loopwright.workflows.iqa.batch.rows import Row
-from loopwright.workflows.iqa.batch.tables import check_format, read_table, write_table
+from loopwright.workflows.iqa.batch.tables import Row, check_format, read_table, write_table
 
 _From = tuple[str, int, Row]
 """Sample, index of the table, row: in the order of the merge."""

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from loopwright.errors import BackendError
 from loopwright.workflows.iqa.batch.journal import Journal, Record
-from loopwright.workflows.iqa.batch.rows import Row
 from loopwright.workflows.iqa.batch.samples import Sample
+from loopwright.workflows.iqa.batch.tables import Row
 from loopwright.workflows.iqa.distortions import Severity, in_words
 from loopwright.workflows.iqa.report import Outcome, Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput, SummarizerOutput

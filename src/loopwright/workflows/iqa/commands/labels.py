@@ -49,7 +49,7 @@ def evaluate(
     from loopwright.workflows.iqa.batch.processes import processors
     from loopwright.workflows.iqa.evaluating.agreement import PARTS, UNITS
     from loopwright.workflows.iqa.evaluating.evaluation import evaluate as measure
-    from loopwright.workflows.iqa.evaluating.rendering import to_markdown
+    from loopwright.workflows.iqa.evaluating.evaluation import to_markdown
 
     unit = None if resample is None else _one_of("--resample", resample, UNITS)
     with shown_progress() as on_progress:
@@ -85,7 +85,7 @@ def calibrate(
     from loopwright.workflows.iqa.evaluating.agreement import UNITS
     from loopwright.workflows.iqa.evaluating.calibrating import calibrate as fit
     from loopwright.workflows.iqa.evaluating.calibrating import write_curves
-    from loopwright.workflows.iqa.evaluating.rendering import curves_to_markdown
+    from loopwright.workflows.iqa.evaluating.evaluation import curves_to_markdown
 
     if out.suffix.lower() != ".json":
         raise InputError(f"cannot write curves as {out.name!r}; its name ends in .json")

@@ -1,3 +1,2 @@
-from .folder_pairs import compare_folders as compare_folders
-from .image_pair import compare_images as compare_images
+from .folder_pairs import compare_folders as compare_folders, compare_images as compare_images
 from .results import FolderComparison as FolderComparison, ImageComparison as ImageComparison, Verdict as Verdict

@@ -18,7 +18,7 @@ import numpy as np
 
 from loopwright.workflows.iqa.comparing.matching import MIN_POINTS, Encodings
 from loopwright.workflows.iqa.comparing.results import CurvePair, CurvePoint, Interval, Measured, RateSummary
-from loopwright.workflows.iqa.comparing.significance import mean_interval
+from loopwright.workflows.iqa.comparing.winners import mean_interval
 from loopwright.workflows.iqa.tools.registry import Tool
 
 Curve = Sequence[tuple[float, float]]

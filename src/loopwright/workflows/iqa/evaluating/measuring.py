@@ -14,8 +14,8 @@ import numpy as np
 
 from loopwright.engine import run as engine_run
 from loopwright.workflows.iqa.answer.fusion import recognised
-from loopwright.workflows.iqa.batch.assessing import told
 from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes
+from loopwright.workflows.iqa.batch.running import told
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.evaluating.manifest import Row

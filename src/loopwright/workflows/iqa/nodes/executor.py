@@ -14,8 +14,7 @@ from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.answer.parts import in_scope
-from loopwright.workflows.iqa.nodes.executing.pass_over import Pass
-from loopwright.workflows.iqa.nodes.executing.subjects import Subject, load_subjects, scope_of
+from loopwright.workflows.iqa.nodes.executing.pass_over import Pass, Subject, load_subjects, scope_of
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services

@@ -18,7 +18,6 @@ from loopwright.models import consult
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
-from loopwright.workflows.iqa.prompting import prompts
 from loopwright.workflows.iqa.question.filled import KNOWN, MeantQuestion, agreed, known_distortion
 from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.reading import read_query
@@ -32,11 +31,10 @@ from loopwright.workflows.iqa.schemas import (
     ReferenceMode,
     SummarizerOutput,
 )
-from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.services import Services, prompts
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.tools.registry import all_tools, embedded_tool, get_tool
-from loopwright.workflows.iqa.vision.attaching import attachments
-from loopwright.workflows.iqa.vision.encoded import Blocks
+from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
 
 logger = logging.getLogger("loopwright.iqa")
 

@@ -13,12 +13,10 @@ from loopwright.errors import ImageError, UnknownNameError
 from loopwright.models import Answer, consult
 from loopwright.models.logprobs import word_probabilities
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
-from loopwright.workflows.iqa.answer.choices import parse_choice
 from loopwright.workflows.iqa.answer.contradictions import contradictions
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answer.sufficiency import missing_evidence, without_iteration
-from loopwright.workflows.iqa.answer.verdicts import Facts
-from loopwright.workflows.iqa.prompting import prompts
+from loopwright.workflows.iqa.answer.verdicts import Facts, parse_choice
 from loopwright.workflows.iqa.question.options import parse_options
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
@@ -29,10 +27,9 @@ from loopwright.workflows.iqa.schemas import (
     QueryType,
     SummarizerOutput,
 )
-from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.services import Services, prompts
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.vision.attaching import attachments
-from loopwright.workflows.iqa.vision.encoded import Blocks
+from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
 
 logger = logging.getLogger("loopwright.iqa")
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import Distortion, Severity
 from loopwright.workflows.iqa.question.places import named_places
-from loopwright.workflows.iqa.question.scales import Scale, read_scale
-from loopwright.workflows.iqa.question.thresholds import Threshold, read_threshold
+from loopwright.workflows.iqa.question.scales import Scale, Threshold, read_scale, read_threshold
 from loopwright.workflows.iqa.question.tool_names import named_tools
 from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, corrected, is_format, spans
 

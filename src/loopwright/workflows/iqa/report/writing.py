@@ -16,9 +16,8 @@ from markupsafe import Markup
 
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_name, level_of
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.report.overview import STRENGTHS, Overview
 from loopwright.workflows.iqa.report.pictures import data_uri, pictures, ramp
-from loopwright.workflows.iqa.report.table_rows import ReportRow, View
+from loopwright.workflows.iqa.report.table_rows import STRENGTHS, Overview, ReportRow, View
 from loopwright.workflows.pages import policy_hash, write_page
 
 OPEN_ROWS = 30

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import cv2
@@ -21,7 +22,8 @@ from pydantic import BaseModel
 from loopwright.models import UsageRecorder, consult
 from loopwright.models.fallback import chain_of
 from loopwright.models.vision import image_side
-from loopwright.workflows.iqa.sources.images import RGB, LoadedImage
+from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.iqa.sources.images import RGB, LoadedImage, check_pair, load_image
 
 MAX_BYTES = 3_750_000
 """The largest file that is sent: its base64 text has five million characters, and Anthropic's API takes 5 MiB for an
@@ -169,3 +171,63 @@ def ask_about(
     shown = image_blocks(image, "The image", longest_side_for(chat))
     messages = [SystemMessage(instruction), HumanMessage(content=[*shown, {"type": "text", "text": question}])]
     return consult(chat, messages, schema, repairs=repairs, node="executor", usage=usage, needs_images=True).reply
+
+
+MOST_OBJECTS = 2
+"""So many located objects are shown apart from the whole image; each costs as much as the image itself."""
+
+
+def attachments(
+    chat: BaseChatModel,
+    state: Mapping[str, Any],
+    *,
+    region: Box | None,
+    max_pixels: int,
+    objects: Mapping[str, Box] | None = None,
+) -> Blocks:
+    """The image in question and its reference, each with a caption.
+
+    Args:
+        chat: The model that they are for.
+        state: Gives ``image_path`` and ``reference_path``.
+        region: The part of both that the question is about, which is then all that is shown of them.
+        max_pixels: The largest image that is decoded, in pixels.
+        objects: Objects that were located in the image; the first `MOST_OBJECTS` are shown apart, at their full size
+            where the whole image had to be made smaller.
+
+    Returns:
+        LangChain's standard content blocks: for each image a text and the image.
+
+    Raises:
+        ImageError: If an image cannot be read, their sizes differ, or too little of the region is inside of them.
+    """
+    side = longest_side_for(chat)
+    image = load_image(state["image_path"], max_pixels=max_pixels)
+    reference = None
+    if state.get("reference_path"):
+        reference = load_image(state["reference_path"], max_pixels=max_pixels)
+        check_pair(image, reference)
+    shown = _pair(image, reference, region)
+    for name, box in list((objects or {}).items())[:MOST_OBJECTS]:
+        shown += [(f"{title}: the {name} alone", part) for title, part in _pair(image, reference, box)]
+    # Ollama's format keeps images apart from the text, so that only their order says which caption is whose.
+    numbered = [(f"Image {number} of {len(shown)}: {title}", part) for number, (title, part) in enumerate(shown, 1)]
+    return [block for title, part in numbered for block in image_blocks(part, title, side)]
+
+
+def _pair(image: LoadedImage, reference: LoadedImage | None, box: Box | None) -> list[tuple[str, LoadedImage]]:
+    pair = [("the image in question", image)]
+    if reference is not None:
+        pair.append(("its pristine reference", reference))
+    if box is None:
+        return pair
+    part = _inside(box, image)
+    return [(title, each.crop(part)) for title, each in pair]
+
+
+def _inside(box: Box, image: LoadedImage) -> Box:
+    """What the executor measures of a region that leaves the image: the part inside."""
+    left, top, width, height = box
+    first, upper = min(max(0, left), image.width), min(max(0, top), image.height)
+    last, lower = min(image.width, left + width), min(image.height, top + height)
+    return first, upper, last - first, lower - upper

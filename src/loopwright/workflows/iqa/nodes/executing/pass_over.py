@@ -1,33 +1,259 @@
-"""The four subtasks on one part of the image: detection, analysis, tool selection, tool execution."""
+"""The parts of the image that a plan asks about, and the four subtasks on each of them."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TypeVar
 
 from langgraph.errors import GraphBubbleUp
 
-from loopwright.errors import LoopwrightError
-from loopwright.workflows.iqa.answer.soft_parts import soft_note
+from loopwright.errors import ImageError, InputError, LoopwrightError
+from loopwright.workflows.iqa.answer.parts import soft_note
 from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
-from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring.analysis import analyse
-from loopwright.workflows.iqa.measuring.detection import Detection
+from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
+from loopwright.workflows.iqa.measuring.detection import SURE, Detection, analyse
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
-from loopwright.workflows.iqa.measuring.likeness import closeness, strength
+from loopwright.workflows.iqa.measuring.severity import assess, closeness, strength
 from loopwright.workflows.iqa.measuring.softness import soft_part
-from loopwright.workflows.iqa.nodes.executing.opinions import settle
-from loopwright.workflows.iqa.nodes.executing.subjects import Subject
-from loopwright.workflows.iqa.schemas import GLOBAL, DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
+from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
+from loopwright.workflows.iqa.question.reading import MAX_SCOPES
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    Box,
+    DistortionFinding,
+    ExecutorOutput,
+    PlannerOutput,
+    ReferenceMode,
+    ToolLog,
+)
 from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.tools.deep.finding import unscored
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
-from loopwright.workflows.iqa.vision.votes import Suspicion, suspect
+from loopwright.workflows.iqa.vision.locating import Suspicion, locate, suspect
+
+MAX_SUBJECTS = MAX_SCOPES + 1
+"""The most parts of an image that are measured in one pass: the objects of a query, and the whole image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One part of the image to be measured, beside the same part of its reference."""
+
+    scope: str
+    """Its name, as a key of the evidence."""
+    image: LoadedImage
+    """The part."""
+    reference: LoadedImage | None
+    """The same part of the reference, if there is one."""
+    box: Box | None
+    """Where it lies in the image; None for all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """Everything to be measured in one pass."""
+
+    image: LoadedImage
+    """The whole image."""
+    parts: list[Subject]
+    """At least one, the first that was asked about first; its scores are the answer's."""
+    notes: list[str] = field(default_factory=list[str])
+    """What was done to the files, where objects were found, and which were not."""
+
+
+def scope_of(region: Box | None) -> str:
+    """The name of the scope that a region gives, as a key of the evidence.
+
+    Args:
+        region: Left, top, width, height in pixels, or None for the whole image.
+
+    Returns:
+        ``"region 10,20,100,80"`` or ``"Global"``.
+    """
+    return GLOBAL if region is None else REGION_PREFIX + ",".join(map(str, region))
+
+
+def load_subjects(state: AgenticIQAState, plan: PlannerOutput, services: Services) -> Subjects:
+    """Read the files and find what the plan asks about.
+
+    A region in the state is all that is measured. Else each name of the plan's scope is a position in words or numbers,
+    or an object that the executor's chat model is asked to locate. Where that fails, the whole image stands in.
+
+    Args:
+        state: Needs ``image_path``; reads ``reference_path`` and ``region``.
+        plan: What is to be done.
+        services: The chat model and the largest image that is read.
+
+    Returns:
+        The parts and the notes.
+
+    Raises:
+        InputError: If a file or a region cannot be used, or the plan wants a reference and there is none.
+    """
+    max_pixels = services.config.iqa.tools.max_pixels
+    image = load_image(state["image_path"], max_pixels=max_pixels)
+    notes = [f"The image: {note}" for note in image.notes]
+    reference = None
+    if plan.reference_mode is ReferenceMode.FULL:
+        path = state.get("reference_path")
+        if not path:
+            raise InputError("the plan compares with a reference image, and there is none; give one or plan without")
+        reference = load_image(path, max_pixels=max_pixels)
+        notes += [f"The reference: {note}" for note in reference.notes]
+        check_pair(image, reference)
+    names = [] if isinstance(plan.query_scope, str) else list(dict.fromkeys(plan.query_scope))[:MAX_SCOPES]
+    region = state.get("region")
+    if region:
+        left, top, width, height = region
+        box = _inside((left, top, width, height), image, notes)
+        notes += [f"{name}: taken to be what the {scope_of(box)} shows" for name in names]
+        boxes: dict[str, Box | None] = {scope_of(box): box}
+    elif names:
+        boxes = _places(names, image, services, notes)
+    else:
+        boxes = {GLOBAL: None}
+    return Subjects(image, [_cut(scope, box, image, reference) for scope, box in boxes.items()], notes)
+
+
+def _cut(scope: str, box: Box | None, image: LoadedImage, reference: LoadedImage | None) -> Subject:
+    if box is None:
+        return Subject(scope, image, reference, None)
+    return Subject(scope, image.crop(box), reference.crop(box) if reference else None, box)
+
+
+def _inside(box: Box, image: LoadedImage, notes: list[str]) -> Box:
+    """The part of a box that lies in the image, with a note if that is not all of it."""
+    left, top, width, height = box
+    first, last = max(0, left), min(image.width, left + width)
+    upper, lower = max(0, top), min(image.height, top + height)
+    if last - first < MIN_SIDE or lower - upper < MIN_SIDE:
+        raise ImageError(_unusable(box, image, max(0, last - first), max(0, lower - upper)))
+    inside = (first, upper, last - first, lower - upper)
+    if inside != box:
+        notes.append(
+            f"The {scope_of(box)} leaves the image of {image.width} x {image.height} pixels; "
+            f"{scope_of(inside)} of it was measured"
+        )
+    return inside
+
+
+def _unusable(box: Box, image: LoadedImage, columns: int, rows: int) -> str:
+    """What is wrong with a box of which too little lies in the image, and one that would do."""
+    left, top, width, height = box
+    given = f"{scope_of(box)} (left, top, width, height)"
+    size = f"the image, which is {image.width} x {image.height} pixels"
+    if width < MIN_SIDE or height < MIN_SIDE:
+        lacking = f"{given} is too small to judge in {size}"
+    elif columns and rows:
+        lacking = f"{given} leaves {size}: only {columns} x {rows} pixels of it lie inside"
+    else:
+        lacking = f"{given} lies outside of {size}"
+    wide, high = min(max(width, MIN_SIDE), image.width), min(max(height, MIN_SIDE), image.height)
+    near = (min(max(0, left), image.width - wide), min(max(0, top), image.height - high), wide, high)
+    return f"{lacking}. Give at least {MIN_SIDE} pixels a side inside the image, for example {','.join(map(str, near))}"
+
+
+def _places(names: Sequence[str], image: LoadedImage, services: Services, notes: list[str]) -> dict[str, Box | None]:
+    """Scope -> its box, in the order in which they were asked about; objects without a place share the whole image."""
+    given = {name: box_of(name, image.width, image.height) for name in names}
+    boxes = {name: _inside(box, image, notes) for name, box in given.items() if box is not None}
+    objects = [name for name in names if name not in boxes]
+    located = _located(objects, image, services, notes) if objects else {}
+    found: dict[str, Box | None] = {}
+    for name in names:
+        box = boxes.get(name) or located.get(name)
+        if box is None:
+            notes.append(f"{name}: could not be located, so the whole image was measured")
+            found.setdefault(GLOBAL, None)
+            continue
+        if not name.startswith(REGION_PREFIX):
+            by_whom = "located by the chat model at" if name in located else "measured at"
+            notes.append(f"{name}: {by_whom} {','.join(map(str, box))} (left, top, width, height)")
+        found[name] = box
+    return found
+
+
+def _located(objects: Sequence[str], image: LoadedImage, services: Services, notes: list[str]) -> dict[str, Box]:
+    """Where the chat model sees objects; nothing without one, and nothing but a note if it fails."""
+    chat = services.chat("executor")
+    if chat is None:
+        return {}
+    try:
+        return locate(chat, image, objects, repairs=services.config.iqa.repairs, usage=services.usage)
+    except GraphBubbleUp:  # a spent budget or an interrupt concerns the whole run
+        raise
+    except Exception as error:
+        logger.warning("the chat model could not locate %s: %s", ", ".join(objects), error)
+        notes.append(f"The chat model was asked for {', '.join(objects)} and failed: {type(error).__name__}: {error}")
+        return {}
+
+
+def settle(
+    detection: Detection, opinion: Sequence[Suspicion], features: ImageFeatures, pair: PairFeatures | None
+) -> tuple[Detection, list[str]]:
+    """Let an opinion decide what detection left open.
+
+    A suspicion of a kind that detection could neither state nor rule out becomes a finding, with the measured severity
+    where the number shows one, else with the model's; a guess that it shares becomes a statement. Everything else that
+    the model sees is noted and changes nothing.
+
+    Args:
+        detection: What was measured.
+        opinion: What the chat model believes to see, strongest first.
+        features: What the image shows by itself.
+        pair: What the comparison with the reference shows, if there is one.
+
+    Returns:
+        The detection with what the opinion settled, and one note for each suspicion.
+    """
+    findings = list(detection.findings)
+    notes: list[str] = []
+    settled: set[str] = set()
+    open_kinds = {kind for doubt in detection.doubts for kind in doubt.kinds}
+    for seen in opinion:
+        said = f"The chat model sees {seen.severity.value} {in_words(seen.type)}: {seen.why.rstrip('.')}"
+        guess = next((item for item in findings if closeness(seen.type, item.type) > 0), None)
+        if guess is not None and guess.confidence >= SURE:
+            notes.append(f"{said}; it was measured as {guess.severity.value} {in_words(guess.type)}")
+        elif guess is not None:
+            findings[findings.index(guess)] = guess.model_copy(update={"confidence": SURE})
+            settled.add(kind_of(guess.type))
+            notes.append(f"{said}; that settles what the measurements only suggest")
+        elif kind_of(seen.type) in open_kinds:
+            findings.append(_finding(seen, features, pair))
+            settled.add(kind_of(seen.type))
+            notes.append(f"{said}; that settles what the measurements left undecided")
+        else:
+            notes.append(f"{said}; the measurements do not bear it out")
+    doubts = [
+        doubt._replace(kinds=left)
+        for doubt in detection.doubts
+        if (left := tuple(kind for kind in doubt.kinds if kind not in settled))
+    ]
+    # An abstention without doubts is that of the comparison with a reference, which no opinion answers.
+    abstained = detection.abstained if doubts or not detection.doubts else None
+    findings.sort(key=lambda item: -item.confidence * item.severity.rank)
+    return dataclasses.replace(detection, findings=findings, doubts=doubts, abstained=abstained), notes
+
+
+def _finding(seen: Suspicion, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
+    measured = assess(seen.type, features, pair, confidence=SURE, why=f"the chat model sees it: {seen.why.rstrip('.')}")
+    if measured.severity is not Severity.NONE:
+        return measured
+    sentence = (
+        f"{in_words(seen.type).capitalize()} is {seen.severity.value} in the chat model's opinion: "
+        f"{seen.why.rstrip('.')}. Measured: {measured.explanation}"
+    )
+    return measured.model_copy(update={"severity": seen.severity, "explanation": sentence})
+
 
 logger = logging.getLogger("loopwright.iqa")
 
