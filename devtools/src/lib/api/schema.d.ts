@@ -119,7 +119,7 @@ export interface paths {
         put?: never;
         /**
          * Start Run
-         * @description Begin a run; it goes on whether or not anybody follows it.
+         * @description Begin a run, or let it wait its turn; it goes on whether or not anybody follows it.
          */
         post: operations["start_run"];
         delete?: never;
@@ -1677,7 +1677,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
+            status: "queued" | "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
             /**
              * Outcome Status
              * @default
@@ -1770,6 +1770,8 @@ export interface components {
              * @default []
              */
             children: string[];
+            /** Request */
+            request?: string | null;
         };
         /**
          * RunStarted
@@ -1808,7 +1810,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
+            status: "queued" | "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
             /**
              * Outcome Status
              * @default
@@ -2843,7 +2845,7 @@ export interface operations {
         parameters: {
             query?: {
                 workflow?: string | null;
-                status?: ("running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting") | null;
+                status?: ("queued" | "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting") | null;
                 stop_reason?: string | null;
                 text?: string | null;
                 parent?: string | null;
@@ -2960,7 +2962,10 @@ export interface operations {
     start_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request: sent again with the same key, it gives the same run. */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3017,6 +3022,15 @@ export interface operations {
             };
             /** @description Request Timeout */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
