@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
 from loopwright.engine.events.schema import run_event
-from loopwright.errors import BackendError, InputError, UnknownNameError
+from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.schemas import LoggedEvent, RunFilter, RunLimits
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.api import RunChanges
@@ -200,20 +199,6 @@ async def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk(), limits=RunLimits(seconds=0.2)) as hub:
         record = await (await hub.start("walk", {**ASKED, "hold": "plan"})).wait()
     assert (record.status, record.error_type) == ("failed", "RunTimeout")
-
-
-async def test_more_runs_than_allowed_are_refused_until_one_has_ended(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk), limits=RunLimits(running=2)) as hub:
-        lives = [await hub.start("walk", {**ASKED, "hold": "plan"}) for _ in range(2)]
-        assert "2 runs are going on" in hub.refusal
-        with pytest.raises(BackendError, match="which is the limit") as refused:
-            await hub.start("walk", ASKED)
-        assert refused.value.transient
-        desk.opened.add("plan")
-        await asyncio.gather(*(live.wait() for live in lives))
-        assert hub.refusal is None
-        assert (await (await hub.start("walk", ASKED)).wait()).status == "finished"
 
 
 async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import logging
 
 import httpx
 import pytest
-from scripted_server import DONE, events_of, read_all, script, until
+from scripted_server import DONE, events_of, read_all, script
 
 from loopwright.runs.schemas import RunLimits
 
@@ -72,19 +72,23 @@ async def test_the_chats_own_error_event_stays_the_only_one(client):
     assert [(event.name, event.data["error"]) for event in events] == [("error", "no")]
 
 
-async def test_more_runs_than_allowed_are_refused_until_one_has_ended(serve_script):
-    served = serve_script(limits=RunLimits(running=2))
+async def test_runs_beyond_the_limit_wait_their_turn_whoever_asks(serve_script):
+    served = serve_script(limits=RunLimits(running=2, queued=3))
     async with reading(served) as client:
         steps = script({"wait": "go"}, DONE)
-        going = [asyncio.create_task(read_all(client, "POST", STREAM, json=steps)) for _ in range(2)]
-        await until(lambda: len(served.gates.asked) == 2)
-        for url in (STREAM, "/api/chat"):
+        going = [asyncio.create_task(read_all(client, "POST", STREAM, json=steps)) for _ in range(4)]
+        going.append(asyncio.create_task(client.post("/api/chat", json=steps)))
+        async with asyncio.timeout(30):
+            while (await client.get("/runs", params={"status": "queued"})).json()["total"] < 3:
+                await asyncio.sleep(0.01)
+        assert len(served.gates.asked) == 2
+        for url in (STREAM, "/api/chat"):  # even a line has an end
             reply = await client.post(url, json=steps)
             assert reply.status_code == 503
             assert reply.headers["retry-after"] == "5"
-            assert reply.json()["error_type"] == "Busy"
-            assert reply.json()["can_retry"] is True
+            assert (reply.json()["error_type"], reply.json()["can_retry"]) == ("Busy", True)
         served.gates.opened.add("go")
-        await asyncio.gather(*going)
-        assert (await read_all(client, "POST", STREAM, json=steps))[-1].name == "done"
-    assert len(served.gates.asked) == 3
+        *streams, reply = await asyncio.gather(*going)
+        assert [events[-1].name for events in streams] == ["done"] * 4
+        assert reply.status_code == 200
+    assert len(served.gates.asked) == 5

@@ -50,6 +50,7 @@ Keep = Annotated[
     int | None, typer.Option("--keep", min=1, help="Keep so many runs of each workflow.", show_default=False)
 ]
 KeepDays = Annotated[float | None, typer.Option(min=0, help="Keep runs for so many days.", show_default=False)]
+Running = Annotated[int, typer.Option(min=1, help="Runs that go on at the same time; further ones wait their turn.")]
 Reads = Annotated[int, typer.Option(min=0, help="Reading requests that a client may send in a minute; 0: any number.")]
 Starts = Annotated[int, typer.Option(min=0, help="The same for requests that begin or change something.")]
 Demos = Annotated[bool, typer.Option("--demo/--no-demo", help="Show recorded runs where there are none yet.")]
@@ -89,6 +90,7 @@ def serve(
     config: ConfigFile = None,
     keep: Keep = None,
     keep_days: KeepDays = None,
+    max_running: Running = 100,
     reads_per_minute: Reads = 6000,
     starts_per_minute: Starts = 3000,
     demo: Demos = True,
@@ -105,7 +107,7 @@ def serve(
             _add(served, target, config, store)
         run(
             served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days,
-            rates=(reads_per_minute, starts_per_minute), demo=demo, open=open,
+            running=max_running, rates=(reads_per_minute, starts_per_minute), demo=demo, open=open,
         )  # fmt: skip
 
 
@@ -148,6 +150,7 @@ def run(
     runs: str | None = None,
     keep: int | None = None,
     keep_days: float | None = None,
+    running: int,
     rates: tuple[int, int],
     demo: bool = True,
     open: bool = False,
@@ -164,6 +167,7 @@ def run(
         runs: The address of the run history.
         keep: Runs of each workflow that are kept.
         keep_days: Days for which runs are kept.
+        running: Runs that go on at the same time.
         rates: Requests that a client may send in a minute: reading ones, and others.
         demo: Whether recorded runs are shown.
         open: Whether to open the page in the browser.
@@ -183,6 +187,7 @@ def run(
         settings=ServerSettings(data=data, reads_per_minute=rates[0], starts_per_minute=rates[1]),
         runs=runs,
         retention=Retention(keep, keep_days),
+        max_running=running,
         demos=demo,
     )
     serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -69,6 +69,8 @@ class Drive:
     """Knows what was recorded before, if it is resumed."""
     tally: Tally
     """Its figures so far."""
+    turn: Callable[[], Awaitable[None]]
+    """Waits until it is its turn."""
     settings: Sequence[Setting] = ()
     """Context variables to set while it goes on."""
     config: RunnableConfig = field(default_factory=RunnableConfig)
@@ -86,7 +88,7 @@ class Drive:
     _heard: deque[ModelCalled | NodeRetried] = field(default_factory=deque["ModelCalled | NodeRetried"], init=False)
     """What does not come with the graph's stream, and is not recorded yet."""
     _seen: list[RunEvent] = field(default_factory=list[RunEvent], init=False)
-    _began: float = field(default_factory=monotonic, init=False)
+    _began: float | None = field(default=None, init=False)
     _earlier: float = field(default=0.0, init=False)
     """Seconds of the parts of the run before this one."""
     _closed: bool = field(default=False, init=False)
@@ -102,6 +104,10 @@ class Drive:
         model_calls.set(ModelCalls(partial(self._hear, asyncio.get_running_loop()), self.prices))
         try:
             self.live.begin()
+            await self.turn()
+            self._began = monotonic()
+            if self.live.latest.status == "queued":
+                self.live.update(self._record(status="running"))
             for event in self.before:
                 self._keep(event)
             async with asyncio.timeout(self.live.limits.seconds):
@@ -177,8 +183,8 @@ class Drive:
             self.live.add("client", event.event, event.model_dump_json(exclude={"event"}), last=last)
 
     def _record(self, **more: Any) -> RunRecord:
-        seconds = self._earlier + monotonic() - self._began
-        return with_figures(self.live.latest, self.tally, seconds=seconds, **more)
+        seconds = 0.0 if self._began is None else monotonic() - self._began
+        return with_figures(self.live.latest, self.tally, seconds=self._earlier + seconds, **more)
 
     # The end
 

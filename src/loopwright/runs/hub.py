@@ -22,6 +22,7 @@ from loopwright.errors import BackendError, InputError, LoopwrightError
 from loopwright.runs import forking, preparing
 from loopwright.runs.driving import Drive
 from loopwright.runs.launching import Launcher
+from loopwright.runs.line import Line
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import RunReader
 from loopwright.runs.schemas import RESUMABLE, RunLimits, RunRecord
@@ -72,8 +73,9 @@ class RunHub(RunReader):
         super().__init__(store)
         self.limits = limits or RunLimits()
         self._writer = Writer(store)
+        self._line = Line(self.limits.running)
         self._launcher = Launcher(
-            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer
+            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer, self._line
         )
         self.workflows = self._launcher.workflows
         self._saver = saver
@@ -82,7 +84,7 @@ class RunHub(RunReader):
     # The server's life
 
     async def open(self) -> None:
-        """Mark the runs of a process that is gone, apply what people chose, and go on with what a shutdown interrupted.
+        """Mark the runs of a process that is gone, apply what people chose, and go on with what waited or was cut off.
 
         Raises:
             StoreError: If the store cannot be read, or another server has it.
@@ -93,11 +95,15 @@ class RunHub(RunReader):
             logger.warning("%d run(s) of a process that is gone are marked as interrupted", len(lost))
         for hosted in self.workflows.values():
             await asyncio.to_thread(preparing.assign_models, self.store, hosted)
-        for run_id in await asyncio.to_thread(preparing.shut_down, self.store):
+        for record in await asyncio.to_thread(preparing.shut_down, self.store):
             try:
-                await self.resume(run_id)
+                with self._reserved_for(record.id):
+                    self._go(await self._launcher.resumed(record, None, False))
             except LoopwrightError as error:
-                logger.warning("run %s does not go on: %s", run_id, error)
+                logger.warning("run %s does not go on: %s", record.id, error)
+                if record.status == "queued":
+                    update = {"status": "interrupted", "error": str(error), "error_type": type(error).__name__}
+                    await self._writer.write(record.model_copy(update=update))
 
     async def close(self, grace: float = 5.0) -> None:
         """Start no further run, let those that go on end with the superstep that is under way, and cancel the rest.
@@ -108,7 +114,10 @@ class RunHub(RunReader):
         self._closed = True
         drives = [*self._going.values()]
         for drive in drives:
-            drive.control.request_drain("the server stops")
+            if self._line.status(drive.live.id) == "queued":
+                drive.live.stop("shutdown")
+            else:
+                drive.control.request_drain("the server stops")
         await _ended(drives, grace)
         for drive in drives:
             drive.live.stop("shutdown")
@@ -117,12 +126,16 @@ class RunHub(RunReader):
 
     @property
     def refusal(self) -> str | None:
-        """Why no further run can start now, or None."""
+        """Why no further run can be taken now, or None."""
         if self._closed:
             return "the server is stopping: ask again when it is back"
-        if len(self._going) + len(self._reserved) >= self.limits.running:
-            return f"{self.limits.running} runs are going on, which is the limit: ask again in a moment"
+        if len(self._line) >= self.limits.queued:
+            return f"{self.limits.queued} runs wait their turn, which is the limit: ask again in a moment"
         return None
+
+    def is_made_ready(self, run_id: str) -> bool:
+        """Whether a run with this id was asked for, and is not kept yet."""
+        return run_id in self._reserved
 
     # Runs
 
@@ -134,8 +147,9 @@ class RunHub(RunReader):
         changes: RunChanges = UNCHANGED,
         uploads: Mapping[str, Path] = {},
         run_id: str | None = None,
+        request: str | None = None,
     ) -> LiveRun:
-        """Start a run.
+        """Start a run, or let it wait its turn.
 
         Args:
             workflow: Which workflow.
@@ -143,14 +157,15 @@ class RunHub(RunReader):
             changes: What it does otherwise than configured.
             uploads: Id of an uploaded file -> where it lies.
             run_id: Names it; None makes a new name.
+            request: A digest of what was asked for, to be kept with it.
 
         Raises:
             InputError: If the input or a change is unusable, or there is a run with this id.
-            BackendError: If no further run can start now; see `refusal`.
+            BackendError: If no further run can be taken now; see `refusal`.
         """
         run_id = run_id or uuid.uuid4().hex
         with self._reserved_for(run_id):
-            return self._go(await self._launcher.new(workflow, given, changes, uploads, run_id))
+            return self._go(await self._launcher.new(workflow, given, changes, uploads, run_id, request))
 
     async def resume(self, run_id: str, *, answer: Any = None, force: bool = False) -> LiveRun:
         """Go on with a run from its last checkpoint: finished nodes do not run again.
@@ -162,7 +177,7 @@ class RunHub(RunReader):
 
         Raises:
             InputError: If there is no such run, or it cannot go on; the message says why.
-            BackendError: If no further run can go on now; see `refusal`.
+            BackendError: If no further run can be taken now; see `refusal`.
         """
         with self._reserved_for(run_id):
             record = await self._known(run_id)
@@ -191,7 +206,7 @@ class RunHub(RunReader):
 
         Raises:
             InputError: If there is no such run or checkpoint, or a value does not fit the state.
-            BackendError: If no further run can start now; see `refusal`.
+            BackendError: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         return await self._branch(partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes))
@@ -205,7 +220,7 @@ class RunHub(RunReader):
 
         Raises:
             InputError: If there is no such run or loop, or the loop never was granted a pass.
-            BackendError: If no further run can start now; see `refusal`.
+            BackendError: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         return await self._branch(partial(forking.without_loop, self._launcher, record, loop))
@@ -248,10 +263,13 @@ class RunHub(RunReader):
         if run_id in self._going or run_id in self._reserved:
             raise InputError(f"run {run_id!r} goes on already")
         self._reserved.add(run_id)
+        self._line.join(run_id)
         try:
             yield
         finally:
             self._reserved.discard(run_id)
+            if run_id not in self._going:
+                self._line.leave(run_id)
 
     async def _branch(self, make: Callable[[str], Awaitable[Drive]]) -> LiveRun:
         run_id = uuid.uuid4().hex
@@ -263,18 +281,22 @@ class RunHub(RunReader):
         self._broken.pop(live.id, None)
         self._going[live.id] = drive
         # Its place is free before anybody sees its end: who then starts, resumes or deletes a run is not refused.
-        live.on_end = partial(self._going.pop, live.id)
+        live.on_end = partial(self._leave, drive)
         live.task = asyncio.create_task(drive.go(), name=f"run {live.id}")
         live.task.add_done_callback(lambda task: self._conclude(drive, task))
         if self._closed:  # the server began to stop while this was made ready
             live.stop("shutdown")
         return live
 
+    def _leave(self, drive: Drive) -> None:
+        # One that ended as it should has left already, and may be going on again.
+        if self._going.get(drive.live.id) is drive:
+            del self._going[drive.live.id]
+            self._line.leave(drive.live.id)
+
     def _conclude(self, drive: Drive, task: asyncio.Task[None]) -> None:
         live = drive.live
-        # One that ended as it should has left already, and may be going on again.
-        if self._going.get(live.id) is drive:
-            del self._going[live.id]
+        self._leave(drive)
         if not task.cancelled() and (error := task.exception()):
             logger.error("run %s could not be brought to its end", live.id, exc_info=error)
         if live.broken:

@@ -22,6 +22,7 @@ from loopwright.errors import CheckpointError, ConfigError, InputError, UnknownN
 from loopwright.runs import states
 from loopwright.runs.checkpoints import thread, without_passes
 from loopwright.runs.driving import Drive
+from loopwright.runs.line import Line
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.preparing import models_at_start, prompts_at_start, settings_of
@@ -56,6 +57,7 @@ class Launcher:
         prices: What models cost; None leaves the cost unknown.
         uploads: Id of an uploaded file -> where it lies, for runs that go on.
         writer: Keeps what happens.
+        line: Where each run has a place when it is made ready.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Launcher:
         prices: PriceTable | None,
         uploads: Mapping[str, Path],
         writer: Writer,
+        line: Line,
     ) -> None:
         self.workflows = {hosted.name: hosted for hosted in workflows}
         self.saver = saver
@@ -75,6 +78,7 @@ class Launcher:
         self._prices = prices
         self._uploads = uploads
         self._writer = writer
+        self._line = line
         self._shown: dict[str, ShownGraph] = {}
         self._creating = asyncio.Lock()
 
@@ -89,13 +93,20 @@ class Launcher:
         return self.workflows[workflow]
 
     async def new(
-        self, workflow: str, given: Mapping[str, Any], changes: RunChanges, uploads: Mapping[str, Path], run_id: str
+        self,
+        workflow: str,
+        given: Mapping[str, Any],
+        changes: RunChanges,
+        uploads: Mapping[str, Path],
+        run_id: str,
+        request: str | None,
     ) -> Drive:
         """Make a new run; see `RunHub.start`."""
         hosted = self.hosted(workflow)
         settings = await self._settings(hosted, changes)
         run = _within(settings, partial(hosted.run, given, uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
+        record = record.model_copy(update={"request": request})
         await self._create(record, hosted)
         return self._drive(record, graph, run, settings, run.graph_input)
 
@@ -117,14 +128,15 @@ class Launcher:
                 raise InputError(f"run {record.id!r} cannot go on: {error}") from error
         missing = await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
-        update = {"status": "running", "ended_at": None, "error": None, "error_type": None, "error_node": None}
-        going = record.model_copy(update=update)
+        update = {"ended_at": None, "error": None, "error_type": None, "error_node": None}
+        going = record.model_copy(update={"status": self._line.status(record.id), **update})
         await self._writer.write(going)
         given: Any = None if saved else run.graph_input
         if record.status == "waiting":
             given = Command(resume=answer)
         drive = self._drive(going, graph, run, settings, given, counts)
-        drive.recorder, drive.tally, drive.before, drive.resumed = recorder, tally, missing.events, True
+        drive.recorder, drive.tally, drive.before = recorder, tally, missing.events
+        drive.resumed = record.status != "queued" or recorder.saved_any
         if force:
             drive.config = RunnableConfig(configurable={FORCE: True})
         return drive
@@ -194,8 +206,9 @@ class Launcher:
                 raise InputError(str(error)) from error
             title = shortened(" ".join(run.title.split()), _TITLE)
             return graph, RunRecord(
-                id=run_id, workflow=hosted.name, title=title, status="running", started_at=datetime.now(UTC),
-                input=plain(run.given, _INPUT), changes=changes, models=models, prompts=dict(prompts),
+                id=run_id, workflow=hosted.name, title=title, status=self._line.status(run_id),
+                started_at=datetime.now(UTC), input=plain(run.given, _INPUT), changes=changes, models=models,
+                prompts=dict(prompts),
             )  # fmt: skip
 
         return _within(settings, begin)
@@ -222,7 +235,7 @@ class Launcher:
         live = LiveRun(record, self._writer, self._limits, counts)
         return Drive(
             live=live, graph=graph, run=run, input=given, recorder=Recorder(run), tally=Tally(), settings=settings,
-            prices=self._prices, resumable=self.saver is not None,
+            prices=self._prices, resumable=self.saver is not None, turn=partial(self._line.turn, record.id),
         )  # fmt: skip
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loopwright.errors import ConfigError, InputError, UnknownNameError
 from loopwright.models.changes import model_changes, prompt_changes
 from loopwright.models.prompts import Prompt
 from loopwright.models.registry import DEFAULT
 from loopwright.runs.driving import SHUTDOWN
-from loopwright.runs.schemas import PromptVersion, RunFilter
+from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord, RunStatus
 from loopwright.runs.store.protocol import RunStore
 from loopwright.workflows.api import RunChanges, Setting, Workflow
 
@@ -36,16 +36,20 @@ def assign_models(store: RunStore, hosted: Workflow) -> None:
             logger.warning("the model chosen for %s of %s is not used: %s", node, hosted.name, error)
 
 
-def shut_down(store: RunStore) -> list[str]:
-    """The runs that a stopping server interrupted. Blocks."""
-    found: list[str] = []
+def shut_down(store: RunStore) -> list[RunRecord]:
+    """The runs that a stopping server interrupted, then those that waited their turn; the oldest first. Blocks."""
+    interrupted = [run for run in _all(store, "interrupted") if run.error_type == SHUTDOWN]
+    return [*reversed(interrupted), *reversed([*_all(store, "queued")])]
+
+
+def _all(store: RunStore, status: RunStatus) -> Iterator[RunRecord]:
+    """The runs with a status, newest first."""
     before: str | None = None
     while True:
-        page = store.list(RunFilter(status="interrupted"), _PAGE, before)
-        kept = [store.get(run.id) for run in page.runs]
-        found += [run.id for run in kept if run and run.error_type == SHUTDOWN]
+        page = store.list(RunFilter(status=status), _PAGE, before)
+        yield from filter(None, (store.get(run.id) for run in page.runs))
         if page.next is None:
-            return found
+            return
         before = page.next
 
 

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from loopwright.engine.events.schema import RunEvent
 from loopwright.workflows.api import Outcome, RunChanges
 
-RunStatus = Literal["running", "finished", "failed", "cancelled", "interrupted", "waiting"]
-"""``interrupted``: its process ended before it did; it can be resumed. ``waiting``: for a person's answer."""
+RunStatus = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted", "waiting"]
+"""``queued``: it waits its turn. ``interrupted``: its process ended before it did; it can be resumed. ``waiting``: for
+a person's answer."""
 
 ENDED: frozenset[RunStatus] = frozenset({"finished", "failed", "cancelled", "interrupted", "waiting"})
 """Nothing more happens in such a run by itself."""
@@ -28,8 +29,10 @@ Channel = Literal["run", "client"]
 class RunLimits:
     """How much runs may hold, together and each, and how long their clients are waited for."""
 
-    running: int = 1000
-    """Runs at the same time; a further one is refused."""
+    running: int = 100
+    """Runs at the same time; further ones wait their turn, in the order in which they came."""
+    queued: int = 10_000
+    """Runs that wait their turn; a further one is refused."""
     seconds: float = 900.0
     """The longest that a run may take; a resumed one begins anew."""
     events: int = 20_000
@@ -124,11 +127,11 @@ class RunSummary(Frozen):
     stop_reason: str | None = None
     """The loop or budget whose bound was reached, or None."""
     started_at: datetime
-    """When it began, UTC."""
+    """When it was asked for, UTC."""
     ended_at: datetime | None = None
     """When it ended, UTC."""
     seconds: float | None = None
-    """Wall time; of a resumed run, of all its parts together."""
+    """Wall time since its turn came; of a resumed run, of all its parts together."""
     model_calls: int = 0
     """Calls of chat models."""
     tokens: int = 0
@@ -176,6 +179,8 @@ class RunRecord(RunSummary):
     """The nodes in the order in which they ran, gates left out."""
     children: tuple[str, ...] = ()
     """The runs that were forked from it."""
+    request: str | None = None
+    """SHA-256 of the request that began it, where that had an ``Idempotency-Key``."""
 
 
 class LoggedEvent(Frozen):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
+from loopwright.errors import InputError
 from loopwright.models.registry import DEFAULT
 from loopwright.runs.live import LiveRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.context import Context, refuse_when_busy
 from loopwright.server.problems import Problem, status_of
 from loopwright.workflows.api import Outcome, RunChanges, Workflow
+
+LONGEST_KEY = 255
+"""Characters of an ``Idempotency-Key``."""
 
 
 class WorkflowAnswer(BaseModel):
@@ -41,20 +46,73 @@ async def begin(
     given: Mapping[str, Any],
     *,
     changes: RunChanges | None = None,
+    run_id: str | None = None,
+    request: str | None = None,
 ) -> LiveRun:
-    """Begin a run, with the models that people chose unless it asks for others.
+    """Begin a run, with the models that people chose unless it asks for others; it may have to wait its turn.
+
+    Args:
+        context: Knows the runs.
+        workflow: Which workflow.
+        given: Its input.
+        changes: What it does otherwise than configured.
+        run_id: Names it; None makes a new name.
+        request: A digest of what was asked for, to be kept with it.
 
     Raises:
         InputError: If the input or a change is unusable.
-        HTTPException: With status 404 if the workflow is not served, 503 if no run can begin now.
+        HTTPException: With status 404 if the workflow is not served, 503 if no further run is taken.
     """
     hosted = context.workflow(workflow)
     refuse_when_busy(context)
     changes = changes or RunChanges()
     models = await asyncio.to_thread(chosen_models, context, hosted) | changes.models
     return await context.hub.start(
-        workflow, given, changes=changes.model_copy(update={"models": models}), uploads=context.uploads
+        workflow,
+        given,
+        changes=changes.model_copy(update={"models": models}),
+        uploads=context.uploads,
+        run_id=run_id,
+        request=request,
     )
+
+
+async def begin_once(context: Context, key: str, request: str, begin: Callable[[str], Awaitable[LiveRun]]) -> RunRecord:
+    """Begin a run, or give the one that the same request began before.
+
+    The key names the run: whoever keeps it first has begun it, on whichever server, and it is known as long as the run.
+
+    Args:
+        context: Knows the runs.
+        key: The value of the header ``Idempotency-Key``.
+        request: A digest of what is asked for.
+        begin: Begins the run with the id that it is given.
+
+    Raises:
+        HTTPException: With status 400 if the key is unusable, 409 while the first request is worked on, 422 if that
+            asked for something else.
+    """
+    bare = key.strip().removeprefix('"').removesuffix('"')
+    if not 0 < len(bare) <= LONGEST_KEY:
+        told = f"the header Idempotency-Key has {len(bare)} characters: give 1 to {LONGEST_KEY}, a UUID for example"
+        raise Problem(told, "BadRequest", status=400).exception
+    run_id = hashlib.sha256(f"idempotency key {bare}".encode()).hexdigest()[:32]
+    record = await context.hub.record(run_id)
+    if record is None:
+        try:
+            return (await begin(run_id)).record
+        except InputError:
+            made_ready = context.hub.is_made_ready(run_id)
+            record = await context.hub.record(run_id)
+            if record is None and not made_ready:
+                raise
+    if record is None:
+        told = "a request with this Idempotency-Key is worked on right now: ask again in a moment"
+        raise Problem(told, "Busy", can_retry=True, status=409, headers={"Retry-After": "1"}).exception
+    if record.request != request:
+        told = f"the Idempotency-Key belongs to run {run_id}, which was asked for otherwise: give a new key"
+        raise Problem(told, "InputError", status=422).exception
+    return record
 
 
 def chosen_models(context: Context, hosted: Workflow) -> dict[str, str | None]:

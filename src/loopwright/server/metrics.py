@@ -38,7 +38,10 @@ class Metrics:
         self._runs = Counter(
             "loopwright_runs", "Runs that ended, or wait for a person", ["workflow", "status"], registry=registry
         )
-        self._running = Gauge("loopwright_runs_running", "Runs that go on", ["workflow"], registry=registry)
+        self._going: dict[str, Gauge] = {
+            "running": Gauge("loopwright_runs_running", "Runs that go on", ["workflow"], registry=registry),
+            "queued": Gauge("loopwright_runs_queued", "Runs that wait their turn", ["workflow"], registry=registry),
+        }
         self._seconds = Histogram(
             "loopwright_run_seconds", "Wall time of ended runs", ["workflow"], buckets=RUN_SECONDS, registry=registry
         )
@@ -81,11 +84,11 @@ class Metrics:
                 self._status.pop(run.id, None)
             else:
                 self._status[run.id] = run.status
-        if run.status not in ENDED:
-            self._running.labels(run.workflow).inc()
-            return
         if before is not None:
-            self._running.labels(run.workflow).dec()
+            self._going[before].labels(run.workflow).dec()
+        if run.status in self._going:
+            self._going[run.status].labels(run.workflow).inc()
+        elif before is not None:
             self._runs.labels(run.workflow, run.status).inc()
             if run.seconds is not None:
                 self._seconds.labels(run.workflow).observe(run.seconds)
@@ -175,7 +178,7 @@ class _CountingStore:
         runs, events = list(runs), list(events)
         self._store.write(runs, events)
         for run in runs:
-            if run.status == "running":
+            if run.status not in ENDED:
                 self._seen(run)
         for new in events:
             self._metrics.events_kept(new.channel, len(new.events))
@@ -185,7 +188,7 @@ class _CountingStore:
             self._seen(run)
 
     def _seen(self, run: RunRecord) -> None:
-        if run.status == "running":
+        if run.status not in ENDED:
             self._workflows[run.id] = run.workflow
         else:
             self._workflows.pop(run.id, None)

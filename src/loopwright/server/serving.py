@@ -15,6 +15,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from loopwright.checkpoints import aopen_checkpointer
 from loopwright.runs.hub import RunHub
+from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import open_runs
 from loopwright.runs.transfer import ensure_demos
 from loopwright.server.app import create_app
@@ -106,6 +107,8 @@ class Serving:
     """The address of the run history; None for a file in the folder."""
     retention: Retention = field(default_factory=Retention)
     """How long runs are kept."""
+    max_running: int = RunLimits.running
+    """How many runs go on at the same time; further ones wait their turn."""
     demos: bool = True
     """Whether a new run history is given the demonstrations."""
 
@@ -164,7 +167,8 @@ async def _served(
             ensure_demos(store)
         async with aopen_checkpointer(f"sqlite:{data / 'checkpoints.db'}", allow=allow if known else None) as saver:
             uploads = Uploads(serving.settings)
-            hub = RunHub(counting(store, metrics), serving.workflows, saver, prices=prices(), uploads=uploads)
+            limits = RunLimits(running=serving.max_running)
+            hub = RunHub(counting(store, metrics), serving.workflows, saver, limits, prices(), uploads)
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
             async with retaining(store, saver, uploads, serving.retention):
                 await Server(app, started).serve([listener])

@@ -26,6 +26,7 @@ const OUTCOMES: Record<string, Said> = {
 };
 
 const STATUSES: Record<RunStatus, Said> = {
+  queued: { label: 'Waits its turn', tone: 'busy', means: 'The run begins when those before it have ended.' },
   running: { label: 'Running', tone: 'busy', means: '' },
   finished: { label: 'Finished', tone: 'good', means: '' },
   failed: { label: 'Failed', tone: 'bad', means: 'The run ended with an error.' },

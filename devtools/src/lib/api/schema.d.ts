@@ -119,7 +119,7 @@ export interface paths {
         put?: never;
         /**
          * Start Run
-         * @description Begin a run; it goes on whether or not anybody follows it.
+         * @description Begin a run, or let it wait its turn; it goes on whether or not anybody follows it.
          */
         post: operations["start_run"];
         delete?: never;
@@ -1686,7 +1686,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
+            status: "queued" | "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
             /**
              * Outcome Status
              * @default
@@ -1784,6 +1784,8 @@ export interface components {
              * @default []
              */
             children: string[];
+            /** Request */
+            request?: string | null;
         };
         /**
          * RunStarted
@@ -1822,7 +1824,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
+            status: "queued" | "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting";
             /**
              * Outcome Status
              * @default
@@ -2862,7 +2864,7 @@ export interface operations {
         parameters: {
             query?: {
                 workflow?: string | null;
-                status?: ("running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting") | null;
+                status?: ("queued" | "running" | "finished" | "failed" | "cancelled" | "interrupted" | "waiting") | null;
                 stop_reason?: string | null;
                 text?: string | null;
                 parent?: string | null;
@@ -2979,7 +2981,10 @@ export interface operations {
     start_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request: sent again with the same key, it gives the same run. */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3036,6 +3041,15 @@ export interface operations {
             };
             /** @description Request Timeout */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

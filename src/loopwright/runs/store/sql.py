@@ -28,7 +28,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from loopwright.database.text import StorableText, storable
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import InputError
-from loopwright.runs.schemas import Channel, RunFilter, RunPage, RunRecord
+from loopwright.runs.schemas import ENDED, Channel, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.listing import page
 from loopwright.runs.store.protocol import KeptEvent, NewEvents, within
@@ -75,7 +75,7 @@ def outdated(connection: Connection, older_than: datetime | None, keep: int | No
     place = func.row_number().over(partition_by=RUNS.c.workflow, order_by=newest_first).label("place")
     ended = (
         select(RUNS.c.key, RUNS.c.id, RUNS.c.started_at, place)
-        .where(RUNS.c.status != "running", RUNS.c.source != "demo")
+        .where(RUNS.c.status.in_(ENDED), RUNS.c.source != "demo")
         .subquery()
     )
     goes = or_(

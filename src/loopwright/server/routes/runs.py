@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import re
 from typing import Annotated, Any
 
@@ -10,10 +12,11 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.diagram.shown import ShownGraph
+from loopwright.runs.live import LiveRun
 from loopwright.runs.schemas import LoggedEvent, RunFilter, RunPage, RunRecord, RunStatus
 from loopwright.runs.states import CheckpointView
 from loopwright.runs.transfer import export_run, import_run
-from loopwright.server.answering import begin
+from loopwright.server.answering import begin, begin_once
 from loopwright.server.changes import Changes, changes_of, check_state
 from loopwright.server.context import RUN_ID, Context, Here, kept_run, refuse_when_busy, unknown_run
 from loopwright.server.described import streamed
@@ -26,6 +29,9 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 RunId = Annotated[str, Path(pattern=RUN_ID)]
 LastEventId = Annotated[
     str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
+]
+IdempotencyKey = Annotated[
+    str | None, Header(description="Names the request: sent again with the same key, it gives the same run.")
 ]
 MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 STARTS: dict[int | str, dict[str, Any]] = {404: PROBLEM, 503: PROBLEM}
@@ -98,12 +104,19 @@ class CheckpointState(BaseModel):
     """Key -> value, in plain JSON, without secrets, long values shortened."""
 
 
-@router.post("", status_code=201, operation_id="start_run", responses=STARTS)
-async def start_run(asked: StartRun, context: Here) -> RunRecord:
-    """Begin a run; it goes on whether or not anybody follows it."""
+@router.post("", status_code=201, operation_id="start_run", responses=STARTS | {409: PROBLEM, 422: PROBLEM})
+async def start_run(asked: StartRun, context: Here, idempotency_key: IdempotencyKey = None) -> RunRecord:
+    """Begin a run, or let it wait its turn; it goes on whether or not anybody follows it."""
     hosted = context.workflow(asked.workflow)
     changes = changes_of(asked, hosted)
-    return (await begin(context, asked.workflow, asked.input, changes=changes)).record
+    if idempotency_key is None:
+        return (await begin(context, asked.workflow, asked.input, changes=changes)).record
+    request = hashlib.sha256(json.dumps(asked.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+    async def named(run_id: str) -> LiveRun:
+        return await begin(context, asked.workflow, asked.input, changes=changes, run_id=run_id, request=request)
+
+    return await begin_once(context, idempotency_key, request, named)
 
 
 @router.get("", operation_id="list_runs")

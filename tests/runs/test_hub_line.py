@@ -1,0 +1,158 @@
+"""Runs beyond the limit wait their turn: in order, cancellable, and kept over a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hosted_graphs import PATH, Desk, Walk, log, opened, until
+
+from loopwright.errors import BackendError, InputError
+from loopwright.runs.line import Line
+from loopwright.runs.schemas import RunFilter, RunLimits
+
+HELD = {"question": "where?", "rounds": 1, "hold": "plan"}
+FREE = {"question": "where?", "rounds": 1}
+ONE = RunLimits(running=1)
+
+
+def test_places_in_the_line() -> None:
+    line = Line(2)
+    for name in "abcd":
+        line.join(name)
+    assert [line.status(name) for name in "abcd"] == ["running", "running", "queued", "queued"]
+    line.leave("c")
+    line.leave("a")
+    line.leave("a")
+    assert (line.status("d"), len(line)) == ("running", 0)
+    line.join("e")
+    assert (line.status("e"), len(line)) == ("queued", 1)
+
+
+async def test_runs_beyond_the_limit_wait_and_begin_in_order(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
+        lives = [await hub.start("walk", HELD) for _ in range(4)]
+        await until(lambda: desk.waiting["plan"])
+        assert [live.record.status for live in lives] == ["running", "queued", "queued", "queued"]
+        assert [hub.store.get(live.id).status for live in lives] == [live.record.status for live in lives]
+        with pytest.raises(InputError, match="goes on"):
+            await hub.delete(lives[1].id)
+        with pytest.raises(InputError, match="goes on already"):
+            await hub.resume(lives[1].id)
+        followed = asyncio.create_task(log(hub, lives[3].id))
+        desk.opened.add("plan")
+        ended = []
+        for live in lives:
+            live.on_end = _also(live.on_end, lambda live=live: ended.append(live.id))
+        records = await asyncio.gather(*(live.wait() for live in lives))
+        events = await followed
+    assert [record.status for record in records] == ["finished"] * 4
+    assert ended == [live.id for live in lives]
+    assert events[0].name == "run_started" and events[-1].name == "run_finished"
+
+
+def _also(first, second):
+    def both() -> None:
+        first()
+        second()
+
+    return both
+
+
+async def test_a_run_that_waits_its_turn_can_be_cancelled_and_resumed(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
+        first, second, third = [await hub.start("walk", HELD) for _ in range(3)]
+        record = await hub.cancel(second.id)
+        assert (record.status, record.seconds, record.path) == ("cancelled", 0.0, ())
+        assert [event.name for event in await log(hub, second.id)] == ["run_failed"]
+        again = await hub.resume(second.id)
+        assert hub.store.get(second.id).status == "queued"
+        desk.opened.add("plan")
+        assert [(await live.wait()).status for live in (first, third, again)] == ["finished"] * 3
+        assert again.record.path == (*PATH, "answer")
+
+
+async def test_a_run_that_cannot_be_made_ready_leaves_its_place(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
+        live = await hub.start("walk", HELD)
+        with pytest.raises(InputError):
+            await hub.start("walk", {"question": 5, "no": "such"})
+        desk.opened.add("plan")
+        await live.wait()
+        assert (await (await hub.start("walk", FREE)).wait()).status == "finished"
+
+
+async def test_a_full_line_takes_no_more(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), limits=RunLimits(running=1, queued=1)) as hub:
+        lives = [await hub.start("walk", HELD) for _ in range(2)]
+        with pytest.raises(BackendError, match="1 runs wait their turn, which is the limit") as refused:
+            await hub.start("walk", FREE)
+        assert refused.value.transient
+        desk.opened.add("plan")
+        await asyncio.gather(*(live.wait() for live in lives))
+        assert hub.refusal is None
+
+
+async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
+        lives = [await hub.start("walk", HELD) for _ in range(4)]
+        await until(lambda: desk.waiting["plan"])
+    assert desk.begun["plan"] == 1, "nothing begins while the server stops"
+    again = Desk()
+    async with opened(tmp_path, Walk(again), limits=ONE) as hub:
+        going = [hub.live(live.id) for live in lives]
+        assert [live.latest.status for live in going] == ["running", "queued", "queued", "queued"]
+        await until(lambda: again.waiting["plan"])
+        assert again.begun["plan"] == 1
+        again.opened.add("plan")
+        assert [(await live.wait()).status for live in going] == ["finished"] * 4
+
+
+async def test_runs_that_waited_when_the_process_was_killed_are_begun_in_order(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        record = await (await hub.start("walk", FREE)).wait()
+        graph = hub.store.graph(record.id)
+        fresh = {"status": "queued", "ended_at": None, "outcome": None, "path": (), "seconds": None, "events": 0}
+        for name in ("first", "second"):  # as a killed process leaves them
+            hub.store.create(record.model_copy(update={"id": name, **fresh}), graph)
+        hub.store.prune(keep=0)
+        assert hub.store.list(RunFilter()).total == 2, "who waits is not forgotten"
+    async with opened(tmp_path, Walk(), limits=ONE) as hub:
+        for name in ("first", "second"):
+            await until(lambda name=name: hub.store.get(name).status == "finished")
+            events = await log(hub, name)
+            assert events[0].name == "run_started" and '"resumed":false' in events[0].data
+            assert hub.store.get(name).path == (*PATH, "answer")
+
+
+async def test_a_run_that_waited_and_cannot_begin_any_more_says_why(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        record = await (await hub.start("walk", FREE)).wait()
+        gone = record.model_copy(update={"id": "gone", "status": "queued", "workflow": "retired"})
+        hub.store.create(gone, hub.store.graph(record.id))
+    async with opened(tmp_path, Walk()) as hub:
+        found = await hub.record("gone")
+        assert (found.status, found.error_type) == ("interrupted", "UnknownNameError")
+        assert "retired" in found.error
+
+
+async def test_a_question_that_was_answered_in_line_is_asked_again_after_a_shutdown(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
+        asking = await (await hub.start("walk", {**FREE, "ask": True})).wait()
+        assert asking.status == "waiting"
+        await hub.start("walk", HELD)
+        live = await hub.resume(asking.id, answer="yes")
+        assert live.record.status == "queued"
+    again = Desk()
+    again.opened.add("plan")
+    async with opened(tmp_path, Walk(again), limits=ONE) as hub:
+        await until(lambda: hub.store.get(asking.id).status == "waiting")
+        record = await (await hub.resume(asking.id, answer="yes")).wait()
+        assert (record.status, record.outcome.answer) == ("finished", "yes after 1")
