@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, NodePolicy, add_node, bounded
@@ -50,6 +51,55 @@ def parcel() -> UserGraph:
     builder.add_edge("weigh", "send")
     builder.add_edge("send", END)
     return UserGraph("parcel", bounded(builder, []), title="Parcel", description="Sends something, with retries.")
+
+
+class Permit(TypedDict, total=False):
+    parcel: str
+    allowed: bool
+    address: dict[str, Any]
+
+
+ADDRESS = {
+    "type": "object",
+    "properties": {
+        "street": {"type": "string", "title": "Street", "minLength": 1},
+        "boxes": {"type": "integer", "title": "Boxes", "minimum": 1},
+        "speed": {"enum": ["slow", "fast"], "title": "Speed"},
+    },
+    "required": ["street", "boxes", "speed"],
+}
+
+
+def permit() -> UserGraph:
+    """A graph that asks a person twice, by buttons and by a form, and once more where there are many boxes."""
+
+    def ask(state: Permit) -> dict[str, Any]:
+        """Ask whether it may be sent."""
+        asked = {"question": f"May I **send** {state['parcel']}?", "price": 12.5, "options": ["yes", "no"]}
+        return {"allowed": interrupt(asked) == "yes"}
+
+    def locate(state: Permit) -> dict[str, Any]:
+        """Ask where to."""
+        return {"address": interrupt({"message": "Where does it go?", "schema": ADDRESS})}
+
+    def ship(state: Permit) -> dict[str, Any]:
+        return {}
+
+    builder = StateGraph(Permit)
+    for node in (ask, locate, ship):
+        builder.add_node(node)
+    builder.add_edge(START, "ask")
+    builder.add_conditional_edges(
+        "ask", lambda state: "locate" if state["allowed"] else "__end__", ["locate", "__end__"]
+    )
+    builder.add_conditional_edges(
+        "locate", lambda state: "ask" if state["address"]["boxes"] > 5 else "ship", ["ask", "ship"]
+    )
+    builder.add_edge("ship", END)
+    again = Loop(
+        name="again", target="ask", sources=("locate",), limit=2, exhausted="ship", reason=lambda _: "many boxes"
+    )
+    return UserGraph("permit", bounded(builder, [again]), title="Permit", description="Asks before it sends.")
 
 
 class Laps(TypedDict, total=False):

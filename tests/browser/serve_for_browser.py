@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 from conferences import sample_services
-from run_page_graphs import Mechanical, laps, parcel
+from run_page_graphs import Mechanical, laps, parcel, permit
 
 from loopwright.engine import Loop, bounded
 from loopwright.server.serving import Serving, serve
@@ -117,7 +117,7 @@ def main() -> None:
         sample_services(reflection_enabled=False) as without,
     ):
         serving = Serving(
-            workflows=[AssistantWorkflow(services), essay(), Mechanical(without), parcel(), laps()],
+            workflows=[AssistantWorkflow(services), essay(), Mechanical(without), parcel(), laps(), permit()],
             settings=ServerSettings(data=given.data),
         )
         serve(serving, port=given.port, token=given.token, started=lambda address: print(address, flush=True))

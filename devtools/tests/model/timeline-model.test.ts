@@ -109,3 +109,32 @@ describe('ticks', () => {
     expect(ticks(0, 1000, 0)).toEqual([]);
   });
 });
+
+describe('a time in which a run stood still', () => {
+  it('is folded away: bars, bands and the end lie that much earlier', () => {
+    const minutes = 23 * 60_000;
+    const at = (ms: number): string => new Date(1_700_000_000_000 + ms).toISOString();
+    const builder = new RunViewBuilder();
+    const events = [
+      { type: 'run_started', graph: 'g', thread_id: 't', resumed: false, at: at(0) },
+      { type: 'loop', loop: 'again', decision: 'granted', spent: 1, limit: 2, reason: '', goto: [], step: 1, waited: 0, why: '', sources: [], at: at(5) },
+      { type: 'node_finished', node: 'loop.again', task_id: 'g', visit: 1, seconds: 0.01, update: {}, error: null, at: at(6) },
+      { type: 'node_started', node: 'ask', task_id: 'a', visit: 1, at: at(10) },
+      { type: 'node_finished', node: 'ask', task_id: 'a', visit: 1, seconds: 0.01, update: {}, error: null, at: at(20) },
+      { type: 'told', kind: 'progress', node: 'ask', message: '?', data: { interrupt: '?' }, at: at(20) },
+      { type: 'run_finished', seconds: 1, stop_reason: null, interrupted: true, at: at(20) },
+      { type: 'run_started', graph: 'g', thread_id: 't', resumed: false, at: at(20 + minutes) },
+      { type: 'node_started', node: 'ask', task_id: 'a', visit: 1, at: at(30 + minutes) },
+      { type: 'node_finished', node: 'ask', task_id: 'a', visit: 1, seconds: 0.01, update: {}, error: null, at: at(40 + minutes) },
+      { type: 'run_finished', seconds: 1, stop_reason: null, interrupted: false, at: at(40 + minutes) },
+    ];
+    builder.add(logOf(...events));
+    const { view } = builder;
+    expect(view.gaps).toMatchObject([{ kind: 'waiting', to: view.started + 20 + minutes }]);
+    expect(view.ms).toBe(40);
+    expect(view.visits).toMatchObject([{ status: 'complete', durationMs: 20 }]);
+    const [row] = rowsOf(view, [], 0);
+    expect(row?.bars.map((bar) => [bar.from - view.started, bar.to - view.started])).toEqual([[10, 40]]);
+    expect(bandsOf(view, endOf(view, 0)).map((band) => band.to - view.started)).toEqual([40]);
+  });
+});

@@ -40,7 +40,7 @@ from loopwright.runs.live import LiveRun
 from loopwright.runs.model_calls import ModelCalls, model_calls
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
-from loopwright.runs.schemas import RunRecord, RunStatus
+from loopwright.runs.schemas import Asked, RunRecord, RunStatus
 from loopwright.runs.tally import Tally, with_figures
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Setting
 
@@ -190,28 +190,26 @@ class Drive:
 
     async def _finish(self, finished: RunFinished) -> RunRecord:
         if finished.interrupted:
-            for told in await self._questions():
+            asked = await self._questions()
+            for question in asked:
+                data = {"interrupt": question.value, "id": question.id}
+                told = Told(kind="progress", node=question.node, message=_in_words(question.value), data=data)
                 self._keep(told, last=True)
             self._keep(finished, last=True)
-            return self._record(status="waiting", ended_at=datetime.now(UTC))
+            return self._record(status="waiting", ended_at=datetime.now(UTC), asked=asked)
         outcome, clients = await self.run.ended(RunResult(finished.state, (*self._seen,)))
         self._keep(finished, last=True)
         self._tell_clients(clients, last=True)
         return self._ended("finished", outcome)
 
-    async def _questions(self) -> list[Told]:
+    async def _questions(self) -> tuple[Asked, ...]:
         """What the run waits for a person to answer."""
         state = await self.graph.aget_state({"configurable": {"thread_id": self.live.id}})
-        return [
-            Told(
-                kind="progress",
-                node=task.name,
-                message=_in_words(asked.value),
-                data={"interrupt": asked.value, "id": asked.id},
-            )
+        return tuple(
+            Asked(node=task.name, value=plain(asked.value), id=asked.id)
             for task in state.tasks
             for asked in task.interrupts
-        ]
+        )
 
     def _ended(self, status: RunStatus, outcome: Outcome | None = None, **more: Any) -> RunRecord:
         if outcome is not None:

@@ -128,7 +128,7 @@ class Launcher:
                 raise InputError(f"run {record.id!r} cannot go on: {error}") from error
         missing = await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
-        update = {"ended_at": None, "error": None, "error_type": None, "error_node": None}
+        update = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "asked": ()}
         going = record.model_copy(update={"status": self._line.status(record.id), **update})
         await self._writer.write(going)
         given: Any = None if saved else run.graph_input

@@ -73,6 +73,17 @@ class Parent(Frozen):
     """The nodes that had run by then."""
 
 
+class Asked(Frozen):
+    """A question that a run put to a person with ``interrupt``."""
+
+    node: str
+    """The node that asked."""
+    value: Any
+    """What was given to ``interrupt``, in plain JSON."""
+    id: str
+    """Names it; where several wait, an answer is a mapping of these to values."""
+
+
 class UsageRow(Frozen):
     """What one node asked of one model."""
 
@@ -146,6 +157,8 @@ class RunSummary(Frozen):
     """Loop -> passes granted."""
     events: int = 0
     """Events of the channel ``run`` so far."""
+    asked: tuple[Asked, ...] = ()
+    """What waits for a person's answer."""
     parent: Parent | None = None
     """Where it was forked from, if it was."""
     source: Literal["here", "imported", "demo"] = "here"

@@ -608,6 +608,18 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Asked
+         * @description A question that a run put to a person with ``interrupt``.
+         */
+        Asked: {
+            /** Node */
+            node: string;
+            /** Value */
+            value: unknown;
+            /** Id */
+            id: string;
+        };
         /** Body_upload */
         Body_upload: {
             /** File */
@@ -1731,6 +1743,11 @@ export interface components {
              * @default 0
              */
             events: number;
+            /**
+             * Asked
+             * @default []
+             */
+            asked: components["schemas"]["Asked"][];
             parent?: components["schemas"]["Parent"] | null;
             /**
              * Source
@@ -1869,6 +1886,11 @@ export interface components {
              * @default 0
              */
             events: number;
+            /**
+             * Asked
+             * @default []
+             */
+            asked: components["schemas"]["Asked"][];
             parent?: components["schemas"]["Parent"] | null;
             /**
              * Source

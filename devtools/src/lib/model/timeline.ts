@@ -1,6 +1,6 @@
 /** A run as a Gantt chart: rows of nodes, bars of visits, bands of loop passes. */
 import type { Decision } from '../api/types';
-import { isOpen, isPass, time, type RunView, type Visit, type VisitStatus } from './view';
+import { isOpen, isPass, time, type Gap, type RunView, type Visit, type VisitStatus } from './view';
 
 /** The height of a lane, and the space above each, in pixels. */
 export const LANE = 20;
@@ -8,13 +8,13 @@ export const LANE_GAP = 4;
 
 export interface Mark {
   kind: 'retry' | 'model' | 'failed-model';
-  /** Milliseconds since the epoch. */
+  /** On the axis. */
   at: number;
   text: string;
 }
 export interface Bar {
   visit: Visit;
-  /** Milliseconds since the epoch. */
+  /** On the axis. */
   from: number;
   to: number;
   /** Visits of a node at the same time lie in lanes below each other. */
@@ -35,9 +35,13 @@ export interface Band {
   to: number;
 }
 
-/** The end of what is shown, in milliseconds since the epoch. */
+/** A time on the axis: the times in which the run stood still before it are folded away, so it lies that much earlier. */
+export const fold = (gaps: readonly Gap[], at: number): number =>
+  gaps.reduce((folded, { from, to }) => folded - Math.max(0, Math.min(at, to) - from), at);
+
+/** The end of what is shown on the axis. */
 export const endOf = (view: RunView, now: number): number =>
-  Math.max(view.ended ?? (view.status === 'running' ? now : view.lastAt), view.lastAt, view.started + 1);
+  fold(view.gaps, Math.max(view.ended ?? (view.status === 'running' ? now : view.lastAt), view.lastAt, view.started + 1));
 
 /** One row for each node that ran, in the order given; nodes that it leaves out follow. */
 export function rowsOf(view: RunView, order: readonly string[], now: number): Row[] {
@@ -52,23 +56,23 @@ export function rowsOf(view: RunView, order: readonly string[], now: number): Ro
     const lane = free === -1 ? busy.length : free;
     busy[lane] = to;
     ends.set(visit.node, busy);
-    row.bars.push({ visit, from: visit.started, to, lane });
+    row.bars.push({ visit, from: fold(view.gaps, visit.started), to: fold(view.gaps, to), lane });
     row.lanes = Math.max(row.lanes, lane + 1);
   }
   return [...rows.values()].filter((row) => row.bars.length);
 }
 
 /** Retries and model calls of a visit, at their times. */
-export function marksOf(visit: Visit): Mark[] {
+export function marksOf(visit: Visit, gaps: readonly Gap[] = []): Mark[] {
   return [
     ...visit.attempts.map((attempt): Mark => ({
       kind: 'retry',
-      at: attempt.at,
+      at: fold(gaps, attempt.at),
       text: `attempt ${attempt.attempt} of ${attempt.attempts} failed: ${attempt.kind}: ${attempt.message}`,
     })),
     ...visit.modelCalls.map((call): Mark => ({
       kind: call.error === null ? 'model' : 'failed-model',
-      at: time(call.at) - call.seconds * 1000,
+      at: fold(gaps, time(call.at)) - call.seconds * 1000,
       text: call.error === null ? `${call.model} was asked` : `${call.model}: ${call.error}`,
     })),
   ];
@@ -83,7 +87,7 @@ export function bandsOf(view: RunView, end: number): Band[] {
   return decisions.map((decision, index) => {
     const next = decisions[index + 1];
     const { loop, spent, limit, reason } = decision;
-    return { loop, decision: decision.decision, spent, limit, reason, from: time(decision.at), to: next ? time(next.at) : end };
+    return { loop, decision: decision.decision, spent, limit, reason, from: fold(view.gaps, time(decision.at)), to: next ? fold(view.gaps, time(next.at)) : end };
   });
 }
 

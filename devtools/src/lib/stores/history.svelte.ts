@@ -22,6 +22,8 @@ export class History {
   loaded = $state(false);
   error = $state<string | null>(null);
 
+  /** Milliseconds between two questions while nothing runs. */
+  protected slow = LATER;
   #asked = 0;
 
   /** Fetch a part; a reply that comes after a later question is dropped. */
@@ -47,7 +49,7 @@ export class History {
     let ended = false;
     const again = async (): Promise<void> => {
       if (!document.hidden || !this.loaded) await this.load(filter, before);
-      if (!ended) timer = setTimeout(again, this.runs.some((run) => run.status === 'running') ? SOON : LATER);
+      if (!ended) timer = setTimeout(again, this.runs.some((run) => run.status === 'running') ? SOON : this.slow);
     };
     untrack(() => void again());
     return () => {

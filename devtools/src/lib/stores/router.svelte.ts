@@ -1,6 +1,6 @@
 /** Where the page is: the address behind `#`, for example `#/runs/ID?seq=12`. */
 
-export type Page = 'runs' | 'run' | 'workflows' | 'workflow' | 'compare' | 'prompts' | 'models' | 'loops' | 'missing';
+export type Page = 'runs' | 'run' | 'workflows' | 'workflow' | 'inbox' | 'compare' | 'prompts' | 'models' | 'loops' | 'missing';
 
 export interface Route {
   page: Page;
@@ -12,6 +12,7 @@ export interface Route {
 const TOP: Record<string, Page> = {
   runs: 'runs',
   workflows: 'workflows',
+  inbox: 'inbox',
   compare: 'compare',
   prompts: 'prompts',
   models: 'models',

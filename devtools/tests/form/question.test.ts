@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+
+import { questionOf } from '../../src/lib/form/question';
+
+describe('a question', () => {
+  it('is the text that it was given', () => {
+    expect(questionOf('Go on?')).toEqual({ text: 'Go on?', details: {}, choices: [], form: null });
+    expect(questionOf([1, 2])).toMatchObject({ text: '', details: { value: [1, 2] } });
+  });
+
+  it('has its text, its choices and the rest apart', () => {
+    const asked = questionOf({ question: 'Which?', options: ['a', { label: 'B', value: 2 }], budget: 3 });
+    expect(asked).toMatchObject({ text: 'Which?', details: { budget: 3 }, form: null });
+    expect(asked.choices).toEqual([{ label: 'a', value: 'a' }, { label: 'B', value: 2 }]);
+  });
+
+  it('is answered with yes or no, or with one of a list, where the schema says so', () => {
+    expect(questionOf({ message: 'Send?', schema: { type: 'boolean' } }).choices).toEqual([{ label: 'Yes', value: true }, { label: 'No', value: false }]);
+    expect(questionOf({ message: 'How?', schema: { enum: ['slow', 'fast'] } }).choices.map((each) => each.value)).toEqual(['slow', 'fast']);
+  });
+
+  it('has a form for an object, and for a single value', () => {
+    const object = questionOf({ schema: { type: 'object', properties: { n: { type: 'integer' } } } });
+    expect(object.form?.answer({ n: 1 })).toEqual({ n: 1 });
+    const number = questionOf({ text: 'How many?', schema: { type: 'integer', minimum: 1 } });
+    expect(number.form?.field).toMatchObject({ kind: 'object', fields: [{ kind: 'number', min: 1 }] });
+    expect(number.form?.answer({ answer: 4 })).toBe(4);
+  });
+
+  it('of LangChain’s middleware is answered in its own form', () => {
+    const request = (name: string) => ({ name, args: { to: 'you' }, description: `Call ${name}?` });
+    const config = (action_name: string) => ({ action_name, allowed_decisions: ['approve', 'edit', 'reject'] });
+    const single = questionOf({ action_requests: [request('mail')], review_configs: [config('mail')] });
+    expect(single).toMatchObject({ text: 'Call mail?', details: { mail: { to: 'you' } } });
+    expect(single.choices.map((each) => each.value)).toEqual([{ decisions: [{ type: 'approve' }] }, { decisions: [{ type: 'reject' }] }]);
+    const both = questionOf({ action_requests: [request('mail'), request('wire')], review_configs: [config('mail'), config('wire')] });
+    expect(both.form?.answer({ 0: 'approve', 1: 'reject' })).toEqual({ decisions: [{ type: 'approve' }, { type: 'reject' }] });
+  });
+});
