@@ -16,7 +16,6 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -64,6 +63,7 @@ class RunDocument:
         self.memory = InMemorySaver(serde=serde)
         self._versions: dict[tuple[str, str], dict[str, Any]] = {}
         self._texts: dict[tuple[str, str], str] = {}
+        self._write_texts: dict[Any, tuple[Any, str]] = {}
 
     def saved(self, namespace: str, checkpoint_id: str, versions: dict[str, Any] | None = None) -> None:
         """Take over what was put into `memory`.
@@ -79,6 +79,7 @@ class RunDocument:
             self._versions.setdefault(key, {})
         else:
             self._versions[key] = self._versions.pop(key, {}) | versions
+            self._write_texts.clear()
 
     def drop(self, dropped: Collection[tuple[str, str]]) -> None:
         """Forget checkpoints with their pending writes, and the values that only they used."""
@@ -192,7 +193,12 @@ class RunDocument:
                 **{key: one_line(value) for key, value in records.items()},
             }
         if writes := self.memory.writes.get((self.thread_id, namespace, checkpoint_id)):
-            fields["writes"] = _lines("[]", [_write_text(index, *write) for (_, index), write in writes.items()])
+            # A step of a thousand tasks is written a thousand times; each of their writes is encoded once.
+            known = self._write_texts
+            for key, write in writes.items():
+                if known.get((namespace, checkpoint_id, key), (None, ""))[0] is not write:
+                    known[namespace, checkpoint_id, key] = write, _write_text(key[1], *write)
+            fields["writes"] = _lines("[]", [known[namespace, checkpoint_id, key][1] for key in writes])
         return "{\n      " + ",\n      ".join(f"{one_line(key)}: {text}" for key, text in fields.items()) + "\n    }"
 
     def _summary(
@@ -220,7 +226,6 @@ def _lines(brackets: str, items: Collection[str]) -> str:
     return f"{brackets[0]}\n        {inner}\n      {brackets[1]}" if items else brackets
 
 
-@lru_cache(maxsize=2048)  # a step of a thousand tasks is written a thousand times; each of their writes is encoded once
 def _write_text(index: int, task: str, channel: str, blob: TypedBytes, path: str) -> str:
     """Write a pending write; the line breaks, if there are any, are in its value."""
     fields = {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
