@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from conferences import empty_conference, sample_services, services_of, shared_sample
+from langchain_core.messages import HumanMessage
 
 from loopwright.engine import arun
 from loopwright.errors import InputError, NodeFailed, StoreError
@@ -13,6 +15,9 @@ from loopwright.models import ModelRegistry
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.assistant import AssistantConfig, Services, achat, build_graph, chat
+from loopwright.workflows.assistant.nodes.searching import execute_queries
+from loopwright.workflows.assistant.schemas import PlannedQuery, Table
+from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.streaming import brief
 
 TOPIC = "Which sessions are about {}?"
@@ -200,3 +205,21 @@ def test_what_clients_see_of_the_state_is_plain_and_small(services):
     shown = brief(state["query_results"])
     first = next(iter(shown["sessions"]))
     assert set(first) == {"id", "title", "score"}
+
+
+async def test_what_came_near_is_kept_over_all_plans_and_told_once(services):
+    """A later plan that finds other things, or nothing, does not forget what an earlier one came near to."""
+    talk = next(each for each in current(services.store).of_table(Table.SESSIONS) if each.start)
+    near = PlannedQuery(table=Table.SESSIONS, query_text=talk.title, score_threshold=1.0)
+    nothing = PlannedQuery(table=Table.SESSIONS, query_text="zyxomma qwertzuiop", score_threshold=1.0)
+    weak = PlannedQuery(table=Table.EXHIBITORS, query_text="repair", score_threshold=1.0)
+    state: dict[str, Any] = {"messages": [HumanMessage(talk.title)]}
+    for plan in ([near], [nothing, weak], [near]):
+        state |= await execute_queries({**state, "planned_queries": plan}, services)
+    kept = {table: [found.record.id for found in hits] for table, hits in state["near_misses"].items()}
+    first = services.search.run(near)
+    assert {found.record.id for found in first.near_misses} <= set(kept["sessions"])
+    assert kept["exhibitors"] == [found.record.id for found in services.search.run(weak).near_misses]
+    assert all(len(ids) == len(set(ids)) for ids in kept.values()), "a record that came near twice is one"
+    scores = [found.score for found in state["near_misses"]["sessions"]]
+    assert scores == sorted(scores, reverse=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from loopwright.workflows.assistant.answer.acknowledging import acknowledgment
-from loopwright.workflows.assistant.answer.evaluating import evaluate_answer
+from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
 from loopwright.workflows.assistant.answer.listing import Known, chosen, list_answer
-from loopwright.workflows.assistant.answer.models import EvaluationReply, evaluation_of
-from loopwright.workflows.assistant.answer.offering import offered
-from loopwright.workflows.assistant.answer.prompting import shown_hits
+from loopwright.workflows.assistant.answer.offering import offered, shown_hits
 from loopwright.workflows.assistant.answer.references import mark, referenced, without_strangers
 
 __all__ = [

@@ -156,7 +156,10 @@ def chosen(
     best = max((found.score for found in fitting), default=0.0)
     named = question.filters.values("person") or (question.filters.values("record") and not question.topic)
     sure = min(SURE, threshold + 0.15)
-    if fitting and (not question.topic or best >= sure):
+    # In a few words, one that nobody uses here, or nobody beside the others, is the point.
+    short = len(question.text.split()) <= SHORT
+    unproven = short and any(outcome.strangers or outcome.proof < PROVEN for outcome in outcomes)
+    if fitting and (not question.topic or (best >= sure and not unproven)):
         parts = len(question.parts) > 1
         beside = [found for found in near if not unmet(found.record, _all_asked(question))] if question.topic else []
         good = [found for found in fitting if parts or found.score >= BESIDE * best]
@@ -170,9 +173,7 @@ def chosen(
     if not related or question.operation in ("count", "most"):
         return "nothing_found", []
     best = max(found.score for found in related)
-    # In a few words, one that nobody uses here, or nobody beside the others, is the point.
-    short = len(question.text.split()) <= SHORT
-    if short and any(outcome.strangers or outcome.proof < PROVEN for outcome in outcomes):
+    if unproven and best < sure:
         best = 0.0
     return ("partial" if best >= NEAR else "nothing_found"), sorted(related, key=lambda found: -found.score)[
         :DEFAULT_LIMIT

@@ -1,11 +1,58 @@
-"""Which of the hits are put before the writer of an answer."""
+"""Which hits are put before the writer of an answer, and how they go into its prompt: as data, each under its id."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from loopwright.retrieval.web import quote_untrusted, untrusted_line
+from loopwright.workflows.assistant.answer.references import mark
+from loopwright.workflows.assistant.answer.wording import joined, shortened, when
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT
-from loopwright.workflows.assistant.schemas import Found, Table
+from loopwright.workflows.assistant.schemas import Found, Record, Table
+
+_MOST_SHOWN = 5000
+"""Characters of all records together; a small model reads 4,096 tokens, and slowly."""
+_MOST_RECORD = 900
+"""Characters of one record where there are few."""
+_BRACKETS = str.maketrans("[]【】", "()()")
+
+
+def shown_hits(shown: Sequence[Found]) -> str:
+    """Records for a prompt: one on each line, its mark first, all within one fence.
+
+    Brackets within the records become round ones and their line breaks blanks, so that no text of a record can pass
+    for another record's line or mark. The more records there are, the less is shown of each.
+
+    Args:
+        shown: The records as they were found, the best first.
+    """
+    if not shown:
+        return "none"
+    most = min(_MOST_RECORD, _MOST_SHOWN // len(shown))
+    lines = "\n".join(f"{mark(found.record.id)} {_flat(_told(found.record, most))}" for found in shown)
+    return quote_untrusted(lines, source="the conference's programme")
+
+
+def _told(record: Record, most: int) -> str:
+    people = joined(record.values("speaker")) if record.table is Table.SESSIONS else ""
+    told = {record.title, *(", ".join(values) for values in record.fields.values())}
+    parts = [
+        record.title,
+        when(record),
+        joined(record.values("room"), "or"),
+        f"with {people}" if people else "",
+        f"track {joined(record.values('track'))}" if record.values("track") else "",
+        *(
+            f"{facet.replace('_', ' ')}: {shortened(text, most // 2)}"
+            for facet, text in record.texts.items()
+            if text not in told
+        ),
+    ]
+    return shortened(" | ".join(part for part in parts if part), most)
+
+
+def _flat(text: str) -> str:
+    return untrusted_line(text).translate(_BRACKETS)
 
 
 def offered(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from loopwright.workflows.assistant.memory.keeping import Memory
-from loopwright.workflows.assistant.memory.opening import open_memory
+from loopwright.workflows.assistant.memory.keeping import Memory, open_memory
 
 __all__ = ["Memory", "open_memory"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from loopwright.workflows.assistant.searching.merging import merge
-from loopwright.workflows.assistant.searching.search import Search
+from loopwright.workflows.assistant.searching.search import Search, merge
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 
 __all__ = ["Search", "Vocabulary", "merge"]
