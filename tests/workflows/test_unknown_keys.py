@@ -8,8 +8,11 @@ from langgraph.types import Command
 
 from loopwright.errors import InputError, NodeFailed
 from loopwright.workflows.assistant.graph import build_graph as assistant
+from loopwright.workflows.assistant.workflow import AssistantWorkflow
+from loopwright.workflows.iqa import IQAWorkflow
 from loopwright.workflows.iqa import build_graph as iqa
 from loopwright.workflows.rag.graph import build_graph as rag
+from loopwright.workflows.rag.workflow import RagWorkflow
 
 
 def writing(*keys):
@@ -52,6 +55,15 @@ def test_in_what_a_node_returns_it_fails_the_node(name):
     with pytest.raises(NodeFailed, match=rf"{node} writes an unknown state key '{wrong}'\. Did you mean '") as caught:
         run(build(nodes={**nodes, node: writing(wrong)}), given)
     assert isinstance(caught.value.__cause__, InputError)
+
+
+@pytest.mark.parametrize("kind", [IQAWorkflow, RagWorkflow, AssistantWorkflow])
+def test_in_the_input_of_a_workflow_too(kind):
+    with kind.Services.of(kind.Config()) as services:
+        workflow = kind(services)
+        key = next(iter(workflow.Input.model_fields))
+        with pytest.raises(InputError, match=rf"unknown key '{key[:-1]}x'\. Did you mean '{key}'"):
+            workflow.read({f"{key[:-1]}x": "?"})
 
 
 def test_the_update_of_a_command_is_looked_at_too():

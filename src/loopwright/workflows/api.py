@@ -26,7 +26,7 @@ from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
 from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing
 from loopwright.engine.ledger import STOP_REASON
-from loopwright.errors import InputError
+from loopwright.errors import InputError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.models.prompts import PromptLibrary
 from loopwright.models.validation import problem_lines
@@ -379,7 +379,13 @@ class Workflow(ABC, Generic[S]):
         try:
             return self.Input.model_validate(dict(given))
         except ValidationError as error:
-            known = ", ".join(self.Input.model_fields)
+            fields = self.Input.model_fields
+            for key in given:
+                if key not in fields and self.Input.model_config.get("extra") == "forbid":
+                    raise InputError(
+                        f"the input of {self.name!r} does not fit: {unknown_name_message('key', str(key), fields)}"
+                    ) from None
+            known = ", ".join(fields)
             said = "; ".join(problem_lines(error))
             raise InputError(f"the input of {self.name!r} does not fit: {said}. It takes: {known}.") from None
 
