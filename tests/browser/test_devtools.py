@@ -20,8 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "devtools/tests/browser"
 TITLE = re.compile(r"""^\s*(describe|it)\((['"`])(.+?)\2,""", re.MULTILINE)
-EVERY_RUN = {"frame", "run_page", "workflow_page"}
-"""The files of every run: the frame, a run as it goes on, and a form with its answer. ``./test --all`` runs all."""
+EVERY_RUN = {"figures", "frame", "people", "run_page", "workflow_page"}
+"""The files of every run: the frame, a run as it goes on and its figures, a form with its answer, a question to people. ``./test --all`` runs all."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

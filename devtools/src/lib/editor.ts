@@ -51,7 +51,7 @@ const looks = (names: readonly string[], label: string): Extension[] => [
   lineNumbers(),
   drawSelection(),
   EditorView.lineWrapping,
-  EditorView.contentAttributes.of({ 'aria-label': label }),
+  EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
   marked(names),
   THEME,
 ];

@@ -103,7 +103,8 @@ export async function download(path: string, name: string): Promise<void> {
   URL.revokeObjectURL(link.href);
 }
 
-const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+/** Wait, or until the signal ends it. */
+export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
     signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });

@@ -1,12 +1,16 @@
 /** The run that is open: its record, its graph, its events as a view, and what of it is selected. */
 import { untrack } from 'svelte';
 
-import { ApiError, followRun, get } from '../api/client';
+import { ApiError, followRun, get, pause } from '../api/client';
 import type { EventLog, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { RunViewBuilder, type RunView } from '../model/run-view';
 
 /** Events that are fetched and reduced at a time, so that the page answers in between. */
 const PART = 500;
+/** Milliseconds between two looks at a run that stands still: somebody may resume it elsewhere. */
+const LOOK = 1200;
+/** Such a run can go on. */
+const STILL = new Set(['failed', 'cancelled', 'interrupted', 'waiting']);
 
 /** The graph with a model only at the nodes that had one when the run began. */
 const servedBy = (graph: ShownGraph, { models }: RunRecord): ShownGraph => ({
@@ -108,13 +112,26 @@ class OpenRun {
         this.following = true;
         await followRun(id, this.#builder.lastSeq, (events) => this.#add(events), signal);
         this.record = await get<RunRecord>(path, signal);
+        this.following = false;
       }
+      if (await this.#resumed(path, signal)) void this.again();
     } catch (reason) {
       if (signal.aborted) return;
       this.error = reason instanceof ApiError ? reason.error : String(reason);
     } finally {
       if (!signal.aborted) this.loading = this.following = false;
     }
+  }
+
+  /** Wait until a run that stands still goes on, whoever resumed it; false where this one never will. */
+  async #resumed(path: string, signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted && this.record?.source === 'here' && STILL.has(this.record.status)) {
+      await pause(LOOK, signal);
+      if (signal.aborted || document.hidden) continue;
+      const log = await get<EventLog>(`${path}/log?after=${this.#builder.lastSeq}&limit=1`, signal);
+      if (log.total > this.#builder.lastSeq) return true;
+    }
+    return false;
   }
 
   #add(events: LoggedEvent[]): void {
