@@ -149,7 +149,9 @@ def test_other_objects_become_lines(tmp_path: Path):
     }
     (document,), problems = read(make_jsonl(tmp_path / "o.jsonl", [record]))
     assert document.text == "name: Ada\nborn: 1815\nalive: false\nwork.topics: a, b\nx.1.y: 1"
-    assert document.title == "Ada" and document.sections == (Section(start=0, end=len(document.text)),)
+    # Its file says of what it is a row.
+    assert document.title == "Ada"
+    assert document.sections == (Section(headings=("o",), start=0, end=len(document.text)),)
     assert not problems
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
@@ -21,10 +23,8 @@ LENGTH = 600
 """At most so many characters of a passage, in whole sentences."""
 ANSWERED = 0.5
 """From this confidence on the quotes are called an answer; below, what fits best."""
-FITS = 0.15
+FITS = 0.1
 """Below this confidence the documents are said not to answer."""
-FITS_RERANKED = 0.08
-"""The same where a reranker's logit is one of the signs."""
 
 # Logistic regressions over questions about two firms' documents, each asked again without the documents that answer it:
 # intercept, then the weights of `_signs` in order, the last for the best logit of a reranker where there is one.
@@ -36,7 +36,6 @@ _MOST_LOGIT = 30.0
 _RANK = 5
 _FOUND = 0.5
 _LEXICAL = 2.0
-_WORTH_QUOTING = 0.4
 _MARKUP = re.compile(
     r"^\s{0,3}(?:#{1,6}\s+|>\s?)|\*\*|__|`+|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?|(?<=\])\((?:[^()\s]+)\)",
     re.MULTILINE,
@@ -94,9 +93,8 @@ def extract_answer(
     ]
     words = asked_words(question, lexicon)
     wanted = {**asked_words(" ".join(leads), lexicon), **words}
-    found = [_quote(wanted, evidence[place]) for place in _ranked(wanted, evidence, logits)[:QUOTES]]
-    least = _WORTH_QUOTING * max((_share(wanted, quote.holds) for quote in found), default=0.0)
-    quotes = [quote for quote in found if quote.holds and _share(wanted, quote.holds) >= least]
+    found = [_quote(wanted, evidence[place]) for place in _ranked(wanted, evidence, lexicon, logits)[:QUOTES]]
+    quotes = [quote for quote in found if quote.holds]
     confidence = 0.0
     if words and quotes:
         confidence = _confidence(_signs(question, words, quotes), max(logits) if logits else None)
@@ -106,7 +104,7 @@ def extract_answer(
         for quote in quotes
     )
     text = joined(sentences, "\n\n")
-    abstained = not sentences or confidence < (FITS_RERANKED if logits else FITS)
+    abstained = not sentences or confidence < FITS
     if abstained:
         nearest = f" The nearest passages:\n\n{text}" if text else ""
         text = f"The documents do not answer this question.{nearest}"
@@ -134,13 +132,15 @@ def plain_text(text: str) -> str:
     return re.sub(r"\[([^\[\]\n]*\D[^\[\]\n]*)\]", r"\1", "\n".join(line.rstrip() for line in shown)).strip()
 
 
-def _ranked(words: Mapping[str, Asked], evidence: Sequence[Evidence], logits: Sequence[float] | None) -> list[int]:
+def _ranked(
+    words: Mapping[str, Asked], evidence: Sequence[Evidence], lexicon: Lexicon, logits: Sequence[float] | None
+) -> list[int]:
     """The places of the passages, best first.
 
     By the weight of the question's words, beside which a reranker's logit is worth about six times as much, and half as
     much by the order in which they were found, which knows of links and vectors.
     """
-    weights = [_weight(words, TermCounts(each).counts) for each in evidence]
+    weights = _weights(words, [TermCounts(each) for each in evidence], lexicon)
     most = max(weights, default=0.0) or 1.0
     scores = [
         _LEXICAL * weight / most + logit for weight, logit in zip(weights, logits or [0.0] * len(weights), strict=True)
@@ -151,12 +151,15 @@ def _ranked(words: Mapping[str, Asked], evidence: Sequence[Evidence], logits: Se
     return sorted(range(len(evidence)), key=lambda place: -gains[place])
 
 
-def _weight(words: Mapping[str, Asked], counts: Mapping[str, int]) -> float:
-    """The words' weight in a text; another mention adds less, as in BM25 with k1 = 1.2."""
-    return sum(
-        asked.weight * max(sure * 2.2 * counts[form] / (counts[form] + 1.2) for form, sure in asked.forms.items())
-        for asked in words.values()
-    )
+def _weights(words: Mapping[str, Asked], passages: Sequence[TermCounts], lexicon: Lexicon) -> list[float]:
+    """The words' weight in each passage, as BM25 counts mentions and length; of a word's forms the likeliest counts."""
+    total = np.zeros(len(passages), np.float32)
+    lengths = np.array([passage.length for passage in passages], np.float32)
+    for asked in words.values():
+        counts = np.array([[passage.counts[form] for passage in passages] for form in asked.forms], np.float32)
+        sure = np.array([*asked.forms.values()], np.float32)[:, None]
+        total += asked.weight * (sure * lexicon.saturation(counts, lengths)).max(axis=0)
+    return total.tolist()
 
 
 def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:

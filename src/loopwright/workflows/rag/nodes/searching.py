@@ -16,16 +16,16 @@ from loopwright.workflows.rag.state import GraphState
 logger = logging.getLogger("loopwright.rag")
 
 _READ = 24
-"""So many passages a reranker reads; what it likes best is read and quoted."""
+"""So many passages are read at least where no chat model grades them; what fits best is quoted."""
 NO_ENGINE = "No web search engine is configured (rag.web.engine), so the web was not searched."
 """What is said where the web should be searched and cannot."""
 
 
 async def knowledge_graph_retrieval(state: GraphState, services: Services | None = None) -> dict[str, Any]:
-    """Search the knowledge graph for the present query; after a transformation deeper, where no chat model grades.
+    """Search the knowledge graph for the present query; where no chat model grades many passages cost next to nothing.
 
     Args:
-        state: Reads ``query`` (else ``question``), ``complexity``, ``retry_count`` and ``where``.
+        state: Reads ``query`` (else ``question``), ``complexity`` and ``where``.
         services: The configuration and the store.
 
     Returns:
@@ -38,9 +38,7 @@ async def knowledge_graph_retrieval(state: GraphState, services: Services | None
     query = state.get("query") or state["question"]
     k = services.config.rag.retrieval.k.of(state.get("complexity") or Complexity.ONE_HOP)
     if services.chat("nodes_and_edges_grading") is None:
-        k *= 1 + state.get("retry_count", 0)
-        if services.reranker is not None:
-            k = max(k, _READ)
+        k = max(k, _READ)
     retriever = await asyncio.to_thread(lambda: services.retriever)
     found = await asyncio.to_thread(retriever.retrieve, query, k, where=state.get("where"))
     logger.info("%d passages found for %r", len(found), query)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from itertools import chain
@@ -18,6 +19,7 @@ from loopwright.workflows.rag.sources.reading.text import text_lines, text_of
 _DELIMITERS = ",;\t|"
 _TRIPLE = ("subject", "relation", "object")
 _SHOWN = 100
+_SEPARATORS = re.compile(r"[\W_]+")
 
 
 def read_csv(source: Source) -> Iterator[ReadDocument]:
@@ -113,12 +115,13 @@ def _document(source: Source, media_type: str, number: str, value: object) -> Re
     fields = {name.strip().casefold(): inner for name, inner in cast(dict[str, Any], value).items()}
     key, text = as_text(fields.get("id")) or number, fields.get("text")
     title = as_text(fields.get("title")) or as_text(fields.get("name"))
-    triple = None
+    triple, headings = None, ()
     if text is None and all(part in fields for part in _TRIPLE):
         triple = _triple(source, fields, key)
         text, title = triple.sentence, as_text(fields.get("source")) or title or source.path.stem
     elif text is None:
-        text = "\n".join(_lines(value))
+        # A row says what it is, and only its file of what: of a price list, of the staff.
+        text, headings = "\n".join(_lines(value)), (_SEPARATORS.sub(" ", source.path.stem).strip(),)
     elif not isinstance(text, str):
         raise source.error(f"its text is a {type(text).__name__}, not a string", key=key)
     date = source.date(fields.get("date"))
@@ -131,7 +134,7 @@ def _document(source: Source, media_type: str, number: str, value: object) -> Re
         shown["url"] = (url,)
     return source.document(
         text,
-        (Section(start=0, end=len(text)),),
+        (Section(headings=headings, start=0, end=len(text)),),
         title=title or key,
         media_type=media_type,
         # The same value always gives the same bytes, whatever the order of its fields.
