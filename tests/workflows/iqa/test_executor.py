@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, analyse, detect
 from loopwright.workflows.iqa.measuring.features import measure
-from loopwright.workflows.iqa.nodes.executing import pass_over, subjects
+from loopwright.workflows.iqa.nodes.executing import pass_over
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.schemas import DistortionFinding, PlannerOutput
 from loopwright.workflows.iqa.services import Services
@@ -267,7 +267,7 @@ def test_a_failure_of_the_whole_is_told_to_the_summarizer(run, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(subjects, "load_image", broken)
+    monkeypatch.setattr(pass_over, "load_image", broken)
     assert run("jpeg").error == "RuntimeError: broken on purpose"
 
 
