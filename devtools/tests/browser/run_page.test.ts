@@ -184,8 +184,7 @@ describe('a run with two reflections', () => {
     await expect.poll(() => node(page, 'execute_queries').getAttribute('aria-label')).toMatch(/^Execute queries, running, 2 visits/);
     await graph(page).getByText('reflect1/2').waitFor();
     await shot(page, 'run-replay');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Tab');
+    await tabTo(page, page.getByRole('button', { name: 'End', exact: true }));
     await page.keyboard.press('Enter');
     await expect.poll(() => slider(page).inputValue()).toBe(String(events.length));
     await indicator(page).getByText('×2').waitFor();

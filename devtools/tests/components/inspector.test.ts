@@ -106,7 +106,7 @@ describe('words', () => {
 describe('the inspector', () => {
   it('shows the visit, and the loops that it asked', () => {
     render(Inspector, shown('assistant-reflect', 'check_results#3'));
-    expect(screen.getByRole('heading', { level: 3 }).textContent).toMatch(/Check Results\s+visit 3/);
+    expect(screen.getByRole('heading', { level: 2 }).textContent).toMatch(/Check Results\s+visit 3/);
     expect(panel().textContent).toMatch(/3 of 3/);
     expect(panel().textContent).toMatch(/reflect\s+Refused: all 2 passes are spent\.\s+Wanted because: the sessions found fit only loosely/);
   });

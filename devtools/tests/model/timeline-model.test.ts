@@ -89,7 +89,7 @@ describe('what is drawn', () => {
 
 describe('bands that are drawn', () => {
   const band = (spent: number, from: number, to: number, decision: 'granted' | 'exhausted' = 'granted') =>
-    ({ loop: 'mend', decision, spent, limit: 5, reason: '', from, to });
+    ({ seq: 0, loop: 'mend', decision, spent, limit: 5, reason: '', from, to });
 
   it('are one where passes are too narrow, and say how many passes they stand for', () => {
     const shown = drawnBands([band(1, 0, 3), band(2, 3, 6), band(3, 6, 40), band(3, 40, 50, 'exhausted')], 0, 1, 100);

@@ -26,6 +26,8 @@ export interface Row {
   lanes: number;
 }
 export interface Band {
+  /** The event of the decision. */
+  seq: number;
   loop: string;
   decision: Decision;
   spent: number;
@@ -87,7 +89,7 @@ export function bandsOf(view: RunView, end: number): Band[] {
   return decisions.map((decision, index) => {
     const next = decisions[index + 1];
     const { loop, spent, limit, reason } = decision;
-    return { loop, decision: decision.decision, spent, limit, reason, from: fold(view.gaps, time(decision.at)), to: next ? fold(view.gaps, time(next.at)) : end };
+    return { seq: decision.seq, loop, decision: decision.decision, spent, limit, reason, from: fold(view.gaps, time(decision.at)), to: next ? fold(view.gaps, time(next.at)) : end };
   });
 }
 
@@ -167,8 +169,8 @@ export function drawnBands(bands: readonly Band[], from: number, scale: number, 
     const last = shown.at(-1);
     const alike = last?.loop === band.loop && last.decision === 'granted' && band.decision === 'granted';
     if (last && alike && right - left < CROWDED && (last.count > 1 || last.width < CROWDED)) {
-      const { spent, limit, reason, to } = band;
-      Object.assign(last, { spent, limit, reason, to, width: right - last.left, count: last.count + 1 });
+      const { seq, spent, limit, reason, to } = band;
+      Object.assign(last, { seq, spent, limit, reason, to, width: right - last.left, count: last.count + 1 });
     } else shown.push({ ...band, left, width: right - left, count: 1 });
   }
   return shown;
