@@ -21,6 +21,17 @@ def process(*words: object, cwd: Path | None = None) -> subprocess.CompletedProc
     return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=60, check=False)
 
 
+def test_a_reader_that_goes_away_ends_the_program(tmp_path):
+    words = [PROGRAM, "assistant", "ask", "any talks about databases?"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=tmp_path) as asked:
+        assert asked.stdout is not None and asked.stdout.readline()
+        asked.stdout.close()
+        try:
+            assert asked.wait(timeout=60) == 1
+        finally:
+            asked.kill()
+
+
 def test_graph_show_names_the_workflows_that_there_are(loopwright):
     done = loopwright("graph", "show", "iqe")
     assert done.returncode == 2

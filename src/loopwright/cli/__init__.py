@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import stat
 import sys
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -85,6 +88,22 @@ def options(
     terminal.setLevel(logging.INFO if verbose else logging.WARNING)
     logging.basicConfig(handlers=[terminal], level=logging.WARNING, force=True)
     logging.getLogger("loopwright").setLevel(logging.INFO)
+    with suppress(OSError):  # what is closed is no pipe
+        if any(stat.S_ISFIFO(os.fstat(number).st_mode) for number in (1, 2)):
+            _let_readers_go()
+
+
+def _let_readers_go() -> None:
+    """Let what rich writes to a pipe without a reader fail like what is printed there.
+
+    It raises SystemExit, which ends an event loop without a word to who waits for a run in it: that hung for ever.
+    """
+    from rich.console import Console
+
+    def gone(self: Console) -> None:
+        raise BrokenPipeError(errno.EPIPE, "the reader of the output is gone")
+
+    Console.on_broken_pipe = gone
 
 
 def main() -> None:

@@ -89,7 +89,10 @@ class RagInput(WorkflowInput):
 
 _EXAMPLES = (
     Example(title="Answered at the first search", input={"question": "When was the Stillwater Bridge opened?"}),
-    Example(title="Two hops", input={"question": "Where was the designer of the Stillwater Bridge born?"}),
+    Example(
+        title="Of what is only described",
+        input={"question": "Where was the designer of the Stillwater Bridge born?"},
+    ),
     Example(
         title="A comparison",
         input={"question": "Which was opened first, the Stillwater Bridge or the Oster Lake Railway?"},

@@ -99,7 +99,7 @@ async def query_transformation(state: GraphState, services: Services | None = No
     """Ask in other words, and count it.
 
     A chat model that repeats a query that was tried already gives way to the rules; where these have nothing new
-    either, the same query comes again, and the loop notices that. Without a grader each pass also searches deeper.
+    either, the same query comes again, and the loop notices that.
 
     Args:
         state: Reads ``question``, ``queries``, ``failures`` and ``retry_count``.
