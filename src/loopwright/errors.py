@@ -18,6 +18,7 @@
     │   └── WeightsError            an embedded model's files are missing, damaged or not the expected ones
     ├── BackendError                something that answers are looked up in failed; never "nothing found"
     │   ├── StoreError              a knowledge store cannot be opened, read or written
+    │   │   └── AttemptLost         a run goes on elsewhere; what this attempt of it did is not kept
     │   └── SearchError             a web search engine, or a page of its results, cannot be had
     ├── TooManyEvents               a run made more events than may be kept of one
     └── InputError                  the user's input is unusable
@@ -229,6 +230,20 @@ class BackendError(LoopwrightError):
 
 class StoreError(BackendError):
     """A knowledge store cannot be opened, read or written."""
+
+
+class AttemptLost(StoreError):
+    """A later attempt of a run began, in this process or another: nothing more is kept of an earlier one.
+
+    Attributes:
+        run: The run.
+    """
+
+    def __init__(self, run: str, epoch: int, newest: int) -> None:
+        super().__init__(
+            f"run {run!r} was given up here: this was attempt {epoch + 1}, and attempt {newest + 1} began elsewhere"
+        )
+        self.run = run
 
 
 class SearchError(BackendError):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from postgres import postgres_server, postgres_url  # noqa: F401
 from run_histories import BEGIN, a_run, forked_from, kept, news, shown
 
-from loopwright.errors import InputError, StoreError
+from loopwright.errors import AttemptLost, InputError, StoreError
 from loopwright.runs.schemas import (
     KeptComparison,
     LoopPasses,
@@ -380,6 +380,107 @@ def test_one_server_has_a_history_at_a_time(open_history: Open, request: pytest.
     first.close()
     second.claim()
     second.close()
+
+
+# --- attempts ----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_of_an_earlier_attempt_is_kept_and_nothing_else_of_its_transaction(store: RunStore) -> None:
+    for name in "ab":
+        store.create(a_run(name, status="running"), shown())
+        store.write([], [news(name, [1])])
+    store.begin(a_run("a", status="running", epoch=1))
+    store.write([a_run("a", title="second", epoch=1)], [news("a", [2], epoch=1)])
+    late = [
+        ([a_run("a", title="late")], []),
+        ([], [news("a", [2, 3])]),
+        ([a_run("b", title="with it"), a_run("a", title="late")], [news("b", [2])]),
+        ([], [news("b", [2]), news("a", [3], "client")]),
+    ]
+    for runs, events in late:
+        with pytest.raises(AttemptLost, match="run 'a' was given up here: this was attempt 1, and attempt 2") as lost:
+            store.write(runs, events)
+        assert (lost.value.run, lost.value.transient) == ("a", False)
+    assert (store.get("a").title, store.get("a").epoch, store.get("b").title) == ("second", 1, "")
+    assert [event.seq for event in store.events("a")] == [1, 2]
+    assert (store.count("b"), store.count("a", "client")) == (1, 0)
+    store.write([a_run("b", title="alone")], [news("b", [2])])
+    assert (store.get("b").title, store.count("b")) == ("alone", 2)
+
+
+def test_only_one_of_many_begins_the_next_attempt(store: RunStore, open_history: Open) -> None:
+    store.create(a_run("a", status="interrupted"), shown())
+    others = [open_history() for _ in range(4)] if store.stats()["bytes"] and _shared(store, open_history) else []
+    stores = [store, *others] if others else [store] * 5
+    won: list[int] = []
+    lost: list[AttemptLost] = []
+    ready = threading.Barrier(len(stores))
+
+    def begin(number: int) -> None:
+        ready.wait()
+        try:
+            stores[number].begin(a_run("a", status="running", title=str(number), epoch=1))
+            won.append(number)
+        except AttemptLost as error:
+            lost.append(error)
+
+    threads = [threading.Thread(target=begin, args=(number,)) for number in range(len(stores))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for other in others:
+        other.close()
+    assert (len(won), len(lost)) == (1, 4)
+    assert (store.get("a").title, store.get("a").epoch) == (str(won[0]), 1)
+
+
+def _shared(store: RunStore, open_history: Open) -> bool:
+    """Whether another one that is opened sees the same runs."""
+    other = open_history()
+    try:
+        return other.get("a") is not None
+    finally:
+        other.close()
+
+
+def test_an_attempt_of_a_run_that_is_not_kept_does_not_begin(store: RunStore) -> None:
+    with pytest.raises(InputError, match="no run 'nobody'"):
+        store.begin(a_run("nobody", epoch=1))
+
+
+def test_what_is_written_while_another_attempt_begins_is_kept_before_it_or_not_at_all(store: RunStore) -> None:
+    store.create(a_run("a", status="running"), shown())
+    kept_numbers: list[int] = []
+    lost = threading.Event()
+
+    def write() -> None:
+        for number in range(1, 10_000):
+            try:
+                store.write([], [news("a", [number])])
+            except AttemptLost:
+                lost.set()
+                return
+            kept_numbers.append(number)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    while len(kept_numbers) < 5:
+        lost.wait(0.001)
+    store.begin(a_run("a", status="running", epoch=1))
+    count = store.count("a")
+    writing.join()
+    assert lost.is_set()
+    assert store.count("a") == count == len(kept_numbers)
+
+
+def test_a_process_that_was_taken_for_gone_keeps_nothing_more(store: RunStore) -> None:
+    store.create(a_run("a", status="running"), shown())
+    assert store.interrupt_running() == ("a",)
+    assert store.get("a").epoch == 1
+    with pytest.raises(AttemptLost):
+        store.write([a_run("a", answer="I live")], [news("a", [1])])
+    assert (store.get("a").status, store.count("a")) == ("interrupted", 0)
 
 
 def test_running_runs_are_marked_as_interrupted(store: RunStore) -> None:

@@ -30,11 +30,15 @@ WRITE = textwrap.dedent(
     from loopwright.runs.writer import Writer
 
     async def work(store, writer, id):
-        if store.get(id) is None:
+        epoch, seq = 0, store.count(id)
+        if (before := store.get(id)) is None:
             store.create(a_run(id, status="running"), shown())
-        seq = store.count(id)
+        else:
+            epoch = before.epoch + 1
+            store.begin(a_run(id, status="running", events=seq, epoch=epoch))
         while True:
-            await writer.write(a_run(id, status="running", events=seq + 3), [news(id, range(seq + 1, seq + 4))])
+            run = a_run(id, status="running", events=seq + 3, epoch=epoch)
+            await writer.write(run, [news(id, range(seq + 1, seq + 4), epoch=epoch)])
             seq += 3
             print(id, seq, flush=True)
 

@@ -153,6 +153,6 @@ async def test_a_question_that_was_answered_in_line_is_asked_again_after_a_shutd
     again = Desk()
     again.opened.add("plan")
     async with opened(tmp_path, Walk(again), limits=ONE) as hub:
-        await until(lambda: hub.store.get(asking.id).status == "waiting")
+        await until(lambda: hub.store.get(asking.id).status == "waiting" and not hub.live(asking.id))
         record = await (await hub.resume(asking.id, answer="yes")).wait()
         assert (record.status, record.outcome.answer) == ("finished", "yes after 1")

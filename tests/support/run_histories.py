@@ -45,6 +45,6 @@ def kept(numbers: Iterable[int]) -> list[KeptEvent]:
     return [KeptEvent(seq, f"name{seq % 3}", f'{{"type":"name{seq % 3}","n":{seq}}}') for seq in numbers]
 
 
-def news(id: str, numbers: Iterable[int], channel: Channel = "run") -> NewEvents:
+def news(id: str, numbers: Iterable[int], channel: Channel = "run", epoch: int = 0) -> NewEvents:
     """New events of a run."""
-    return NewEvents(id, channel, kept(numbers))
+    return NewEvents(id, channel, kept(numbers), epoch)

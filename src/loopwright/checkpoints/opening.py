@@ -16,6 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from loopwright.checkpoints import fencing
 from loopwright.checkpoints.allowlist import strict_serializer
 from loopwright.checkpoints.blobs import FolderBlobs
 from loopwright.checkpoints.content import ContentSerializer
@@ -184,6 +185,7 @@ def _sqlite(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSa
             connection = stack.enter_context(contextlib.closing(opened))
             saver = SqliteSaver(connection, serde=ContentSerializer(serde, blobs))
             saver.setup()
+            connection.executescript(fencing.SQLITE)
         yield saver
 
 
@@ -199,4 +201,5 @@ async def _async_sqlite(path: Path, serde: SerializerProtocol) -> AsyncGenerator
             connection = await stack.enter_async_context(aiosqlite.connect(path, factory=blobs.joined()))
             saver = AsyncSqliteSaver(connection, serde=ContentSerializer(serde, blobs))
             await saver.setup()
+            await connection.executescript(fencing.SQLITE)
         yield saver

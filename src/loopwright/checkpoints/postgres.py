@@ -25,6 +25,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from loopwright.checkpoints.blobs import RecentlyPut
 from loopwright.checkpoints.content import THRESHOLD, ContentSerializer
+from loopwright.checkpoints.fencing import POSTGRES
 from loopwright.errors import CheckpointError
 from loopwright.postgres import PostgresAddress
 
@@ -253,6 +254,7 @@ def _make_tables(connection: psycopg.Connection[Any], address: PostgresAddress) 
         time.sleep(0.05)
     connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"'.encode())
     PostgresSaver(connection).setup()
+    connection.execute(POSTGRES.encode(), prepare=False)  # several statements at once
     connection.execute(_CREATE.encode())  # last: it says that the rest is there
 
 

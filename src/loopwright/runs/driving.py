@@ -18,6 +18,7 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
+from loopwright.checkpoints.fencing import EPOCH
 from loopwright.engine import BoundedGraph, RunResult
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.events.schema import (
@@ -135,7 +136,7 @@ class Drive:
         return finished
 
     def _stream(self) -> AsyncIterator[RunEvent]:
-        config = self.config
+        config = merge_configs(self.config, {"configurable": {EPOCH: self.live.latest.epoch}})
         if repeats_nodes(self.graph):
             hear = partial(self._hear, asyncio.get_running_loop())
             config = merge_configs(config, {"callbacks": [Attempts(self.graph, hear)]})

@@ -18,7 +18,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.engine.budget.budget import PriceTable
-from loopwright.errors import BackendError, InputError, LoopwrightError
+from loopwright.errors import AttemptLost, BackendError, InputError, LoopwrightError
 from loopwright.runs import forking, preparing
 from loopwright.runs.driving import Drive
 from loopwright.runs.launching import Launcher
@@ -299,7 +299,7 @@ class RunHub(RunReader):
         self._leave(drive)
         if not task.cancelled() and (error := task.exception()):
             logger.error("run %s could not be brought to its end", live.id, exc_info=error)
-        if live.broken:
+        if live.broken and not isinstance(live.broken, AttemptLost):
             self._broken[live.id] = live
             if len(self._broken) > _BROKEN:
                 del self._broken[next(iter(self._broken))]

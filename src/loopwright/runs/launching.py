@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
+from loopwright.checkpoints.fencing import fence
 from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
@@ -108,6 +109,7 @@ class Launcher:
         graph, record = self._begun(hosted, run, settings, run_id, changes)
         record = record.model_copy(update={"request": request})
         await self._create(record, hosted)
+        await self._fence(record)
         return self._drive(record, graph, run, settings, run.graph_input)
 
     async def resumed(self, record: RunRecord, answer: Any, force: bool) -> Drive:
@@ -129,8 +131,9 @@ class Launcher:
         missing = await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
         update = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "asked": ()}
-        going = record.model_copy(update={"status": self._line.status(record.id), **update})
-        await self._writer.write(going)
+        going = record.model_copy(update={"status": self._line.status(record.id), "epoch": record.epoch + 1, **update})
+        await asyncio.to_thread(self.store.begin, going)
+        await self._fence(going)
         given: Any = None if saved else run.graph_input
         if record.status == "waiting":
             given = Command(resume=answer)
@@ -161,6 +164,7 @@ class Launcher:
         await place(graph, run)
         record = record.model_copy(update={"parent": parent, "input": origin.input, "title": origin.title})
         await self._create(record, hosted)
+        await self._fence(record)
         return self._drive(record, self._as_forked(graph, parent), run, settings, None)
 
     async def saved(self, run_id: str, checkpoint_id: str | None) -> CheckpointTuple:
@@ -191,6 +195,10 @@ class Launcher:
         # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
         async with self._creating:
             await asyncio.to_thread(self.store.create, record, self._shown[hosted.name])
+
+    async def _fence(self, record: RunRecord) -> None:
+        if self.saver:
+            await fence(self.saver, record.id, record.epoch)
 
     async def _last(self, run_id: str, checkpoint_id: str | None = None) -> CheckpointTuple | None:
         return await self.saver.aget_tuple(thread(run_id, checkpoint_id)) if self.saver else None

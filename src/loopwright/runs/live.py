@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Literal
 
 from loopwright.engine.events.schema import RunFailed
-from loopwright.errors import TooManyEvents
+from loopwright.errors import AttemptLost, TooManyEvents
 from loopwright.runs.schemas import Channel, RunLimits, RunRecord
 from loopwright.runs.store.protocol import KeptEvent, NewEvents, within
 from loopwright.runs.writer import Writer
@@ -27,7 +27,7 @@ BEHIND = 1000
 
 
 Stopping = Literal["cancelled", "shutdown", "store"]
-"""Why a run is ended before its time: somebody asked, the server stops, or nothing can be kept any more."""
+"""Why a run is ended before its time: somebody asked, the server stops, or nothing more of it is kept."""
 
 TAIL = 256
 """Kept events of a channel that stay in memory for those who follow closely; earlier ones are read from the store."""
@@ -271,13 +271,18 @@ class LiveRun:
             ending = self._ending
             record = self._next if self._changed else None
             new = [
-                NewEvents(self.id, channel, log.waiting) for channel, log in self._logs.items() if log.waiting
-            ]  # fmt: skip
+                NewEvents(self.id, channel, log.waiting, self._next.epoch)
+                for channel, log in self._logs.items()
+                if log.waiting
+            ]
             for log in self._logs.values():
                 log.waiting = []
             self._changed = False
             try:
                 await self._writer.write(record, new)
+            except AttemptLost as error:
+                self._give_up(error)
+                return
             except Exception as error:
                 self._break(error)
                 return
@@ -307,6 +312,18 @@ class LiveRun:
         log.publish([KeptEvent(log.made, failed.type, failed.model_dump_json())])
         update = {"status": "failed", "ended_at": failed.at, "error": message, "error_type": failed.kind}
         self._record = self._next = self._next.model_copy(update=update)
+        self._ended = True
+        self.stop("store")
+        self._wake()
+
+    def _give_up(self, lost: AttemptLost) -> None:
+        """End it here: what it does from now on is told by the attempt that began elsewhere."""
+        self.broken = lost
+        logger.warning("%s", lost)
+        for log in self._logs.values():
+            log.made, log.waiting = log.kept, []
+        update = {"status": "interrupted", "error": str(lost), "error_type": type(lost).__name__}
+        self._record = self._next = self._record.model_copy(update=update)
         self._ended = True
         self.stop("store")
         self._wake()

@@ -192,6 +192,8 @@ class RunRecord(RunSummary):
     """The nodes in the order in which they ran, gates left out."""
     children: tuple[str, ...] = ()
     """The runs that were forked from it."""
+    epoch: int = 0
+    """Counts its attempts from 0: higher each time that it goes on, or that its process is taken for gone."""
     request: str | None = None
     """SHA-256 of the request that began it, where that had an ``Idempotency-Key``."""
 

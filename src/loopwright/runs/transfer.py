@@ -241,7 +241,7 @@ def _told(error: ValidationError) -> str:
 def _keep(store: RunStore, record: RunRecord, file: RunFile) -> RunRecord:
     channels: tuple[tuple[Channel, tuple[FileEvent, ...]], ...] = (("run", file.events), ("client", file.client))
     added = [
-        NewEvents(record.id, channel, [KeptEvent(event.seq, event.name, event.data) for event in events])
+        NewEvents(record.id, channel, [KeptEvent(event.seq, event.name, event.data) for event in events], record.epoch)
         for channel, events in channels
         if events
     ]

@@ -174,6 +174,10 @@ class _CountingStore:
         self._store.create(run, graph)
         self._seen(run)
 
+    def begin(self, run: RunRecord) -> None:
+        self._store.begin(run)
+        self._seen(run)
+
     def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
         runs, events = list(runs), list(events)
         self._store.write(runs, events)

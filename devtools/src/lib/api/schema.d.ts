@@ -1801,6 +1801,11 @@ export interface components {
              * @default []
              */
             children: string[];
+            /**
+             * Epoch
+             * @default 0
+             */
+            epoch: number;
             /** Request */
             request?: string | null;
         };

@@ -33,6 +33,8 @@ class NewEvents:
     """Which of its channels."""
     events: Sequence[KeptEvent]
     """The events, with the numbers that follow those kept."""
+    epoch: int = 0
+    """The attempt of the run that made them."""
 
 
 def within(events: Iterable[KeptEvent], size: int | None) -> Iterator[KeptEvent]:
@@ -75,6 +77,21 @@ class RunStore(Protocol):
         Args:
             runs: Runs as they are now; a run that is not kept (any more) is passed over.
             events: New events; those of a run that is not kept are passed over.
+
+        Raises:
+            AttemptLost: If a record or events are of an earlier attempt than the newest that began.
+        """
+        ...
+
+    def begin(self, run: RunRecord) -> None:
+        """Keep that a further attempt of a run begins: from now on nothing of an earlier one is kept.
+
+        Args:
+            run: The run as it is now, with the epoch that follows the one kept.
+
+        Raises:
+            AttemptLost: If somebody else was faster.
+            InputError: If the run is not kept.
         """
         ...
 
@@ -147,6 +164,8 @@ class RunStore(Protocol):
 
     def interrupt_running(self) -> Sequence[str]:
         """Mark every run that is kept as running as interrupted: its process is gone. Only after `claim`.
+
+        Should the process be there after all, nothing more of what it does is kept.
 
         Returns:
             Their ids.

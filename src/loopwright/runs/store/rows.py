@@ -49,6 +49,7 @@ def row_of(run: RunRecord) -> dict[str, Any]:
         "source": run.source,
         "parent": run.parent.run_id if run.parent else None,
         "started_at": microseconds(run.started_at),
+        "epoch": run.epoch,
         "summary": as_json({name: value for name, value in told.items() if name in _SUMMARY}),
         "searched": searchable("\n".join(texts)),
         "document": as_json({name: value for name, value in told.items() if name not in _SUMMARY}),

@@ -27,7 +27,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from loopwright.database.text import StorableText, storable
 from loopwright.diagram.shown import ShownGraph
-from loopwright.errors import InputError
+from loopwright.errors import AttemptLost, InputError
 from loopwright.runs.schemas import ENDED, Channel, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.listing import page
@@ -133,12 +133,25 @@ class SqlRunStore(Choices):
         added = [item for item in events if item.events]
         if not rows and not added:
             return
+        epochs = [(run_id, row["epoch"]) for run_id, row in rows.items()]
+        epochs += [(item.run_id, item.epoch) for item in added]
         with self._database.writing() as connection:
-            keys = _keys(connection, {*rows, *(item.run_id for item in added)})
+            keys = _keys(connection, epochs)
             changed = [{**row, "of": keys[run_id]} for run_id, row in rows.items() if run_id in keys]
             if changed:
                 connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
             append(connection, keys, added)
+
+    def begin(self, run: RunRecord) -> None:
+        """Keep that a further attempt of a run begins."""
+        kept = select(RUNS.c.key, RUNS.c.epoch).where(RUNS.c.id == run.id).with_for_update()
+        with self._database.writing() as connection:
+            row = connection.execute(kept).one_or_none()
+            if row is None:
+                raise InputError(f"there is no run {run.id!r}")
+            if row.epoch != run.epoch - 1:
+                raise AttemptLost(run.id, run.epoch, row.epoch)
+            connection.execute(update(RUNS).where(RUNS.c.key == row.key).values(**row_of(run)))
 
     def get(self, run_id: str) -> RunRecord | None:
         """A run with its children, or None if it is not kept."""
@@ -210,9 +223,10 @@ class SqlRunStore(Choices):
         with self._database.writing() as connection:
             rows = connection.execute(wanted.order_by(RUNS.c.started_at, RUNS.c.id).with_for_update()).all()
             changes = {"status": "interrupted", "error": _LOST, "error_type": "ProcessEnded"}
+            kept = {row.key: record_of(row.id, row.summary, row.document) for row in rows}
             marked = [
-                {**row_of(record_of(row.id, row.summary, row.document).model_copy(update=changes)), "of": row.key}
-                for row in rows
+                {**row_of(run.model_copy(update={**changes, "epoch": run.epoch + 1})), "of": key}
+                for key, run in kept.items()
             ]
             if marked:
                 connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), marked)
@@ -233,15 +247,27 @@ class SqlRunStore(Choices):
         self._database.close()
 
 
-def _keys(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
-    # Until the transaction ends, nobody deletes what was found; SQLite needs no lock for that.
-    wanted = select(RUNS.c.id, RUNS.c.key).with_for_update(read=True, key_share=True)
-    listed = [*ids]
-    found: dict[str, int] = {}
+def _keys(connection: Connection, epochs: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Id -> key of those runs that are kept.
+
+    Args:
+        connection: The database.
+        epochs: The runs, and the attempts of which something is to be kept.
+
+    Raises:
+        AttemptLost: If a later attempt began.
+    """
+    # Until the transaction ends, nobody deletes what was found, or begins another attempt; SQLite needs no lock.
+    wanted = select(RUNS.c.id, RUNS.c.key, RUNS.c.epoch).with_for_update(read=True, key_share=True)
+    listed = sorted({run_id for run_id, _epoch in epochs})
+    found: dict[str, Any] = {}
     for start in range(0, len(listed), _PORTION):
         portion = listed[start : start + _PORTION]
-        found.update({row.id: row.key for row in connection.execute(wanted.where(RUNS.c.id.in_(portion)))})
-    return found
+        found.update({row.id: row for row in connection.execute(wanted.where(RUNS.c.id.in_(portion)))})
+    for run_id, epoch in epochs:
+        if run_id in found and epoch < found[run_id].epoch:
+            raise AttemptLost(run_id, epoch, found[run_id].epoch)
+    return {run_id: row.key for run_id, row in found.items()}
 
 
 def _bytes(connection: Connection) -> int:

@@ -36,6 +36,7 @@ RUNS = Table(
     _text("source"),
     _text("parent", nullable=True),
     Column("started_at", BigInteger, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
     _text("graph"),
     # SQLite reads a row only as far as it is asked for: what lists need stands before what only one run needs.
     _text("summary"),
