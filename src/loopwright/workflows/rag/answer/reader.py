@@ -23,7 +23,7 @@ LENGTH = 600
 """At most so many characters of a passage, in whole sentences."""
 ANSWERED = 0.5
 """From this confidence on the quotes are called an answer; below, what fits best."""
-FITS = 0.1
+FITS = 0.08
 """Below this confidence the documents are said not to answer."""
 
 # Logistic regressions over questions about two firms' documents, each asked again without the documents that answer it:
