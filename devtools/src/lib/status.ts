@@ -6,9 +6,14 @@ export type AnyStatus = RunStatus | NodeStatus | VisitStatus;
 export type StatusTone = 'idle' | 'run' | 'good' | 'bad' | 'warn';
 
 /** What a status is called, where that is not its name. */
-export const STATUS_WORDS: Partial<Record<AnyStatus, string>> = { asking: 'waits for you', inherited: 'before the fork' };
+export const STATUS_WORDS: Partial<Record<AnyStatus, string>> = {
+  asking: 'waits for you',
+  inherited: 'before the fork',
+  queued: 'waits its turn',
+};
 
 export const STATUS_TONES: Record<AnyStatus, StatusTone> = {
+  queued: 'idle',
   running: 'run',
   finished: 'good',
   complete: 'good',
