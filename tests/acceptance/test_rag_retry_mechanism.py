@@ -130,9 +130,9 @@ def test_updated_workflow_graph():
     graph = build_graph()
     assert ("nodes_and_edges_grading", "loop.transform") in edges(graph)
     assert ("nodes_and_edges_grading", "answer_generation") in edges(graph)
-    transform = {loop.sources: loop for loop in graph.topology().loops if loop.name == "transform"}
-    assert transform["nodes_and_edges_grading",].target == "query_transformation"
-    assert transform["nodes_and_edges_grading",].exhausted == ("web_search",)
+    (transform,) = (loop for loop in graph.topology().loops if loop.name == "transform")
+    assert transform.target == "query_transformation"
+    assert transform.fallbacks_of("nodes_and_edges_grading") == ("web_search",)
 
 
 def test_after_with_retry_limits():
@@ -153,9 +153,9 @@ def test_after_with_retry_limits():
         ("generation_grading", "__end__"),
     } <= edges(graph)
     of_answer = {
-        (loop.name, loop.target, loop.exhausted)
+        (loop.name, loop.target, loop.fallbacks_of("generation_grading"))
         for loop in graph.topology().loops
-        if loop.sources == ("generation_grading",)
+        if "generation_grading" in loop.sources
     }
     assert of_answer == {
         ("transform", "query_transformation", ("__end__",)),

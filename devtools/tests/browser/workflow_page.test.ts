@@ -27,7 +27,7 @@ async function ask(page: Page, message: string): Promise<void> {
 describe('a question to the assistant', () => {
   it('is acknowledged, thought over, answered as a stream, and its sources open as cards', async () => {
     const page = await browser.open('#/workflows/assistant', { colorScheme: 'dark' });
-    await ask(page, 'Are there talks about security on Sunday morning?');
+    await ask(page, 'Is there a talk about privacy on Sunday?');
     await turn(page).getByText('Let me look through the programme').waitFor();
     const thought = turn(page).locator('summary', { hasText: 'Thinking again' });
     await thought.first().waitFor();

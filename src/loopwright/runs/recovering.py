@@ -75,15 +75,15 @@ async def _between(
     events: list[RunEvent] = []
     seconds = max(0.0, (_at(after) - _at(before)).total_seconds())
     for task in before.tasks:
-        visit = _visited(task, recorder, _at(after), seconds)
-        if visit and is_engine_node(task.name):
+        if is_engine_node(task.name):
             events += await _decided(saver, before, after, task.name)
-        events += visit
+        events += _visited(task, recorder, _at(after), seconds)
     return events
 
 
 def _visited(task: PregelTask, recorder: Recorder, at: datetime, seconds: float) -> list[RunEvent]:
-    if task.name == START or recorder.has_finished(task.id):
+    # Of a gate a log has what it decided and no visit, as it is hidden from LangGraph's streams.
+    if task.name == START or is_engine_node(task.name) or recorder.has_finished(task.id):
         return []
     result: Any = task.result
     events: list[RunEvent] = []

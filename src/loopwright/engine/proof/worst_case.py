@@ -12,6 +12,7 @@ from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate
 from loopwright.engine.loop import RUN, Loop
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.counting import Counted
+from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
 from loopwright.engine.proof.graph import Topology
 from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
@@ -210,14 +211,20 @@ def assumptions_of(
         found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
     for node, number in _calls(builder, ()):
         found.append(f"{node} calls {number} graph(s) inside; their steps and passes are not counted here")
-    found += [
-        f"{node} makes a graph while it runs (in {', '.join(does.makers)}), which is not seen here: bound it there, "
-        "with bounded(...) in place of compile()"
-        for node, does in read_destinations(builder).items()
-        if isinstance(node, str) and does.makers
-    ]
+    for node, does in _makers(builder):
+        found.append(
+            f"{node} makes a graph while it runs (in {', '.join(does.makers)}), which is not seen here: bound it "
+            "there, with bounded(...) in place of compile()"
+        )
     found.append("a resume or an interrupt's answer runs the tasks that were in flight again")
     return found
+
+
+def _makers(builder: Builder) -> Iterator[tuple[str, Behaviour]]:
+    """The nodes that make graphs while they run, and what each does."""
+    for node, does in read_destinations(builder).items():
+        if isinstance(node, str) and does.makers:
+            yield node, does
 
 
 def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int]]:
