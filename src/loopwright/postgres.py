@@ -7,11 +7,14 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import pg8000.dbapi as pg
 
 from loopwright.errors import ConfigError, unknown_name_message
+
+SCHEMES = ("postgres", "postgresql")
+"""What the address of a PostgreSQL database begins with."""
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _OPTIONS = ("host", "schema", "sslmode")
@@ -135,3 +138,17 @@ class PostgresAddress:
     def __str__(self) -> str:
         place = f"in schema {self.schema} of {self.database} at {self.host}:{self.port}"
         return f"{self.holds.replace('a ', 'the ', 1)} {place}"
+
+
+def with_schema(url: str, default: str, what: str) -> str:
+    """The same address, with a schema beside the one that it names.
+
+    Args:
+        url: The address.
+        default: The schema where it names none.
+        what: What is appended to the schema that it names, "checkpoints" for example.
+    """
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    options["schema"] = f"{options['schema']}_{what}" if "schema" in options else default
+    return urlunsplit(parts._replace(query=urlencode(options)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from sqlalchemy import create_engine
 
-from sqlalchemy import Engine, create_engine
-
-from loopwright.database.database import Claim, Database
+from loopwright.database.database import Database
 from loopwright.postgres import PostgresAddress
 
 _CONNECTIONS = 8
@@ -19,7 +17,6 @@ def open_database(
     schema: str,
     holds: str,
     beside: str = "",
-    claiming: Callable[[Engine, str], Claim | None] | None = None,
 ) -> Database:
     """Read the address of a database; nothing is connected yet.
 
@@ -31,7 +28,6 @@ def open_database(
         schema: The schema where the address names none.
         holds: What the schema holds, for messages: "a run history".
         beside: Schemas in which names are looked up besides, each after a comma.
-        claiming: Claims the schema for one process; None where several may have it.
 
     Raises:
         ConfigError: If a part is wrong; the message does not show the password.
@@ -46,6 +42,4 @@ def open_database(
         pool_pre_ping=True,
         hide_parameters=True,
     )
-    return Database(
-        engine, str(address), (lambda: claiming(engine, address.schema)) if claiming else None, schema=address.schema
-    )
+    return Database(engine, str(address), schema=address.schema)
