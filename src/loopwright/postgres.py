@@ -16,7 +16,11 @@ from loopwright.errors import ConfigError, unknown_name_message
 SCHEMES = ("postgres", "postgresql")
 """What the address of a PostgreSQL database begins with."""
 
+STANDSTILL = 3000
+"""Milliseconds after which a process that stands still in a transaction loses what it has locked in it."""
+
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_IDLE = "idle_in_transaction_session_timeout"
 _OPTIONS = ("host", "schema", "sslmode")
 # What pg8000 takes for each of the names that libpq gives to these; None encrypts where the server can.
 _ENCRYPTION: dict[str, Callable[[], Any]] = {
@@ -94,11 +98,13 @@ class PostgresAddress:
             holds=holds,
         )
 
-    def connect(self, search_path: str) -> pg.Connection:
+    def connect(self, search_path: str, idle: int = 0) -> pg.Connection:
         """Open a connection.
 
         Args:
             search_path: The schemas in which names are looked up, separated by commas.
+            idle: Milliseconds after which the server takes back a transaction in which nothing happens: a process
+                that stands still keeps its locks no longer. 0 for never.
 
         Raises:
             pg8000.exceptions.Error: If the server does not let it.
@@ -114,14 +120,15 @@ class PostgresAddress:
             password=self.password,
             ssl_context=False if by_socket else _ENCRYPTION[self.sslmode](),
             application_name="loopwright",
-            startup_params={"search_path": search_path},
+            startup_params={"search_path": search_path, _IDLE: str(idle)},
         )
 
-    def libpq(self, search_path: str) -> dict[str, Any]:
+    def libpq(self, search_path: str, idle: int = 0) -> dict[str, Any]:
         """Give what psycopg takes to connect.
 
         Args:
             search_path: The schemas in which names are looked up, separated by commas.
+            idle: As for `connect`.
         """
         return {
             "user": self.user,
@@ -132,7 +139,7 @@ class PostgresAddress:
             "sslmode": self.sslmode,
             "sslrootcert": "system" if self.sslmode == "verify-full" else None,
             "application_name": "loopwright",
-            "options": f"-c search_path={search_path}",
+            "options": f"-c search_path={search_path} -c {_IDLE}={idle}",
         }
 
     def __str__(self) -> str:

@@ -88,3 +88,16 @@ async def test_a_host_whose_clock_is_a_minute_ahead(engine: Engine, monkeypatch:
     for task in second._tasks:
         task.cancel()
     assert (await claimed(first)).run_id == "a"
+
+
+async def test_who_stands_still_while_it_holds_a_lock_loses_it(engine: Engine) -> None:
+    first, second = await engine.worker(), await engine.worker()
+    await first.submit(a_job("a"))
+    await claimed(first)
+    for task in first._tasks:
+        task.cancel()
+    async with first._connector.pool.connection() as connection:
+        key = f"{first._address.schema} rescue"
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+        assert (await claimed(second)).run_id == "a"
+        await connection.close()

@@ -27,7 +27,7 @@ from loopwright.checkpoints.blobs import RecentlyPut
 from loopwright.checkpoints.content import THRESHOLD, ContentSerializer
 from loopwright.checkpoints.fencing import POSTGRES
 from loopwright.errors import CheckpointError
-from loopwright.postgres import PostgresAddress
+from loopwright.postgres import STANDSTILL, PostgresAddress
 
 TABLE = "loopwright_blobs"
 
@@ -265,7 +265,7 @@ def _one(connection: psycopg.Connection[Any], query: str, *parameters: str) -> A
 
 def _connecting(address: PostgresAddress) -> dict[str, Any]:
     return {
-        **address.libpq(address.schema),
+        **address.libpq(address.schema, STANDSTILL),
         "autocommit": True,
         "prepare_threshold": 0,
         "connect_timeout": 10,

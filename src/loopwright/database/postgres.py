@@ -17,6 +17,7 @@ def open_database(
     schema: str,
     holds: str,
     beside: str = "",
+    idle: int = 0,
 ) -> Database:
     """Read the address of a database; nothing is connected yet.
 
@@ -28,6 +29,7 @@ def open_database(
         schema: The schema where the address names none.
         holds: What the schema holds, for messages: "a run history".
         beside: Schemas in which names are looked up besides, each after a comma.
+        idle: As for `PostgresAddress.connect`.
 
     Raises:
         ConfigError: If a part is wrong; the message does not show the password.
@@ -35,7 +37,7 @@ def open_database(
     address = PostgresAddress.parse(url, schema=schema, holds=holds)
     engine = create_engine(
         "postgresql+pg8000://",
-        creator=lambda: address.connect(f"{address.schema}{beside}"),
+        creator=lambda: address.connect(f"{address.schema}{beside}", idle),
         pool_size=_CONNECTIONS,
         max_overflow=0,
         pool_timeout=_WAIT,

@@ -26,7 +26,7 @@ from procrastinate.jobs import Status
 from procrastinate.schema import SchemaManager
 
 from loopwright.errors import StoreError
-from loopwright.postgres import PostgresAddress
+from loopwright.postgres import STANDSTILL, PostgresAddress
 from loopwright.runs.jobs.protocol import Job, Served
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,11 @@ class ProcrastinateJobs:
         self._address = PostgresAddress.parse(url, schema=SCHEMA, holds="a table of jobs")
         self._channel = channel
         self._lease = lease
-        pool: dict[str, Any] = {"kwargs": self._address.libpq(self._address.schema), "min_size": 1, "max_size": 4}
+        pool: dict[str, Any] = {
+            "kwargs": self._address.libpq(self._address.schema, STANDSTILL),
+            "min_size": 1,
+            "max_size": 4,
+        }
         self._connector = PsycopgConnector(**pool, timeout=lease)
         self._manager = App(connector=self._connector).job_manager
         self._served = Served(queues=(), cancel=lambda _run: None, changed=lambda _run: None)

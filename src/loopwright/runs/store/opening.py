@@ -35,8 +35,9 @@ def open_runs(url: str, *, create: bool = True) -> RunStore:
     if kind in ("postgres", "postgresql") and rest.startswith("//"):
         _need("pg8000", "a run history in PostgreSQL needs pg8000", "postgres")
         from loopwright.database.postgres import open_database
+        from loopwright.postgres import STANDSTILL
 
-        database = open_database(url, schema=SCHEMA, holds=_HOLDS)
+        database = open_database(url, schema=SCHEMA, holds=_HOLDS, idle=STANDSTILL)
         return _prepared(database, create)
     from loopwright.database.sqlite import MEMORY, open_file, open_memory
 
