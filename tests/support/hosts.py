@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+from postgres import postgres_server, postgres_url  # noqa: F401
 
 OWN = """
 import asyncio
@@ -34,6 +36,7 @@ class State(TypedDict, total=False):
     rounds: int      # passes of the loop
     hold: str        # a node, with its round, that waits for a file of this name: look#2
     seconds: float   # that each node takes
+    wait: float      # that the answer takes
     dies: bool       # whether look ends its process
     ask: bool        # whether answer asks a person
     done: int
@@ -63,6 +66,7 @@ async def think(state):
     return {"trace": ["think"]}
 
 async def answer(state):
+    await asyncio.sleep(state.get("wait", 0))
     await wait(begin("answer", state), state)
     said = interrupt("shall I?") if state.get("ask") else "done"
     return {"trace": ["answer"], "answer": f"{said} after {state['done']}"}
@@ -156,6 +160,13 @@ class Hosts:
     def _lines(self) -> list[list[str]]:
         file = self.folder / "begun"
         return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+
+
+@pytest.fixture(name="many")
+def hosts_of_a_test(tmp_path: Path, postgres_url: str) -> Iterator[Hosts]:  # noqa: F811
+    """Processes on a schema that nothing has used yet."""
+    with hosts(tmp_path, postgres_url) as made:
+        yield made
 
 
 @contextmanager

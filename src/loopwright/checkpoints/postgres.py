@@ -12,12 +12,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Collection, Generator, Mapping
-from typing import Any
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, TypeVar
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -26,13 +35,18 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from loopwright.checkpoints.blobs import RecentlyPut
 from loopwright.checkpoints.content import THRESHOLD, ContentSerializer
 from loopwright.checkpoints.fencing import POSTGRES
-from loopwright.errors import CheckpointError
+from loopwright.errors import CheckpointError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
 
 TABLE = "loopwright_blobs"
 
 SCHEMA = "loopwright_checkpoints"
 """The schema where the address names none."""
+
+T = TypeVar("T")
+
+_OUTAGE = 120.0
+"""Seconds for which a run waits for a database that is gone, before it fails."""
 
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
@@ -117,7 +131,30 @@ class KeptPostgresSaver(PostgresSaver):
 
 
 class AsyncKeptPostgresSaver(AsyncPostgresSaver):
-    """The same for asynchronous calls."""
+    """The same for asynchronous calls; a run waits for a database that is gone for a moment, and does not fail."""
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint."""
+        return await _patiently(lambda: AsyncPostgresSaver.aget_tuple(self, config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Read checkpoints, the newest first."""
+        with _outage():
+            async for each in super().alist(config, filter=filter, before=before, limit=limit):
+                yield each
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save what a task wrote."""
+        await _patiently(lambda: AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path))
 
     async def aput(
         self,
@@ -127,8 +164,31 @@ class AsyncKeptPostgresSaver(AsyncPostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint."""
-        checkpoint, new_versions = _set_apart(checkpoint, new_versions)
-        return await super().aput(config, checkpoint, metadata, new_versions)
+        apart, versions = _set_apart(checkpoint, new_versions)
+        return await _patiently(lambda: AsyncPostgresSaver.aput(self, config, apart, metadata, versions))
+
+
+async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Do it again while the database is gone; each of these can be repeated, whether or not it was done."""
+    end = time.monotonic() + _OUTAGE
+    while True:
+        with _outage():
+            try:
+                return await call()
+            except (psycopg.OperationalError, CheckpointError) as error:
+                lost = isinstance(error.__cause__ or error, psycopg.OperationalError)
+                if not lost or time.monotonic() > end:
+                    raise
+        await asyncio.sleep(0.5)
+
+
+@contextlib.contextmanager
+def _outage() -> Generator[None]:
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        told = " ".join(str(error).split())
+        raise StoreError(f"the checkpoints in PostgreSQL cannot be reached: {told}", transient=True) from error
 
 
 class _Apart:
