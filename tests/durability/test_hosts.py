@@ -110,6 +110,7 @@ def test_a_worker_that_wakes_after_its_lease_leaves_the_run_to_the_other(many: H
     assert ended(server, again)["status"] == "finished", "both go on working"
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_its_workers_is_given_up_and_the_others_go_on(many: Hosts) -> None:
     server = many.server("--no-work")
     for _ in range(4):

@@ -122,24 +122,28 @@ class Hosts:
 
     def worker(self, *options: str, file: str = "own.py") -> Process:
         words = ["worker", "--store", self.url, "--workflows", f"{file}:graph", "--lease", str(self.lease), *options]
-        return self._start(words, "working on")
+        return self.started_as(words)
 
     def server(self, *options: str) -> Process:
         words = ["serve", "own.py:graph", "--runs", self.url, "--port", "0", "--no-demo", *options]
-        process = self._start(words, "listening on ")
-        url = re.search(r"listening on (\S+);", process.told).group(1)
-        process.client = httpx.Client(base_url=url, timeout=60, trust_env=False)
-        return process
+        return self.started_as(words)
 
-    def _start(self, words: list[str], ready: str) -> Process:
+    def started_as(self, words: list[str], more: dict[str, str] | None = None) -> Process:
+        """Start a command of Loopwright with more environment variables, and wait until it is ready."""
+        ready = "listening on " if words[0] == "serve" else "working on"
         errors = self.folder / f"errors{len(self.started)}"
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)} | (more or {})
         with errors.open("wb") as file:
             popen = subprocess.Popen([*COMMAND, *words], cwd=self.folder, env=environment, stderr=file)
         process = Process(popen, errors)
         self.started.append(process)
         until(lambda: ready in process.told or popen.poll() is not None)
         assert ready in process.told, process.told
+        if words[0] == "serve":
+            url = re.search(r"listening on (\S+);", process.told).group(1).replace("0.0.0.0", "127.0.0.1")
+            token = environment.get("LOOPWRIGHT_TOKEN")
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            process.client = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
         return process
 
     def begun(self, name: str) -> list[str]:

@@ -133,6 +133,15 @@ class KeptPostgresSaver(PostgresSaver):
 class AsyncKeptPostgresSaver(AsyncPostgresSaver):
     """The same for asynchronous calls; a run waits for a database that is gone for a moment, and does not fail."""
 
+    async def fence(self, query: str, parameters: Sequence[Any]) -> None:
+        """Note which attempt of a run may save; see `fencing`."""
+
+        async def note() -> None:
+            async with self._cursor() as cursor:
+                await cursor.execute(query.encode(), parameters)
+
+        await _patiently(note)
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint."""
         return await _patiently(lambda: AsyncPostgresSaver.aget_tuple(self, config))
@@ -275,12 +284,12 @@ async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[Asy
     address = await asyncio.to_thread(prepared, url)
     async with contextlib.AsyncExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
+        # Not checked before each use: what finds its connection dead is done again.
         pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
             kwargs=_connecting(address),
             min_size=1,
             max_size=1,
             timeout=_WAIT,
-            check=AsyncConnectionPool.check_connection,
             open=False,
         )
         yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=_Serializer(serde, blobs))
