@@ -71,7 +71,7 @@ class PostgresBlobs:
         self._address = address
         self._recent = RecentlyPut()
         self._pool = ConnectionPool(
-            kwargs=_connecting(address),
+            kwargs=connecting(address),
             min_size=0,
             max_size=4,
             open=True,
@@ -207,8 +207,11 @@ class _Apart:
         self.value = value
 
 
-class _Serializer(ContentSerializer):
+class KeptSerializer(ContentSerializer):
+    """Writes what was set apart as what it is."""
+
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Turn a value into bytes."""
         return super().dumps_typed(obj.value if type(obj) is _Apart else obj)
 
 
@@ -256,14 +259,14 @@ def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSav
     with contextlib.ExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
         pool: ConnectionPool[Any] = ConnectionPool(
-            kwargs=_connecting(address),
+            kwargs=connecting(address),
             min_size=1,
             max_size=1,  # the saver does one thing at a time
             timeout=_WAIT,
             check=ConnectionPool.check_connection,
             open=False,
         )
-        yield KeptPostgresSaver(stack.enter_context(pool), serde=_Serializer(serde, blobs))
+        yield KeptPostgresSaver(stack.enter_context(pool), serde=KeptSerializer(serde, blobs))
 
 
 @contextlib.asynccontextmanager
@@ -286,13 +289,13 @@ async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[Asy
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
         # Not checked before each use: what finds its connection dead is done again.
         pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-            kwargs=_connecting(address),
+            kwargs=connecting(address),
             min_size=1,
             max_size=1,
             timeout=_WAIT,
             open=False,
         )
-        yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=_Serializer(serde, blobs))
+        yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=KeptSerializer(serde, blobs))
 
 
 def prepared(url: str) -> PostgresAddress:
@@ -303,7 +306,7 @@ def prepared(url: str) -> PostgresAddress:
         CheckpointError: If the database cannot be used.
     """
     address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
-    with postgres_problems(address), psycopg.connect(**_connecting(address)) as connection:
+    with postgres_problems(address), psycopg.connect(**connecting(address)) as connection:
         if not _is_prepared(connection, address):
             _make_tables(connection, address)
     return address
@@ -332,7 +335,8 @@ def _one(connection: psycopg.Connection[Any], query: str, *parameters: str) -> A
     return row[0] if row else None
 
 
-def _connecting(address: PostgresAddress) -> dict[str, Any]:
+def connecting(address: PostgresAddress) -> dict[str, Any]:
+    """What psycopg takes to connect for checkpoints."""
     return {
         **address.libpq(address.schema, STANDSTILL),
         "autocommit": True,
