@@ -51,6 +51,9 @@ _OUTAGE = 120.0
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
 
+_POOL: dict[str, Any] = {"min_size": 1, "max_size": 1, "timeout": _WAIT, "open": False}
+"""Of a saver: one connection, since it does one thing at a time."""
+
 _CREATE = (
     f"CREATE TABLE IF NOT EXISTS {TABLE} (hash bytea PRIMARY KEY, used double precision NOT NULL, data bytea NOT NULL)"
 )
@@ -259,12 +262,7 @@ def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSav
     with contextlib.ExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
         pool: ConnectionPool[Any] = ConnectionPool(
-            kwargs=connecting(address),
-            min_size=1,
-            max_size=1,  # the saver does one thing at a time
-            timeout=_WAIT,
-            check=ConnectionPool.check_connection,
-            open=False,
+            kwargs=connecting(address), check=ConnectionPool.check_connection, **_POOL
         )
         yield KeptPostgresSaver(stack.enter_context(pool), serde=KeptSerializer(serde, blobs))
 
@@ -288,13 +286,7 @@ async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[Asy
     async with contextlib.AsyncExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
         # Not checked before each use: what finds its connection dead is done again.
-        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-            kwargs=connecting(address),
-            min_size=1,
-            max_size=1,
-            timeout=_WAIT,
-            open=False,
-        )
+        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(kwargs=connecting(address), **_POOL)
         yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=KeptSerializer(serde, blobs))
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, terms
-from loopwright.workflows.assistant.question.moments import Now, read_days, read_lengths, read_times
+from loopwright.workflows.assistant.question.moments import MIDNIGHT, Now, read_days, read_lengths, read_times
 from loopwright.workflows.assistant.question.names import (
     Names,
     names_of,
@@ -35,6 +35,7 @@ CLEAR, NEAR, ALONE, CERTAIN = 2.0, 9.0, 6.5, 14.0
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without any subject;
 whatever subject is named."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
+_SHORT = 8
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
@@ -122,6 +123,10 @@ class Reader:
         exclude = tuple(span.condition for span in spans)
         include += self._when(operation, include)
         include += self._still(include, operation)
+        unread = self._unread(sentence) if operation == "find" and not topic and include else ()
+        if known := [word for word in unread if self.search.vocabulary.knows(word)]:
+            # The only words that could be a subject: searched for, but no answer to them is a sure one.
+            topic, doubted, unread = " ".join(known), True, ()
         return Question(
             text=text,
             operation=operation,
@@ -131,7 +136,7 @@ class Reader:
             by=self._by(sentence, operation),
             notes=tuple(dict.fromkeys(sentence.notes)),
             doubted=doubted,
-            unread=self._unread(sentence) if operation == "find" and not topic and include else (),
+            unread=unread,
         )
 
     def operation(self, sentence: Sentence) -> Near:
@@ -216,9 +221,10 @@ class Reader:
             return sentence.raw(0, len(sentence)) if whole else ""
         kept = [place for place in rest if weights[place] > 0 or len(rest) > 3]
         heavy = [place for place in kept if weights[place] >= SUBJECT]
-        # Beside words that people only ask with, a subject stands alone; among others it is a part of what is told.
-        if heavy and all(place in heavy or _only_asks(sentence.word(place)) for place in kept):
-            kept = heavy
+        heavy = [place for place in heavy if not _only_asks(sentence.word(place))] or heavy
+        # Words that people only ask with are no part of a subject; in what is told at length they may be.
+        if heavy and len(kept) <= _SHORT:
+            kept = [place for place in kept if place in heavy or not _only_asks(sentence.word(place))]
         kept = [sentence.tokens[place].raw for place in kept]
         if english and sentence.language != "en":
             kept = [
@@ -367,7 +373,11 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
     for condition in (span.condition for span in spans):
         known = found.get(condition.slot)
         if not condition.values:
-            rest.append(condition)
+            apart = next((each for each in rest if _apart_from(each, condition)), None)
+            if apart is None:
+                rest.append(condition)
+            else:
+                rest[rest.index(apart)] = _either(apart, condition)
         elif known is None:
             found[condition.slot] = condition
         else:
@@ -376,6 +386,20 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
                 update={"values": values, "said": f"{known.said} or {condition.said}"}
             )
     return (*found.values(), *rest)
+
+
+def _apart_from(one: Condition, other: Condition) -> bool:
+    """Whether two times of one slot leave nothing together: then either is meant."""
+    if one.slot != other.slot:
+        return False
+    until = min(each.most if each.most is not None else MIDNIGHT * 2 for each in (one, other))
+    return max(one.least or 0, other.least or 0) >= until
+
+
+def _either(one: Condition, other: Condition) -> Condition:
+    most = None if one.most is None or other.most is None else max(one.most, other.most)
+    least = min(one.least or 0, other.least or 0) or None
+    return one.model_copy(update={"least": least, "most": most, "said": f"{one.said} or {other.said}"})
 
 
 def _without_reasons(sentence: Sentence) -> None:
