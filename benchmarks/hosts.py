@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from common import machine, write
-from hosts import Hosts, begin, ended, hosts, log, record, until
+from hosts import Hosts, begin, ended, hosts, log, record, until, whole
 from postgres import separate
 
 TITLE = "Many hosts"
@@ -68,6 +69,7 @@ def takeover(many: Hosts, count: int) -> list[float]:
         took.append(time.monotonic() - killed)
         many.go("look#1")
         assert ended(server, run_id)["passes"] == {"again": 2}
+        assert Counter(many.begun(name)) - whole(3) == Counter({"look#1": 1}), "a finished superstep ran again"
         (many.folder / "look#1").unlink()
         workers = [many.worker() if each is victim else each for each in workers]
     return took

@@ -6,8 +6,10 @@ import signal
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 from hosts import (
     HELD,
@@ -123,6 +125,38 @@ def test_a_run_that_ends_its_workers_is_given_up_and_the_others_go_on(many: Host
     assert log(server, poison)[-1]["type"] == "run_failed"
     assert [ended(server, run_id)["status"] for run_id in calm] == ["finished"] * 4
     assert len([each for each in many.started if each.popen.poll() is not None]) == 3
+
+
+def test_a_run_that_ends_its_server_is_given_up_over_sqlite_too(many: Hosts) -> None:
+    server = many.server(alone=True)
+    calm = begin(server, {"name": "calm", "rounds": 2, "hold": "look#1"})
+    until(lambda: "look#1" in many.begun("calm"))
+    time.sleep(0.3)
+    with suppress(httpx.TransportError):  # it may be gone before it answers
+        begin(server, {"name": "poison", "dies": True})
+    for _ in range(2):
+        until(lambda: many.started[-1].popen.poll() is not None)
+        many.server(alone=True)
+    many.go("look#1")  # by now each of the two goes on alone
+    until(lambda: many.started[-1].popen.poll() is not None)
+    last = many.server(alone=True)
+    poison = last.client.get("/runs", params={"text": "poison"}).json()["runs"][0]["id"]
+    found = ended(last, poison)
+    assert (found["status"], found["error_type"], found["lost"]) == ("failed", "RunGivenUp", 3)
+    assert ended(last, calm)["outcome"]["answer"] == "done after 2"
+    assert many.begun("poison").count("look#0") == 3
+
+
+def test_a_run_that_waits_for_a_worker_can_be_cancelled(many: Hosts) -> None:
+    server = many.server("--no-work")
+    run_id = begin(server, {"name": "r"}, priority=7)
+    assert (record(server, run_id)["status"], record(server, run_id)["priority"]) == ("queued", 7)
+    assert server.client.delete(f"/runs/{run_id}").status_code == 400
+    assert server.client.post(f"/runs/{run_id}/cancel").json()["status"] == "cancelled"
+    assert log(server, run_id)[-1]["type"] == "run_failed"
+    many.worker()
+    assert ended(server, begin(server, {"name": "next"}))["status"] == "finished"
+    assert many.begun("r") == []
 
 
 def test_a_worker_that_is_told_to_stop_gives_its_runs_back(many: Hosts) -> None:

@@ -206,7 +206,7 @@ def test_a_resume_of_a_changed_graph_is_refused_and_goes_on_when_forced(start: S
     before = run.log
     run.options = {"longer": True}
     assert run.attempt()
-    assert run.result["error"] == "CheckpointError"
+    assert run.result["error"] == "GraphChanged"
     assert "another structure" in run.result["message"] and "loopwright_force" in run.result["message"]
     assert [line for line in run.log[len(before) :] if line["what"] != "statement"] == []  # nothing ran, nothing saved
     run.run = {"config": {"configurable": {"loopwright_force": True}}}

@@ -124,8 +124,10 @@ class Hosts:
         words = ["worker", "--store", self.url, "--workflows", f"{file}:graph", "--lease", str(self.lease), *options]
         return self.started_as(words)
 
-    def server(self, *options: str) -> Process:
-        words = ["serve", "own.py:graph", "--runs", self.url, "--port", "0", "--no-demo", *options]
+    def server(self, *options: str, alone: bool = False) -> Process:
+        """A server; `alone` keeps everything in this folder."""
+        runs = ["--data", "kept"] if alone else ["--runs", self.url]
+        words = ["serve", "own.py:graph", *runs, "--port", "0", "--no-demo", *options]
         return self.started_as(words)
 
     def started_as(self, words: list[str], more: dict[str, str] | None = None) -> Process:

@@ -276,8 +276,8 @@ class RunHub(RunReader):
             drive.live.stop("cancelled")
             await _ended([drive], STOPPING)
         elif (record := await self._known(run_id)).status not in ENDED:
-            if await self._jobs.cancel(run_id):
-                await self._jobs.submit(_job(record, cancelled=True))
+            if await self._jobs.cancel(run_id):  # nobody works on it: it is ended here
+                await self._carry(_job(record, cancelled=True))
             await self.until_ended(run_id, STOPPING)
         return await self._known(run_id)
 
@@ -336,7 +336,12 @@ class RunHub(RunReader):
 
     async def _work(self) -> None:
         while True:
-            job = await self._jobs.claim()
+            try:
+                job = await self._jobs.claim()
+            except Exception:
+                logger.exception("no run could be claimed; it is tried again")
+                await asyncio.sleep(1)
+                continue
             task = asyncio.create_task(self._carry(job), name=f"job of run {job.run_id}")
             self._carried.add(task)
             task.add_done_callback(self._carried.discard)
@@ -393,10 +398,11 @@ class RunHub(RunReader):
         logger.warning("run %s does not go on: %s", record.id, error, exc_info=None if foreseen else error)
         graph = error.__cause__.written if isinstance(error.__cause__, GraphChanged) else None
         told = {"error": str(error), "error_type": type(error).__name__}
-        if graph and self._jobs.shared:
-            await self._writer.write(record.model_copy(update={**told, "status": "queued"}))
+        waits = graph and self._jobs.shared and not job.cancelled
+        status = "cancelled" if job.cancelled else "queued" if waits else "interrupted"
+        await self._writer.write(record.model_copy(update={**told, "status": status}))
+        if waits:
             return await self._jobs.give_back(job, graph=graph)
-        await self._writer.write(record.model_copy(update={**told, "status": "interrupted"}))
         await self._jobs.finish(job)
 
     def _told_to_cancel(self, run_id: str) -> None:
@@ -410,7 +416,8 @@ class RunHub(RunReader):
             try:
                 known = {job.run_id for job in await self._jobs.list()}
                 kept = await asyncio.to_thread(preparing.unfinished, self.store)
-                orphans = {record.id: record for record in kept if record.id not in known | self._reserved}
+                known |= self._reserved
+                orphans = {run.id: run for run in kept if run.status not in ENDED and run.id not in known}
                 for run_id in before & orphans.keys():
                     logger.warning("run %s had no job, and is given one", run_id)
                     await self._jobs.submit(_job(orphans[run_id]))

@@ -216,7 +216,7 @@ class ProcrastinateJobs:
                 if self._gone:
                     self._gone = False
                     logger.warning("%s can be reached again", self._address)
-            except (ConnectorException, psycopg.Error) as error:
+            except Exception as error:  # whatever it is: who does not beat loses its runs
                 self._tell(error)
             await asyncio.sleep(self._lease / 4)
 
@@ -260,7 +260,7 @@ class ProcrastinateJobs:
         while True:
             try:
                 await self._connector.listen_notify(heard, channels=[_ANY_QUEUE, self._channel])
-            except ConnectorException as error:
+            except Exception as error:
                 self._tell(error)
             await asyncio.sleep(_POLL)
 
