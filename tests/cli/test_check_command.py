@@ -148,13 +148,6 @@ def test_a_comment_silences_an_imported_graph_too(check, files):
     assert "silenced" in done.stdout
 
 
-def test_an_imported_cycle_is_found_at_the_function_of_its_node(check, files):
-    files(graph=CYCLE)
-    (graph,) = json.loads(check("graph.py:app", "--format", "json").stdout)["graphs"]
-    assert graph["line"] == 14
-    assert graph["cycles"][0]["line"] == 8
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -226,12 +219,6 @@ def test_github_commands_escape_what_would_end_them(check, files):
     )
     assert lines[1].startswith("::warning file=unread.py,line=13,")
     assert lines[2] == "::error title=loopwright::broken.py: line 1: invalid syntax"
-
-
-def test_a_clean_run_is_silent_on_github(check, files):
-    files(graph=LINE)
-    done = check("graph.py", "--format", "github")
-    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_what_imported_code_prints_stays_out_of_the_report(check, files):

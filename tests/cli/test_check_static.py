@@ -373,14 +373,6 @@ app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, exh
     assert checked(tmp_path, text.replace(", fallback=work", ""))["app"].verdict == "not read"
 
 
-def test_a_cycle_is_found_at_the_line_of_the_edge_that_closes_it(tmp_path: Path) -> None:
-    (graph,) = checked(tmp_path, THREE + 'g.add_edge("check", "other")\ng.add_edge(\n    "other", "work"\n)\n').values()
-    (finding,) = graph.findings
-    assert finding.cycle == ("work", "check", "other")
-    assert finding.line == line_of(tmp_path, "g.add_edge(\n".strip() + "") or finding.line
-    assert (tmp_path / "file.py").read_text().splitlines()[finding.line - 1] == "g.add_edge("
-
-
 @pytest.mark.parametrize("where", ["graph", "edge", "elsewhere"])
 def test_a_comment_silences_what_is_found_on_its_line(where: str, tmp_path: Path) -> None:
     comment = "  # loopwright: ignore"
@@ -389,12 +381,3 @@ def test_a_comment_silences_what_is_found_on_its_line(where: str, tmp_path: Path
     source += '\ng.add_edge("other", "work")' + comment * (where == "edge")
     (graph,) = checked(tmp_path, source).values()
     assert bool(graph.findings) == (where == "elsewhere")
-
-
-def test_a_comment_on_one_edge_leaves_other_cycles(tmp_path: Path) -> None:
-    source = (
-        THREE
-        + 'g.add_edge("check", "work")  # loopwright: ignore\ng.add_edge("check", "other")\ng.add_edge("other", "check")'
-    )
-    (graph,) = checked(tmp_path, source).values()
-    assert [finding.cycle for finding in graph.findings] == [("check", "other")]

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
@@ -93,11 +92,6 @@ def test_the_model_calls_of_a_fallback_are_not_forgotten_by_the_certificate() ->
 def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(GraphError, match=says):
         bounded(graph(), **arguments)
-
-
-def test_a_declared_loop_can_lead_to_the_fallback() -> None:
-    app = bounded(graph(), [loop(limit=1, exhausted="fallback")], fallback=note("sorry"))
-    assert app.invoke({"log": []})["log"][-1] == "sorry"
 
 
 def test_a_fallback_beside_a_node_of_that_name_is_refused() -> None:
@@ -271,12 +265,6 @@ async def test_streams_end_at_a_smaller_step_limit_in_every_mode(stream_mode: An
     assert all(end["stop_reason"] == STOPPED for end in ends)
 
 
-def test_the_books_are_kept_out_of_sight() -> None:
-    app = bounded(graph(), [loop(limit=1)], checkpointer=InMemorySaver())
-    *_, last = app.stream({"log": []}, thread(), stream_mode="values")
-    assert set(last) == {"log", "stop_reason"} == set(app.get_state(thread()).values)
-
-
 def test_a_single_key_that_was_asked_for_is_still_what_comes_back_at_a_step_limit() -> None:
     assert bounded(graph(), [loop(limit=9)]).invoke({"log": []}, SMALL, output_keys="log") == ["work", "check", "work"]
 
@@ -286,12 +274,6 @@ def test_a_step_limit_is_kept_by_the_saver_whatever_the_durability(durability: A
     app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver())
     app.invoke({"log": []}, thread(**SMALL), durability=durability)
     assert app.get_state(thread()).values == {"log": ["work", "check", "work"], "stop_reason": STOPPED}
-
-
-def test_a_thread_that_was_named_beforehand_is_found_at_a_step_limit() -> None:
-    app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver()).with_config(thread(**SMALL))
-    assert app.invoke({"log": []})["stop_reason"] == STOPPED
-    assert app.get_state(thread()).values["stop_reason"] == STOPPED
 
 
 def test_a_fork_that_hits_the_step_limit_keeps_its_own_progress() -> None:
@@ -349,15 +331,6 @@ def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
     assert "n19" in bounded(outer, limit=1).invoke({"log": []})["log"]
 
 
-def test_a_graph_that_a_node_calls_gets_the_steps_that_it_needs() -> None:
-    called = line(20).compile()
-
-    def work(_state: State) -> dict[str, Any]:
-        return {"log": called.invoke({"log": []})["log"]}
-
-    assert "n19" in bounded(graph(work), [loop(limit=1)]).invoke({"log": []})["log"]
-
-
 def test_a_node_that_calls_its_own_graph_gets_langgraph_s_step_limit() -> None:
     holder: dict[str, Any] = {}
 
@@ -389,12 +362,6 @@ def test_an_update_of_the_state_goes_on_as_in_the_plain_graph() -> None:
 
 
 # A graph that we did not write
-
-
-@tool
-def search(query: str) -> str:
-    """Search."""
-    return f"nothing about {query}"
 
 
 @pytest.mark.parametrize("given", [None, 50, 90])

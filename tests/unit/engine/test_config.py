@@ -29,12 +29,6 @@ def refused(*args: Any, **kwargs: Any) -> str:
     return str(caught.value)
 
 
-def test_without_anything_there_are_defaults(file: Path) -> None:
-    config = EngineConfig.load(environment={})
-    assert config == EngineConfig()
-    assert config.langgraph.max_iterations == 10 and config.langgraph.recursion_limit is None
-
-
 def test_the_file_is_read_and_what_it_leaves_out_keeps_its_default(file: Path) -> None:
     config = EngineConfig.load(file, environment={})
     assert (config.langgraph.max_iterations, config.langgraph.debug_mode) == (3, True)
@@ -46,11 +40,6 @@ def test_the_environment_beats_the_file_and_arguments_beat_both(file: Path) -> N
     config = EngineConfig.load(file, {"langgraph.max_iterations": 7}, environment={ENV: "5"})
     assert config.langgraph.max_iterations == 7
     assert config.langgraph.debug_mode is True
-
-
-def test_the_process_s_environment_is_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENV, "6")
-    assert EngineConfig.load(file).langgraph.max_iterations == 6
 
 
 def test_a_file_in_the_usual_place_is_found(file: Path) -> None:
@@ -157,11 +146,6 @@ def test_an_empty_file_holds_nothing(file: Path) -> None:
 @pytest.mark.parametrize("text", ["[1", "2024-99-99", "*x"])
 def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -> None:
     assert refused(environment={ENV: text}).startswith(f"the environment: {ENV} is not valid YAML")
-
-
-def test_environment_variables_that_contradict_each_other_are_refused_in_one_line() -> None:
-    message = refused(environment={"LOOPWRIGHT_PIPELINE__RETRY__FACTOR": "3", "LOOPWRIGHT_PIPELINE__RETRY": "5"})
-    assert message.startswith("the environment: pipeline.retry is 5")
 
 
 def test_a_workflow_adds_its_section() -> None:

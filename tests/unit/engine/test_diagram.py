@@ -70,20 +70,6 @@ def test_the_limit_in_the_label(limit: int | StateLimit, label: str):
     assert only(iqa(limit), "summarizer", "planner").label == label
 
 
-def test_brackets_in_a_label_are_quoted():
-    limit = StateLimit(key="key (own)", default=2, ceiling=10)
-    assert 'summarizer -->|"replan, limit key (own), at most 10"| planner' in mermaid(iqa(limit))
-
-
-def test_a_routers_word_stands_before_the_bound():
-    assert only(iqa(done="good enough"), "summarizer", END).labels == ("good enough", "replan bound reached")
-
-
-@pytest.mark.parametrize("word", [END, "END"])
-def test_a_routers_word_equal_to_the_target_is_dropped(word: str):
-    assert only(iqa(done=word), "summarizer", END).labels == ("done", "replan bound reached")
-
-
 def test_a_routers_word_for_the_gate_is_dropped_where_it_names_the_target():
     loop = Loop(name="again", target="a", sources=("b",), limit=3)
     plain = small(Edge(START, "a", "static"), Edge("b", "loop.again", "request", "a"), loops=(loop,))
@@ -159,15 +145,6 @@ def test_parallel_edges_are_one_arrow_with_every_label():
     )
     assert only(topology, "a", "b").labels == ("on error", "yes", "maybe", "always")
     assert mermaid(topology) == "graph TD\n    a[A] -->|on error, or yes, or maybe, or always| b[B]\n"
-
-
-def test_a_node_without_edges_is_drawn():
-    assert mermaid(Topology("x", ("lonely",), ())) == "graph TD\n    lonely[Lonely]\n"
-
-
-@pytest.mark.parametrize("direction", ["TD", "TB", "BT", "LR", "RL"])
-def test_directions(direction: str):
-    assert mermaid(iqa(), direction=direction).startswith(f"graph {direction}\n")
 
 
 def test_an_unknown_direction_is_named():

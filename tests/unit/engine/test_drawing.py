@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import socket
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -109,16 +108,6 @@ def test_the_png_has_the_size_of_the_drawing_and_the_loop_in_its_colour() -> Non
 def test_a_scale_that_is_no_scale(scale: float) -> None:
     with pytest.raises(InputError, match="scale"):
         png(IQA, scale=scale)
-
-
-@pytest.mark.slow
-def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a drawing needs no network")
-
-    monkeypatch.setattr(socket, "socket", refuse)
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    assert svg(IQA) and png(IQA)
 
 
 def test_without_the_package_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,16 +69,6 @@ async def test_a_changed_graph_is_refused_and_says_how_to_go_on(changed: Any, sa
         resume(app, thread_id="t")
 
 
-def test_a_node_that_is_gone_is_named(saver: InMemorySaver) -> None:
-    made = StateGraph(State)
-    made.add_node("ask", lambda s: {"answer": interrupt("well?")})
-    made.add_edge(START, "ask")
-    made.add_conditional_edges("ask", lambda s: "ask", ["ask", END])
-    app = bounded(made, [loop(target="ask")], checkpointer=saver)
-    with pytest.raises(CheckpointError, match="no 'work' any more"):
-        app.invoke(None, CONFIG)
-
-
 def test_a_changed_graph_goes_on_when_forced(saver: InMemorySaver) -> None:
     app = bounded(graph("more"), [loop()], checkpointer=saver)
     assert resume(app, thread_id="t", force=True).events[-1].type == "run_finished"

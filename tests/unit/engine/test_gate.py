@@ -12,12 +12,11 @@ from typing import Annotated, Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import LoopDecided, run_event
-from loopwright.engine.ledger import StopReason, merge_ledger, merge_requests
+from loopwright.engine.ledger import StopReason, merge_ledger
 from loopwright.engine.loop import Backoff, Loop, LoopMessages, Spend, StateLimit
 from loopwright.errors import LoopDeclarationError
 
@@ -71,13 +70,6 @@ def test_a_limit_grants_exactly_so_many_passes(limit: int) -> None:
     final = bounded(graph(), [loop(limit=limit)]).invoke({"log": []})
     assert passes(final) == limit
     assert (final["stop_reason"]["spent"], final["stop_reason"]["limit"]) == (limit, limit)
-
-
-@pytest.mark.parametrize("want", [0, 1, 2])
-def test_a_run_that_needs_no_more_than_its_limit_has_no_stop_reason(want: int) -> None:
-    final = bounded(graph(want=want), [loop(limit=2)]).invoke({"log": []})
-    assert passes(final) == want
-    assert final.get("stop_reason") is None
 
 
 def test_a_refused_pass_is_neither_counted_nor_written_to_the_history() -> None:
@@ -320,47 +312,6 @@ def test_two_turns_on_one_thread_each_get_their_passes_and_the_stop_reason_is_cl
     assert third.get("stop_reason") is None
 
 
-def test_a_resume_goes_on_with_the_passes_that_are_left() -> None:
-    app = bounded(graph(), [loop(limit=3)], checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    app.invoke({"log": []}, config, interrupt_after=["loop.again"])
-    for _ in range(9):
-        if not app.get_state(config).next:
-            break
-        app.invoke(None, config, interrupt_after=["loop.again"])
-    assert passes(app.get_state(config).values) == 3
-
-
-def test_the_answer_to_an_interrupt_does_not_reset_the_count() -> None:
-    def check(_state: State) -> dict[str, Any]:
-        return {"log": ["check", str(interrupt("again?"))]}
-
-    app = bounded(graph(check), [loop(limit=2)], checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    state = app.invoke({"log": []}, config)
-    asked = 0
-    while "__interrupt__" in state and asked < 9:
-        asked += 1
-        state = app.invoke(Command(resume="yes"), config)
-    assert asked == 3
-    assert passes(state) == 2
-    assert state["stop_reason"]["spent"] == 2
-
-
-def test_a_fork_goes_on_with_the_ledger_of_its_checkpoint() -> None:
-    app = bounded(graph(), [loop(limit=3)], checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    app.invoke({"log": []}, config)
-    history = [*app.get_state_history(config)]
-    # After the second granted pass, before its work.
-    before = next(state for state in history if state.next == ("work",) and state.values["log"].count("work") == 2)
-    forked = app.update_state(before.config, {"log": ["forked"]})
-    final = app.invoke(None, forked)
-    assert "forked" in final["log"]
-    assert passes(final) == 3
-    assert final["stop_reason"]["spent"] == 3
-
-
 # Reducers
 
 
@@ -374,13 +325,6 @@ def test_the_ledger_s_reducer_lets_no_count_fall_unless_a_new_run_starts() -> No
     assert merge_ledger(begun, {"": {"since": 9}}) == {"": {"since": 9}}
     for earlier in ({}, {"since": 4}, {"since": 3}):
         assert merge_ledger(begun, {"": earlier, "x": Spend(spent=0, limit=9, refused=0)}) == begun
-
-
-def test_requests_are_added_taken_by_number_and_cleared_by_nothing() -> None:
-    waiting = merge_requests({"x": [("b", "t")]}, {"x": [("a", "t")], "y": [("c", "u")]})
-    assert waiting == {"x": [("b", "t"), ("a", "t")], "y": [("c", "u")]}
-    assert merge_requests(waiting, {"x": 1}) == {"x": [("a", "t")], "y": [("c", "u")]}
-    assert merge_requests(waiting, {}) == {}
 
 
 def stop(loop: str, step: int) -> StopReason:

@@ -8,7 +8,6 @@ import os
 import re
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
@@ -91,13 +90,6 @@ def test_any_thread_id_is_found_again(thread: str, tmp_path: Path) -> None:
     assert [latest(again, other) for other in others if other != thread] == [o for o in others if o != thread]
     assert {path.parent for path in tmp_path.rglob("*.json")} == {tmp_path}
     assert {item.config["configurable"]["thread_id"] for item in again.list(None)} == {thread, *others}
-
-
-def test_a_number_as_thread_id_is_its_text(tmp_path: Path) -> None:
-    put(JsonFileSaver(tmp_path), 7, 0, "seven")
-    assert latest(JsonFileSaver(tmp_path), "7") == "seven"
-    JsonFileSaver(tmp_path).delete_thread(7)  # type: ignore[arg-type]
-    assert not [*tmp_path.iterdir()]
 
 
 # --- what is in a file ---------------------------------------------------------------------------------------------
@@ -303,14 +295,6 @@ def test_the_good_runs_are_listed_before_the_bad_one_is_named(tmp_path: Path) ->
     assert listed == ["new", "old"]
 
 
-def test_only_the_file_of_the_thread_is_opened(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    put(saver, "good", 0, "value")
-    put(saver, "bad", 0, "value")
-    next(tmp_path.glob("*_bad.json")).write_text("{")
-    assert latest(JsonFileSaver(tmp_path), "good") == "value"
-
-
 def test_two_files_for_one_thread_are_both_named(tmp_path: Path) -> None:
     put(JsonFileSaver(tmp_path), "s1", 0, "value")
     path = only_file(tmp_path)
@@ -371,14 +355,6 @@ def test_another_saver_sees_and_continues_the_run(tmp_path: Path) -> None:
     assert [item.metadata["step"] for item in two.list(config_of("s1"))] == [3]
 
 
-def test_a_file_that_vanishes_in_the_middle_of_a_run_is_written_again_whole(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    first = put(saver, "s1", 0, "one")
-    only_file(tmp_path).unlink()
-    put(saver, "s1", 1, "two", first)
-    assert [item.metadata["step"] for item in JsonFileSaver(tmp_path).list(config_of("s1"))] == [1, 0]
-
-
 def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
     put(JsonFileSaver(tmp_path), "s1", 0, "value")
     path = only_file(tmp_path)
@@ -394,33 +370,7 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
-def test_idle_runs_are_dropped_from_memory_and_read_again(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path, keep_in_memory=2)
-    for number in range(6):
-        put(saver, f"s{number}", 0, number)
-    assert len(saver._open._runs) == 2
-    assert [latest(saver, f"s{number}") for number in range(6)] == [*range(6)]
-
-
 # --- many at once --------------------------------------------------------------------------------------------------
-
-
-def test_threads_that_share_a_run_lose_nothing(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    at = put(saver, "s1", 0, "value")
-    start = threading.Barrier(8)
-
-    def work(worker: int) -> None:
-        start.wait()
-        for number in range(5):
-            saver.put_writes(at, [("x", [worker, number])], f"task {worker} {number}")
-            assert latest(saver, "s1") == "value"
-
-    with ThreadPoolExecutor(8) as pool:
-        [*pool.map(work, range(8))]
-    found = JsonFileSaver(tmp_path).get_tuple(config_of("s1"))
-    assert found is not None
-    assert sorted(write[2] for write in found.pending_writes or ()) == [[w, n] for w in range(8) for n in range(5)]
 
 
 async def test_async_calls_leave_the_event_loop_free(tmp_path: Path) -> None:

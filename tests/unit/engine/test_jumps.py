@@ -169,18 +169,6 @@ def test_a_node_that_hands_on_what_it_is_given_may_go_anywhere() -> None:
     assert bounded(made, limit=3).invoke({"log": []})["log"] == ["end"]
 
 
-def test_a_node_that_hands_on_may_hand_on_a_send_too() -> None:
-    def hands_on(state: Any) -> Any:
-        return state if isinstance(state, Command) else {"log": ["seen"]}
-
-    made = StateGraph(State)
-    made.add_node("start", lambda _: Command(goto=Send("hand", Command(goto=Send("end", {"log": []})))))
-    made.add_node("hand", hands_on)
-    made.add_node("end", lambda _: {"log": ["end"]})
-    made.add_edge(START, "start")
-    assert bounded(made, limit=3).invoke({"log": []})["log"] == ["end"]
-
-
 @pytest.mark.parametrize("key", ["loop_ledger", "loop_spent", "loop_visited"])
 @pytest.mark.parametrize("as_command", [False, True])
 def test_no_node_can_start_its_own_books_anew(key: str, as_command: bool, caplog: pytest.LogCaptureFixture) -> None:

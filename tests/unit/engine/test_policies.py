@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, run_event
 from loopwright.engine.loop import Loop
-from loopwright.engine.nodes.policy import GiveUp, NodePolicy, is_transient
+from loopwright.engine.nodes.policy import GiveUp, NodePolicy
 from loopwright.engine.nodes.runner import add_node, error_text
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, NodeFailed, NodeTimeout
@@ -193,24 +193,6 @@ def test_a_timeout_is_not_tried_again_as_the_first_attempt_may_still_run() -> No
     assert time.monotonic() - started < 4
 
 
-@pytest.mark.parametrize(
-    ("error", "transient"),
-    [
-        (ConnectionError(), True),
-        (OSError(), True),
-        (RuntimeError(), True),
-        (KeyboardInterrupt(), False),
-        (ValueError(), False),
-    ],
-)
-def test_what_is_transient(error: BaseException, transient: bool) -> None:
-    assert is_transient(error) is transient
-    if isinstance(error, Exception):
-        failed = NodeFailed("n", "")
-        failed.__cause__ = error
-        assert is_transient(failed) is transient
-
-
 def test_retry_on_can_be_chosen() -> None:
     work: Any = failing(1, lambda: ValueError("busy"))
     app = graph(work, retries=1, retry_on=lambda error: "busy" in str(error), **QUICK).compile()
@@ -246,21 +228,11 @@ async def test_graceful_mode_writes_the_error_and_goes_on(mode: str, caplog: pyt
     assert record.exc_info is not None and "in work" in (logging.Formatter().formatException(record.exc_info))
 
 
-def test_graceful_mode_can_end_the_run() -> None:
-    final = graph(failing(9), give_up=going_on(END)).compile().invoke({"log": []})
-    assert (final["log"], final["error"]) == ([], "work: ConnectionError: no route (attempt 1)")
-
-
 def test_giving_up_is_an_event() -> None:
     app = graph(failing(9), give_up=going_on()).compile()
     (event,) = [run_event.validate_python(chunk) for chunk in app.stream({"log": []}, stream_mode="custom")]
     assert isinstance(event, NodeGaveUp)
     assert (event.node, event.kind, event.message, event.goto) == ("work", "ConnectionError", "no route", "after")
-
-
-def test_a_timeout_can_be_given_up_too() -> None:
-    app = graph(lambda _: time.sleep(0.5), timeout=0.03, give_up=going_on()).compile()
-    assert app.invoke({"log": []})["error"] == "work: NodeTimeout: no result within 0.03 s (attempt 1)"
 
 
 def test_an_update_and_a_condition_can_be_chosen() -> None:

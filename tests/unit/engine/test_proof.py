@@ -103,13 +103,6 @@ def test_passes_in_a_run_multiply_along_the_scopes() -> None:
     assert passes_in_a_run(loops) == {"a": 2, "b": 9, "c": 10, "d": 4}
 
 
-def test_many_passes_are_counted_exactly_too() -> None:
-    app = bounded(graph("START-a a-b b?a b?END"), [loop("x", "b", "a", 300)])
-    runs, last = ran(app)
-    assert runs["a"] == 301 == app.certificate.max_runs_by_node["a"]
-    assert last == app.certificate.max_supersteps
-
-
 # Parts of LangGraph
 
 
@@ -146,14 +139,6 @@ def test_a_fan_out_with_send_leaves_the_runs_of_its_target_open() -> None:
     assert (runs["b"], runs["c"]) == (3, 1)
     assert certificate.max_supersteps == last == 3
     assert any("Sends reach b " in line for line in certificate.assumptions)
-
-
-def test_a_command_node_in_a_loop_does_not_pass_for_a_fan_out() -> None:
-    made = graph("START-a")
-    made.add_node("b", lambda _: Command(goto="a"), destinations=("a", END))
-    made.add_edge("a", "b")
-    certificate = bounded(made, [loop("x", "b", "a", 2)]).certificate
-    assert certificate.max_runs_by_node["a"] == 3
 
 
 def test_a_command_that_declares_nothing_may_go_anywhere() -> None:
@@ -232,14 +217,6 @@ def test_cycles_of_a_large_graph_are_found_in_reasonable_time() -> None:
     assert unbounded_cycles(follow) == []
     follow["n149"] = ["n0"]
     assert any(len(cycle) > 40 for cycle in unbounded_cycles(follow))
-
-
-def test_verify_binds_loops_without_changing_the_graph() -> None:
-    made = graph("START-a a-b b?a b?END")
-    before = (set(made.edges), set(made.nodes), dict(made.branches["b"]))
-    assert verify(made, [loop("x", "b", "a", 2)]).bounded
-    assert not verify(made).bounded
-    assert (set(made.edges), set(made.nodes), dict(made.branches["b"])) == before
 
 
 def test_a_certificate_is_plain_data() -> None:

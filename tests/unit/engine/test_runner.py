@@ -124,19 +124,6 @@ def test_a_result_has_the_final_state_and_the_path_without_gates() -> None:
     assert result.state["log"] == result.path
 
 
-def test_a_fallback_node_is_part_of_the_path() -> None:
-    made = StateGraph(State)
-    made.add_node("work", note("work"))
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _: "work", ["work", END])
-    assert run(bounded(made, limit=1, fallback=note("answer")), {"log": []}).path == ["work", "work", "fallback"]
-
-
-def test_finished_nodes_tell_their_update() -> None:
-    finished = [event for event in run(app(), {"log": []}).events if isinstance(event, NodeFinished)]
-    assert finished[0].update == {"log": ["work"]} and finished[0].seconds > 0 and finished[0].error is None
-
-
 @pytest.mark.parametrize("how", WAYS)
 async def test_the_config_that_is_given_reaches_the_nodes(how: str) -> None:
     seen: list[Any] = []
@@ -234,14 +221,6 @@ def test_a_resume_runs_only_what_is_left() -> None:
     assert result.path == ["work", "check"]
     assert result.state["log"] == ["work", "check", "work", "check"]
     assert result.state["stop_reason"]["spent"] == 1
-
-
-def test_resuming_a_run_that_ended_changes_nothing() -> None:
-    graph = app(checkpointer=InMemorySaver())
-    ended = run(graph, {"log": []}, thread_id="t")
-    again = resume(graph, thread_id="t")
-    assert again.path == []
-    assert again.state == ended.state
 
 
 def test_a_thread_that_was_never_run_cannot_be_resumed() -> None:

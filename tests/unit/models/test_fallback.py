@@ -265,14 +265,6 @@ async def test_a_switch_is_one_warning_and_an_event(mode: str, timeout: float | 
     assert record.getMessage() == said
 
 
-def test_outside_of_a_graph_there_is_only_the_warning(caplog: Any) -> None:
-    with caplog.at_level(logging.WARNING):
-        ask(with_fallback(down(), model("small", GOOD)), "q", Verdict)
-    assert [record.getMessage() for record in caplog.records] == [
-        "model 'big' failed (server_error): HttpError: status 503; asking 'small' instead"
-    ]
-
-
 # Retries come first
 
 QUICK: dict[str, Any] = {"initial_wait": 0.01, "jitter": False}
@@ -375,20 +367,3 @@ def test_a_fallback_that_cannot_be_made_is_found_before_a_run(allowed: Any, monk
     registry = ModelRegistry({"plan": {"model": "openai:a", **LOCAL, "fallback": "openai:b"}})
     with pytest.raises(ModelError, match="node 'plan', model 'openai:b': no API key"):
         registry.check()
-
-
-def test_ready_models_with_fallbacks_can_be_assigned() -> None:
-    chat = with_fallback(with_fallback(model("a"), model("b")), model("c"))
-    registry = ModelRegistry({"plan": chat})
-    assert registry.chat("plan") is chat
-    assert registry.models_of("plan") == ("a", "b", "c")
-
-
-def test_the_image_quality_workflow_takes_fallbacks_from_its_configuration() -> None:
-    from loopwright.workflows.iqa.config import IQAConfig
-    from loopwright.workflows.iqa.services import Services
-
-    planner = {"model": "openai:a", "fallback": ["ollama:b"]}
-    services = Services.of(IQAConfig.load(overrides={"models": {"planner": planner}}))
-    assert services.models.models_of("planner") == ("openai:a", "ollama:b")
-    assert services.models.models_of("summarizer") == ()

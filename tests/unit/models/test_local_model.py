@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -155,15 +154,6 @@ def test_a_node_that_is_given_up_stops_the_generation(slow: LocalChatModel) -> N
     with pytest.raises(OutOfTime):
         in_thread(lambda: slow.invoke("x"), 0.3)
     ends_soon(slow)
-
-
-def test_a_wait_for_others_counts_for_the_timeout(slow: LocalChatModel) -> None:
-    first = threading.Thread(target=lambda: slow.invoke("x", max_tokens=100))
-    first.start()
-    time.sleep(0.3)
-    with pytest.raises(TimeoutError):
-        slow.model_copy(update={"timeout": 0.3}).invoke("y")
-    first.join()
 
 
 def test_a_process_ends_while_a_reply_is_generated(file: Path) -> None:

@@ -110,13 +110,3 @@ def test_a_changed_prompt_takes_the_place_of_the_newest_only(library):
     assert library.get("judge").text == "judge"
     with pytest.raises(ConfigError, match="plam"):
         library.get("plam")
-
-
-def test_the_prompt_in_use_is_the_last_that_was_asked_for(library):
-    assert prompt_in_use.get() is None
-    library.get("plan")
-    assert prompt_in_use.get().version == 2
-    library.get("plan", 1)
-    assert prompt_in_use.get().version == 1
-    library.get("judge")
-    assert prompt_in_use.get().id == "judge"

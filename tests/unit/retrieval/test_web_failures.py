@@ -141,7 +141,3 @@ async def test_an_empty_query_is_refused_before_anything_is_sent(server: SearchS
         await opened(server.url).search(query)
     assert not caught.value.transient
     assert server.requests == []
-
-
-async def test_half_a_character_in_a_query_does_no_harm(server: SearchServer, opened: Opener):
-    assert await opened(server.url).search("half \ud800 of it") == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -114,14 +113,6 @@ async def test_a_model_says_no_in_every_way_of_asking(method):
     assert no.asked == 2
 
 
-def test_structured_output_says_no():
-    model = AlwaysNo().model()
-    assert model.with_structured_output(Grade).invoke("?") == Grade(**NO)
-    assert (
-        model.with_structured_output(Grade.model_json_schema(), include_raw=True).invoke("?")["parsed"]["points"] == 3
-    )
-
-
 def test_a_choice_without_a_no_is_asked_for():
     model = AlwaysNo().model()
     with pytest.raises(ModelError, match=r"which of \['red', 'green'\] means no in the field 'colour'.*colour='green'"):
@@ -137,10 +128,3 @@ def test_offered_tools_are_called_for_ever():
     assert replies[0].tool_calls[0]["id"] != replies[1].tool_calls[0]["id"]
     chosen = model.bind_tools([search, grade], tool_choice="grade").invoke("?")
     assert (chosen.tool_calls[0]["name"], chosen.tool_calls[0]["args"]) == ("grade", {"score": "no"})
-
-
-def test_questions_of_many_threads_are_all_counted():
-    no = AlwaysNo()
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(no.router("again"), range(500)))
-    assert no.asked == 500

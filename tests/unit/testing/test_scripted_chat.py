@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, message_chunk_to_message
-from langchain_core.outputs import LLMResult
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
@@ -111,16 +108,6 @@ async def test_stream_adds_up_to_the_reply(reply):
         assert len([chunk for chunk in chunks if chunk.text]) == (6 if reply else 0)
 
 
-async def test_delay_takes_time_and_does_not_block_the_loop():
-    model = always("x", delay=0.1)
-    started = time.perf_counter()
-    model.invoke("q")
-    assert time.perf_counter() - started >= 0.1
-    started = time.perf_counter()
-    await asyncio.gather(*(model.ainvoke("q") for _ in range(8)))
-    assert 0.1 <= time.perf_counter() - started < 0.6
-
-
 def test_parallel_calls_each_get_one_reply():
     model = ScriptedChatModel(*(str(i) for i in range(50)))
     with ThreadPoolExecutor(8) as pool:
@@ -158,30 +145,3 @@ def test_structured_output_of_a_class():
     sent = model.calls[0].kwargs["response_format"]["json_schema"]
     assert sent["schema"]["properties"]["answer"]["enum"] == ["yes", "no"]
     assert sent["method"] == "json_schema"
-
-
-async def test_structured_output_of_a_schema():
-    model = ScriptedChatModel({"a": 1}, "no json")
-    structured = model.with_structured_output({"title": "A", "type": "object"})
-    assert await structured.ainvoke("q") == {"a": 1}
-    with pytest.raises(ValueError, match="no json"):
-        await structured.ainvoke("q")
-
-
-def test_callbacks_see_tokens_and_end():
-    from langchain_core.callbacks import BaseCallbackHandler
-
-    class Watch(BaseCallbackHandler):
-        def __init__(self):
-            self.tokens, self.ends = [], []
-
-        def on_llm_new_token(self, token, **kwargs):
-            self.tokens.append(token)
-
-        def on_llm_end(self, response: LLMResult, **kwargs):
-            self.ends.append(response.generations[0][0].message.usage_metadata["output_tokens"])
-
-    watch = Watch()
-    list(always("a b").stream("q", config={"callbacks": [watch]}))
-    assert "".join(watch.tokens) == "a b"
-    assert watch.ends == [2]

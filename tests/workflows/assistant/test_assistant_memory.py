@@ -100,12 +100,6 @@ async def test_forgetting_a_person_takes_the_conversations_along_and_no_others(m
     assert await memory.turns("his", user_id="ben") == [said("y")]
 
 
-async def test_forgetting_a_person_without_a_profile_takes_the_conversations_too(memory: Memory) -> None:
-    await memory.add_turns("hers", [said("x")], "ana")
-    assert await memory.delete_profile("ana")
-    assert await memory.conversations("ana") == []
-
-
 async def test_a_conversation_is_deleted_alone(memory: Memory) -> None:
     await memory.add_turns("a", [said("x")], "ana")
     await memory.add_turns("b", [said("y")], "ana")

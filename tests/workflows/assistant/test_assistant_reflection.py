@@ -17,7 +17,6 @@ from loopwright.workflows.assistant.reflecting import (
     shown_search,
     wish_after,
 )
-from loopwright.workflows.assistant.reflecting.plans import MAX_QUERIES, Plan
 from loopwright.workflows.assistant.reflecting.steps import fewer_conditions
 from loopwright.workflows.assistant.schemas import (
     Condition,
@@ -109,12 +108,6 @@ def test_where_nothing_is_then_a_condition_gives_way_and_is_named() -> None:
     assert all(PERSON in wider.include for wider, _ in fewer_conditions(Filters(include=(SUNDAY, EARLY, PERSON))))
 
 
-def test_nothing_left_is_said_plainly() -> None:
-    question = asks("", Filters(include=(SUNDAY,)))
-    made = reflect(question, [], [search().run(first_of(question))], [], search(), CONFIG)
-    assert (made.queries, made.strategy) == ((), "") and "no other way" in made.message
-
-
 def wished(question: Question, *scores: float) -> str | None:
     hits = tuple(found(str(n), score) for n, score in enumerate(scores))
     outcome = SearchOutcome(query=first_of(question), hits=hits, total=len(hits))
@@ -142,16 +135,6 @@ def test_the_mechanical_retry_widens_only_what_brought_too_little() -> None:
     assert first.score_threshold < poor.score_threshold
     (second,) = relaxed([first], [SearchOutcome(query=first)], CONFIG)
     assert second.search_mode == "master" and second.score_threshold < first.score_threshold
-
-
-def test_a_plan_refuses_what_equals_an_earlier_query_in_every_parameter() -> None:
-    query = PlannedQuery(table=Table.SESSIONS, query_text="Bees  and honey")
-    plan = Plan([[query]])
-    assert not plan.add(query.model_copy(update={"query_text": "bees and  HONEY"}))
-    assert plan.why_refused == "searched before"
-    changes = [{"limit": 11}, {"score_threshold": 0.3}, {"table": Table.SPEAKERS}, {"query_text": "x"}]
-    assert all(plan.add(query.model_copy(update=change)) for change in changes)
-    assert len(plan.queries) == MAX_QUERIES and plan.full
 
 
 OWN = Reflection(reasoning="By rules.", strategy="rewrite", message="I look.", queries=(first_of(asks("honey")),))

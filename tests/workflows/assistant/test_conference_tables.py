@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loopwright.errors import ConfigError, DocumentError
+from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.reading import read_schedule, read_table
 from loopwright.workflows.assistant.sources.reading.markup import plain_text
@@ -77,11 +77,6 @@ def test_an_exhibitor_is_the_same_from_every_file(tmp_path, name, content):
         "topics": "Grain, Tools",
     }
     assert record.fields == {"room": ("Yard",), "topic": ("Grain", "Tools")}
-
-
-def test_a_markdown_line_with_a_name_that_is_no_column_is_text(tmp_path):
-    second = read_table(written(tmp_path, "a.md", AS_MARKDOWN), Table.EXHIBITORS).records[1]
-    assert (second.title, second.texts["description"]) == ("Oven Makers", "They say: ovens.")
 
 
 def test_attendees(tmp_path):
@@ -177,11 +172,6 @@ def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog
 def test_a_table_that_cannot_be_read_is_refused(tmp_path, name, content, said):
     with pytest.raises(DocumentError, match=said):
         read_table(written(tmp_path, name, content), Table.EXHIBITORS)
-
-
-def test_speakers_are_not_read_from_a_table(tmp_path):
-    with pytest.raises(ConfigError, match="follow from who gives the sessions"):
-        read_table(written(tmp_path, "a.csv", "name\nA\n"), Table.SPEAKERS)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])

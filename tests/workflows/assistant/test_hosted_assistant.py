@@ -10,7 +10,6 @@ from conferences import empty_conference, sample_services, services_of
 from hosted_runs import drive
 from langgraph.checkpoint.memory import InMemorySaver
 
-from loopwright.errors import InputError
 from loopwright.models import Prompt
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel, always
@@ -118,12 +117,9 @@ async def test_models_and_prompts_of_runs_at_the_same_time_are_apart(hosted):
 
 
 async def test_a_run_with_a_model_has_the_retries_and_bounds_of_that_model(hosted):
-    before = hosted.graph(None).certificate.max_model_calls
-    assert before == 0
+    assert hosted.graph(None).certificate.max_model_calls == 0
     hosted.models.assign("evaluate", always({"met": ["all"], "supported": ["all"]}))
     assert hosted.graph(None).certificate.max_model_calls > 0
-    hosted.models.unassign("evaluate")
-    assert hosted.graph(None).certificate.max_model_calls == 0
     saver = InMemorySaver()
     assert hosted.graph(saver) is hosted.graph(saver) is not hosted.graph(None)
 
@@ -156,34 +152,6 @@ async def test_a_failed_run_ends_with_the_clients_error(tmp_path):
     assert run.failed(TimeoutError())[0].can_retry
     (told,) = run.failed(KeyError("secret"))
     assert (told.error_type, "secret" in told.error) == ("InternalError", False)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"message": " "},
-        {"message": 3},
-        {"message": "hi", "context": {}},
-        {"message": "hi", "user_context": "me"},
-        {"message": "hi", "user_context": {"userid": "me"}},
-        {"message": "hi", "user_context": {"now": "yesterday"}},
-        {"message": "hi", "user_context": {"profile": {"shoe_size": 43}}},
-    ],
-)
-def test_unusable_input_is_refused_before_anything_runs(hosted, given):
-    with pytest.raises(InputError):
-        hosted.run(given, {}, "r")
-
-
-async def test_the_graph_is_shown_with_labels_icons_and_prompts(hosted):
-    shown = {node.name: node for node in hosted.shown().nodes}
-    assert shown["reflect_and_replan"].label == "Reflect & Replan"
-    assert shown["reflect_and_replan"].icon
-    assert shown["reflect_and_replan"].prompt == "reflect_and_replan"
-    assert shown["reflect_and_replan"].has_llm
-    assert not shown["check_results"].has_llm
-    assert shown["check_results"].description
 
 
 async def test_the_examples_run_on_the_sample_and_one_of_them_thinks_twice():

@@ -59,12 +59,6 @@ def test_a_quote_may_differ_only_in_white_space_and_typography() -> None:
     assert verify_quote("a.c", "abc a.c") == (4, 7)
 
 
-def test_a_quote_of_whole_words_neither_begins_nor_ends_inside_one() -> None:
-    assert verify_quote("art of war", "part of war, art of war", whole_words=True) == (13, 23)
-    assert verify_quote("art of war", "art  of warfare", whole_words=True) is None
-    assert verify_quote("的首都", "北京是中国的首都。", whole_words=True) == (5, 8)
-
-
 @given(st.text(max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_every_stretch_of_a_text_is_found_in_it(text: str, start: int, end: int) -> None:
     quote = text[start:end]
@@ -96,13 +90,6 @@ def test_what_nothing_bears_out_is_left_out_and_counted() -> None:
     assert answer.removed_citations == 4
     assert all_hold(answer, [ALIEN, SCOTT])
     assert not grade_answer("What is Alien?", answer, [ALIEN, SCOTT]).supported
-
-
-def test_numbers_are_dense_and_one_place_has_one_number() -> None:
-    draft = "Ridley Scott was born in 1937【2】。 Ridley Scott is from South Shields, England [2]. Alien is a 1979 film [1]."
-    answer = cite(draft, [ALIEN, SCOTT])
-    assert [sentence.citations for sentence in answer.sentences] == [(1,), (1,), (2,)]
-    assert len(answer.citations) == 2
 
 
 def test_a_given_quote_decides() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from loopwright.errors import ConfigError
 from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
 from loopwright.workflows.rag.sources.reading.layout import Layout
-from loopwright.workflows.rag.sources.reading.text_spans import sentences, words_in
+from loopwright.workflows.rag.sources.reading.text_spans import words_in
 
 _WORDS = st.sampled_from(
     [
@@ -84,12 +84,6 @@ def test_sections_hold_everything_in_order(read: ReadDocument):
     assert "".join(bare(read.text[s.start : s.end]) for s in read.sections) == bare(read.text)
 
 
-@given(_TEXTS)
-def test_sentences_hold_everything_in_order(text: str):
-    spans = list(sentences(text, 0, len(text)))
-    assert "".join(bare(text[start:end]) for start, end in spans) == bare(text)
-
-
 def test_a_short_document_is_one_unchanged_passage():
     text = "  # A\n\nfirst line\n\n## B\n\nsecond line \n"
     sections = (
@@ -114,17 +108,6 @@ def test_no_passage_crosses_a_heading():
         ("Alpha", "Alpha\n\none two three four five six seven eight"),
         ("Alpha > Beta", "Beta\n\nred green blue\n\ncyan magenta yellow"),
     ]
-
-
-def test_a_heading_without_text_opens_what_follows():
-    layout = Layout()
-    layout.heading(1, "Book")
-    layout.heading(2, "Chapter")
-    layout.paragraph("word " * 30)
-    text, sections = layout.finish()
-    (section,) = sections
-    assert section.headings == ("Book", "Chapter") and section.start == 0
-    assert passages_of(document(text, sections), size=20)[0].text.startswith("Book\n\nChapter\n\nword")
 
 
 def test_sentences_are_kept_whole():
@@ -174,12 +157,3 @@ def test_a_triple_is_one_passage_however_long(tmp_path: Path):
 def test_an_impossible_size_is_refused():
     with pytest.raises(ConfigError, match="at least one"):
         passages_of(document("text"), size=0)
-
-
-def test_a_short_document_of_several_pages_keeps_them_apart(tmp_path: Path):
-    path = make_pdf(tmp_path / "short.pdf", ["The first page says one thing.", "The second page says another."])
-    (document,) = read_source(path)
-    assert [(passage.page, passage.text.split()[1]) for passage in passages_of(document)] == [
-        (1, "first"),
-        (2, "second"),
-    ]
