@@ -37,6 +37,9 @@ SCHEMA = "loopwright_checkpoints"
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
 
+_POOL: dict[str, Any] = {"min_size": 1, "max_size": 1, "timeout": _WAIT, "open": False}
+"""Of a saver: one connection, since it does one thing at a time."""
+
 _CREATE = (
     f"CREATE TABLE IF NOT EXISTS {TABLE} (hash bytea PRIMARY KEY, used double precision NOT NULL, data bytea NOT NULL)"
 )
@@ -187,12 +190,7 @@ def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSav
     with contextlib.ExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
         pool: ConnectionPool[Any] = ConnectionPool(
-            kwargs=_connecting(address),
-            min_size=1,
-            max_size=1,  # the saver does one thing at a time
-            timeout=_WAIT,
-            check=ConnectionPool.check_connection,
-            open=False,
+            kwargs=_connecting(address), check=ConnectionPool.check_connection, **_POOL
         )
         yield KeptPostgresSaver(stack.enter_context(pool), serde=_Serializer(serde, blobs))
 
@@ -216,12 +214,7 @@ async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[Asy
     async with contextlib.AsyncExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
         pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-            kwargs=_connecting(address),
-            min_size=1,
-            max_size=1,
-            timeout=_WAIT,
-            check=AsyncConnectionPool.check_connection,
-            open=False,
+            kwargs=_connecting(address), check=AsyncConnectionPool.check_connection, **_POOL
         )
         yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=_Serializer(serde, blobs))
 

@@ -297,6 +297,21 @@ def test_asking_from_within_the_loop_is_an_error_and_no_deadlock():
         services.background.call(inner)
 
 
+def test_a_node_that_leaves_the_program_ends_its_own_run_only():
+    services = rag(BRIDGES)
+
+    async def leaves(_state: Any) -> dict[str, Any]:
+        raise SystemExit(3)
+
+    async def asked() -> Any:
+        return await build_graph(services=services, nodes={"query_transformation": leaves}).ainvoke({"question": "?"})
+
+    with pytest.raises(SystemExit, match="3"):
+        services.background.call(asked)
+    assert ask(DESIGNER, services=services).status == "answered"
+    services.close()
+
+
 async def test_a_second_question_on_a_thread_starts_afresh():
     graph = build_graph(
         services=rag(BRIDGES, limits={"transformations": {"one_hop": 1, "multi_hop": 2, "comparison": 0}}),
