@@ -263,30 +263,6 @@ def test_a_graph_of_another_package_is_not_read(tmp_path: Path) -> None:
     assert "elsewhere.builder" in graph.findings[0].message
 
 
-def test_graphs_in_functions_are_named_after_them(tmp_path: Path) -> None:
-    found = checked(
-        tmp_path,
-        """
-        def build():
-            g = StateGraph(State)
-            g.add_node("work", work)
-            g.add_edge(START, "work")
-            g.add_edge("work", "work")
-            return g.compile()
-
-        class Maker:
-            async def make(self):
-                def inner():
-                    return StateGraph(State).add_node("work", work).add_edge(START, "work").compile()
-                return inner
-        """,
-    )
-    assert {name: graph.verdict for name, graph in found.items()} == {
-        "build.g": "unbounded",
-        "Maker.make.inner": "bounded",
-    }
-
-
 def test_a_builder_that_is_kept_in_an_object_is_not_taken_for_whole(tmp_path: Path) -> None:
     found = checked(
         tmp_path,
@@ -340,24 +316,6 @@ app = bounded(g, [Loop(name="x", target={!r}, sources=({!r},), limit=2, exhauste
 
 
 END_NODE = "__end__"
-
-
-@pytest.mark.parametrize(
-    "bound",
-    [
-        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, exhausted="sorry")])',
-        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, stall=[Stall(key=len, route="sorry")])])',
-        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2)], budget=Budget(tokens=9, exhausted="sorry"))',
-    ],
-)
-def test_a_node_that_only_a_bound_leads_to_is_reached(bound: str, tmp_path: Path) -> None:
-    graph = """
-from loopwright import Budget, Loop, Stall, bounded
-g.add_conditional_edges("check", lambda s: "work" if s else "other")
-g.add_node("sorry", work)
-"""
-    assert checked(tmp_path, THREE + graph + bound)["app"].verdict == "bounded"
-    assert checked(tmp_path, THREE + graph + bound.replace('"sorry"', '"other"'))["app"].verdict == "unreachable"
 
 
 def test_a_loop_may_lead_to_the_fallback_that_bounded_adds(tmp_path: Path) -> None:

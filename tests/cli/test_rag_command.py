@@ -81,16 +81,6 @@ def test_json_is_all_that_is_on_standard_output(rag):
     assert json.loads(rag("ingest", "notes", "--json").stdout)["progress"]["skipped"] == 4
 
 
-def test_a_chat_goes_on_until_it_is_told_to_end(folder):
-    subprocess.run([PROGRAM, "rag", "ingest", "notes"], cwd=folder, check=True, capture_output=True)
-    said = f"{QUESTION}\nAnd where was he born?\nexit\nWhat is bread?\n"
-    done = subprocess.run(
-        [PROGRAM, "rag", "chat"], cwd=folder, input=said, capture_output=True, text=True, check=True, timeout=100
-    )
-    assert "Horace Jones was born in London" in done.stdout
-    assert "flour" not in done.stdout
-
-
 def test_filters_and_their_mistakes(rag):
     assert "answered" in rag("ask", QUESTION, "--source", "notes/bridge.md", "--tag", "test").stdout
     assert "no answer" in rag("ask", QUESTION, "--source", "notes/bread.txt", "--max-retry", "0").stdout
@@ -99,13 +89,6 @@ def test_filters_and_their_mistakes(rag):
         assert (done.returncode, done.stdout) == (2, "")
         assert "no document matches the filter" in done.stderr
     assert "give a day as" in rag("ask", QUESTION, "--after", "yesterday").stderr
-
-
-def test_facts_and_sources(rag, folder):
-    assert "Arden Mills | supplies | paper clips" in rag("facts", "Arden Mills").stdout
-    sources = rag("sources").stdout
-    assert str(folder / "notes/people.jsonl#jones") in sources
-    assert "\x1b" not in sources
 
 
 def test_control_characters_of_documents_stay_out_of_the_terminal(rag, folder):

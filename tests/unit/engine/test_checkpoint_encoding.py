@@ -10,7 +10,7 @@ import uuid
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, NewType, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import pytest
@@ -51,15 +51,6 @@ anything = st.recursive(
     lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(keys | st.integers(0, 9), inner),
     max_leaves=12,
 )
-
-
-@settings(deadline=None)
-@given(plain)
-def test_plain_values_stay_as_they_are(value: Any) -> None:
-    typed = SERDE.dumps_typed(value)
-    if not (isinstance(value, dict) and "$msgpack" in value):
-        assert encode(typed) == value
-    assert through_a_file(typed) == typed
 
 
 @settings(deadline=None)
@@ -131,24 +122,6 @@ def test_a_damaged_wrapping_is_noticed(damaged: Any) -> None:
 
 
 # --- which classes a state can hold -------------------------------------------------------------------------------
-
-Alias = NewType("Alias", Model)
-
-
-class Nested(TypedDict):
-    items: dict[str, list[Annotated[Point, "noted"] | None]]
-
-
-class Outer(TypedDict, total=False):
-    nested: Nested
-    alias: tuple[Alias, ...]
-    plain: int
-
-
-def test_state_types_finds_classes_at_any_depth() -> None:
-    assert state_types(Outer) == {Model, Colour, Point}
-    assert state_types(Point, int | Colour) == {Point, Colour}
-    assert state_types() == frozenset()
 
 
 def test_state_types_says_which_schema_cannot_be_read() -> None:

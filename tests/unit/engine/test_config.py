@@ -42,31 +42,6 @@ def test_the_environment_beats_the_file_and_arguments_beat_both(file: Path) -> N
     assert config.langgraph.debug_mode is True
 
 
-def test_a_file_in_the_usual_place_is_found(file: Path) -> None:
-    (file.parent / "configs").mkdir()
-    file.rename(file.parent / "configs" / "pipeline.yaml")
-    assert EngineConfig.load(environment={}).langgraph.max_iterations == 3
-
-
-def test_arguments_may_be_dotted_or_nested_in_any_order_and_stay_as_they_were(file: Path) -> None:
-    nested = {"pipeline": {"retry": {"factor": 3}}, "pipeline.retry.initial_wait": 1, "pipeline.checkpoint": {}}
-    reverse = dict(reversed(nested.items()))
-    for overrides in (nested, reverse):
-        config = EngineConfig.load(file, overrides, environment={})
-        assert config.pipeline.retry.model_dump() == {"initial_wait": 1, "factor": 3, "max_wait": 2}
-    assert nested["pipeline"] == {"retry": {"factor": 3}}
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("4", 4), ("null", None), ("", None)], ids=["number", "null", "empty"]
-)  # fmt: skip
-def test_the_environment_is_read_as_yaml(text: str, value: int | None) -> None:
-    config = EngineConfig.load(
-        environment={"LOOPWRIGHT_LANGGRAPH__RECURSION_LIMIT": text, "LOOPWRIGHT_HOME": "x", "PATH": "y"}
-    )
-    assert config.langgraph.recursion_limit == value
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -87,11 +62,6 @@ def test_an_unknown_key_names_the_file_and_the_nearest_known_one(file: Path, tex
     file.write_text(text)
     message = refused(file)
     assert message.startswith(f"{file}: ") and says in message
-
-
-def test_an_unknown_key_of_the_environment_or_of_an_argument_is_named_as_such(file: Path) -> None:
-    assert refused(environment={"LOOPWRIGHT_LANGGRAPH__MAX_ITERATION": "1"}).startswith("the environment: unknown key")
-    assert refused(overrides={"langgraph.debugmode": True}).startswith("the arguments: unknown key")
 
 
 @pytest.mark.parametrize(

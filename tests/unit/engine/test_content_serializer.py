@@ -25,7 +25,7 @@ from pydantic import BaseModel
 
 from loopwright.checkpoints.allowlist import strict_serializer
 from loopwright.checkpoints.blobs import BlobStore, FolderBlobs
-from loopwright.checkpoints.content import TAG, ContentSerializer, pieces, references
+from loopwright.checkpoints.content import TAG, ContentSerializer, references
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
 from loopwright.errors import CheckpointError, ConfigError
 
@@ -46,7 +46,6 @@ class Record:
 
 
 TYPES = [Colour, Model, Record]
-STORES = ["memory", "folder", "sqlite", "sqlite, joined"]
 
 
 def store_of(kind: str, folder: Path) -> BlobStore:
@@ -114,29 +113,6 @@ def test_every_value_comes_back_as_it_does_without_the_wrapper(value: Any, chann
         assert inner.dumps_typed(found) == inner.dumps_typed(expected)
 
 
-@pytest.mark.parametrize("kind", STORES)
-@pytest.mark.parametrize(
-    "value",
-    [
-        text(100_000),
-        noise(100_000),
-        bytearray(noise(100_000)),
-        [text(500, n) for n in range(200)],
-        Model(name=text(9000)),
-    ],
-    ids=["text", "bytes", "bytearray", "list", "model"],
-)
-def test_large_values_come_back_from_every_store(kind: str, value: Any, tmp_path: Path) -> None:
-    wrapped = serializer(store_of(kind, tmp_path))
-    for item in (value, checkpoint(a=1, b=value, c="last")):
-        typed = wrapped.dumps_typed(item)
-        found = wrapped.loads_typed(typed)
-        assert typed[0] == TAG
-        assert len(typed[1]) < 1000
-        assert found == item
-        assert type(found) is type(item)
-
-
 def test_a_users_value_that_looks_like_an_envelope_survives() -> None:
     wrapped = serializer()
     forged = wrapped.dumps_typed(text(900))
@@ -154,20 +130,6 @@ def test_what_was_saved_without_the_wrapper_is_read() -> None:
 # --- once --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", STORES)
-def test_an_unchanged_value_is_stored_once(kind: str, tmp_path: Path) -> None:
-    blobs = store_of(kind, tmp_path)
-    wrapped = serializer(blobs, threshold=2048)
-    for step in range(20):
-        wrapped.dumps_typed(checkpoint(n=step, data=text(100_000)))
-        wrapped.dumps_typed(text(100_000))
-    if kind == "sqlite, joined":
-        assert total(blobs) == 0, "nothing may be written before the saver commits"
-        connection = sqlite3.connect(tmp_path / "blobs.db", factory=blobs.joined())  # type: ignore[attr-defined]
-        connection.commit()
-    assert 100_000 <= total(blobs) < 110_000
-
-
 @pytest.mark.parametrize(
     "make", [lambda items: items, lambda items: Model(name="m", items=items), lambda items: {"a": items}]
 )
@@ -181,26 +143,6 @@ def test_a_list_that_grows_shares_what_is_old(make: Any, where: str) -> None:
     items.insert({"end": 100, "middle": 50, "start": 0}[where], text(1000, 1000))
     wrapped.dumps_typed(checkpoint(data=make(items)))
     assert total(blobs) - before < 20_000
-
-
-def test_a_value_changed_in_place_is_stored_anew() -> None:
-    wrapped, items = serializer(), [text(1000, seed) for seed in range(9)]
-    before = wrapped.dumps_typed(checkpoint(data=items))
-    items[4] = text(1000, 99)  # as long as before
-    after = wrapped.dumps_typed(checkpoint(data=items))
-    assert wrapped.loads_typed(after)["channel_values"]["data"] == items
-    assert wrapped.loads_typed(before)["channel_values"]["data"] != items
-
-
-@given(
-    data=st.binary(max_size=3000)
-    | st.builds(lambda byte, size: byte * size, st.binary(min_size=1, max_size=9), st.integers(0, 5000))
-)
-def test_pieces_join_to_the_whole_and_keep_their_sizes(data: bytes) -> None:
-    cut = [*pieces(data, 100)]
-    assert b"".join(cut) == data
-    assert all(100 <= len(piece) <= 800 for piece in cut[:-1])
-    assert all(0 < len(piece) <= 800 for piece in cut[-1:])
 
 
 # --- missing, damaged, refused -----------------------------------------------------------------------------------
@@ -227,13 +169,6 @@ def test_a_damaged_piece_is_no_value(tmp_path: Path) -> None:
     victim.write_bytes(victim.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match="damaged"):
         wrapped.loads_typed(typed)
-
-
-def test_references_name_every_piece_that_reading_takes() -> None:
-    blobs = MemoryBlobs()
-    wrapped = serializer(blobs)
-    typed = wrapped.dumps_typed(checkpoint(a=text(100_000), b=[text(50_000, 2)]))
-    assert {*references(typed, blobs)} == {*blobs.sizes()}
 
 
 def test_a_threshold_below_what_a_reference_takes_is_refused() -> None:

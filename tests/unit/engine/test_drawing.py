@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -54,15 +53,6 @@ def paths(document: str) -> list[ElementTree.Element]:
     return [item for item in ElementTree.fromstring(document).iter() if "flowchart-link" in item.get("class", "")]
 
 
-def test_the_picture_shows_every_node_and_the_limit() -> None:
-    shown = words(svg(IQA))
-    for text in ("START", "END", "Planner", "Executor", "Summarizer", "on error"):
-        assert shown.count(text) == 1, shown
-    assert "replan, limit max_replan_iterations, at most 10" in shown
-    assert "done, or replan bound reached" in shown
-    assert not any("loop" in text.lower() for text in shown)
-
-
 def test_one_line_for_each_arrow_and_only_the_granted_pass_is_coloured() -> None:
     lines = paths(svg(IQA))
     assert len(lines) == 6
@@ -85,11 +75,6 @@ def test_any_name_is_drawn_as_text() -> None:
         text = " ".join(name.replace("_", " ").split())
         assert text in shown, (name, shown)
     assert not [item for item in ElementTree.fromstring(document).iter() if item.get("onload")]
-
-
-def test_the_picture_refers_to_nothing_outside_itself() -> None:
-    document = re.sub(r'xmlns(:\w+)?="[^"]*"', "", svg(IQA))
-    assert not re.search(r"href|url\((?!#)|@import|@font-face|<script|<image|https?:", document)
 
 
 def test_the_png_has_the_size_of_the_drawing_and_the_loop_in_its_colour() -> None:

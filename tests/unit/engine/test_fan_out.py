@@ -61,30 +61,6 @@ def map_reduce(route: Any) -> StateGraph[Any]:
     return made
 
 
-def test_the_runs_of_a_node_are_those_of_its_sender_times_its_fan_out() -> None:
-    made = map_reduce(sends(*["work"] * 4))
-    certificate = verify(made, fan_out={"work": 4})
-    assert certificate.max_runs_by_node == {"plan": 1, "work": 4, "merge": 1} == ran(bound(made, [], {"work": 4}))
-    assert certificate.max_node_runs == 6
-    assert any("at most so many tasks to work" in line and "4 from plan" in line for line in certificate.assumptions)
-    assert verify(made).max_runs_by_node["work"] is None
-
-
-def test_senders_that_are_sent_to_themselves_multiply() -> None:
-    made = graph("a", "b", "c")
-    made.add_conditional_edges("a", sends("b", "b"), ["b"])
-    made.add_conditional_edges("b", sends("c", "c", "c"), ["c"])
-    app = bound(made, [], {"b": 2, "c": 3})
-    assert app.certificate.max_runs_by_node == {"a": 1, "b": 2, "c": 6} == ran(app)
-
-
-def test_an_ordinary_way_in_counts_beside_the_sends() -> None:
-    made = map_reduce(sends("work", "work"))
-    made.add_edge("plan", "work")
-    app = bound(made, [], {"work": 2})
-    assert app.certificate.max_runs_by_node["work"] == 3 == ran(app)["work"]
-
-
 def test_a_handler_runs_as_often_as_the_tasks_that_can_fail() -> None:
     def fail(_state: State) -> Any:
         raise RuntimeError("broken")

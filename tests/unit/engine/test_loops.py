@@ -94,11 +94,5 @@ def test_fingerprints_compare_content(one: object, other: object, equal: bool) -
     assert (fingerprint(one) == fingerprint(other)) is equal
 
 
-def test_a_value_that_holds_itself_has_a_fingerprint() -> None:
-    ring: list[object] = []
-    ring.append(ring)
-    assert fingerprint(ring) == fingerprint(ring)
-
-
 def test_a_wait_never_overflows() -> None:
     assert Backoff(initial=0.5, factor=2.0, maximum=9.0).seconds(5_000) == 9.0

@@ -207,22 +207,9 @@ async def test_a_bad_reply_goes_to_the_next_model_only_if_told(way: Any) -> None
     assert "cannot be used" not in str(small.calls[0].messages), "and gets the question afresh"
 
 
-@structured
-async def test_the_last_model_s_error_is_raised(way: Any) -> None:
-    with pytest.raises(HttpError, match="status 429"):
-        await way(with_fallback(down(), down("small", HttpError(429))))
-
-
 def test_an_unknown_reason_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"unknown reason for a fallback 'ratelimit'\. Did you mean 'rate_limit'"):
         with_fallback(model("big"), on=["ratelimit"])  # type: ignore[list-item]
-
-
-def test_each_model_is_asked_in_its_own_way() -> None:
-    small = model("small", GOOD, metadata={"loopwright_structured": "prompt"})
-    assert ask(with_fallback(down(), small), "q", Verdict).answer == "yes"
-    assert "JSON schema" in str(small.calls[0].messages[0].content)
-    assert "response_format" not in small.calls[0].kwargs
 
 
 def test_a_schema_that_contains_itself_can_be_asked_for() -> None:

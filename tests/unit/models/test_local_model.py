@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -87,24 +86,6 @@ def test_log_probabilities_come_with_the_reply(model: LocalChatModel) -> None:
     tokens = answer.message.response_metadata["logprobs"]["content"]
     assert len(tokens) > 10
     assert all(token["logprob"] <= 0 and len(token["top_logprobs"]) == 20 for token in tokens)
-
-
-def test_a_stream_is_the_reply_in_pieces(model: LocalChatModel) -> None:
-    pieces = list(model.stream("hello", max_tokens=40))
-    assert len([piece for piece in pieces if piece.text]) > 5
-    whole = model.invoke("hello", max_tokens=40)
-    assert "".join(piece.text for piece in pieces) == whole.text
-    assert whole.usage_metadata is not None and whole.usage_metadata["output_tokens"] == 40
-
-
-def test_threads_share_one_instance(model: LocalChatModel) -> None:
-    before = len(llama._opened)
-    model.invoke("x", max_tokens=1)
-    opened = len(llama._opened)
-    with ThreadPoolExecutor(8) as pool:
-        texts = list(pool.map(lambda _: model.invoke("same", max_tokens=30).text, range(16)))
-    assert len(set(texts)) == 1
-    assert len(llama._opened) == opened <= before + 1
 
 
 @pytest.fixture

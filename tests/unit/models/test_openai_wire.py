@@ -67,20 +67,6 @@ async def test_structured_reply_over_the_wire(server, asking):
     }
 
 
-async def test_repair_over_the_wire(server, asking):
-    server.replies.extend(map(Said, ['{"answer": "maybe"}', '{"answer": "no"', '{"answer": "yes"}']))
-    usage = UsageRecorder()
-    assert (await asking(model_on(server), "q", Verdict, usage=usage)).answer == "yes"
-    assert [[m["role"] for m in sent["messages"]] for sent in server.bodies] == [
-        ["user"],
-        ["user", "assistant", "user"],
-        ["user", "assistant", "user"],
-    ]
-    assert "answer: Input should be 'yes' or 'no' (got 'maybe')" in server.bodies[1]["messages"][2]["content"]
-    assert "does not end" in server.bodies[2]["messages"][2]["content"]
-    assert usage.total() == Usage(calls=3, input_tokens=3 * IN, output_tokens=3 * OUT, total_tokens=3 * (IN + OUT))
-
-
 @pytest.mark.parametrize(
     ("status", "kind"),
     [(500, "InternalServerError"), (429, "RateLimitError"), (401, "AuthenticationError")],

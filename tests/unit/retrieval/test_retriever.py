@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from loopwright.errors import StoreError
-from loopwright.retrieval.evidence import choose_evidence
 from loopwright.retrieval.mentions import mentions_in
 from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Passage
 from loopwright.retrieval.retriever import Retriever
@@ -61,13 +60,6 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     with SqliteStore(tmp_path / "kb.sqlite") as opened:
         opened.put([contribution(title, text, n) for n, (title, text) in enumerate(TEXTS.items())])
         yield opened
-
-
-def test_the_second_step_of_a_question_is_found_by_its_link(store: SqliteStore) -> None:
-    question = "Where was the director of the film Adrift born?"
-    lexical = [hit.passage_id for hit in store.search_text(question, 2)]
-    assert lexical == ["Adrift::0", "Film festival::0"]
-    assert titles(Retriever(store), question, 2) == ["Adrift", "Christian Duguay"]
 
 
 def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: SqliteStore) -> None:
@@ -125,19 +117,6 @@ def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) 
         retriever.retrieve("anything")
 
 
-@pytest.mark.parametrize("query", ["", "?!", "the of and"])
-def test_queries_without_content_do_no_harm(store: SqliteStore, query: str) -> None:
-    assert len(Retriever(store).retrieve(query)) <= 5
-
-
-def test_k_bounds_the_results(store: SqliteStore) -> None:
-    retriever = Retriever(store)
-    assert retriever.retrieve("film", 0) == []
-    assert len(retriever.retrieve("film oven", 1)) == 1
-    found = titles(retriever, "film oven bread Christian Duguay", 50)
-    assert len(found) == len(set(found)) <= len(TEXTS)
-
-
 def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore) -> None:
     embedder = HashingEmbedder()
     retriever = Retriever(store, embedder=embedder)
@@ -145,15 +124,6 @@ def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore)
     oven, bread = store.passages(["Oven::0", "Bread::0"])
     store.put_vectors(embedder.model, [(oven, embedder.embed(["hot oven"])[0]), (bread, embedder.embed(["xyz"])[0])])
     assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
-
-
-def test_evidence_prefers_what_is_not_covered_yet() -> None:
-    coverage = np.array([[3, 3, 0], [0, 0, 2]], np.float32)
-    nothing = np.zeros(3, np.float32)
-    order = [place for place, _ in choose_evidence(coverage, nothing, lambda _: nothing, 3, covered_share=0.1)]
-    assert order == [0, 2, 1]
-    linked = [place for place, _ in choose_evidence(coverage, nothing, lambda _: np.array([0, 9, 0], np.float32), 3)]
-    assert linked == [0, 1, 2]
 
 
 @pytest.mark.slow

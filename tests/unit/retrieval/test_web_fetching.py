@@ -147,12 +147,6 @@ async def test_redirects_are_followed_and_limited(server: SearchServer, fetcher:
     assert len(server.requests) == MAX_REDIRECTS + 1
 
 
-async def test_the_body_of_a_redirect_is_not_read(server: SearchServer, fetcher: PageFetcher):
-    server.pages["/end"] = page("<p>arrived")
-    server.pages["/a"] = Reply(b"x", status=302, headers={"Location": "/end"}, hang=True)
-    assert (await fetcher.fetch(f"{server.url}/a")).text == "arrived"
-
-
 @pytest.mark.parametrize(
     ("location", "said"),
     [

@@ -46,12 +46,6 @@ async def test_a_search_is_sent_and_its_results_are_cleaned(server: SearchServer
     assert asked.query == {"q": "เมืองหลวง ของ ไทย & 東京? <b>", "format": "json"}
 
 
-@pytest.mark.parametrize("ending", ["", "/", "/search", "/search?q=x#y"])
-async def test_the_address_may_be_written_in_several_ways(server: SearchServer, ending: str):
-    assert await SearxngSearch(f" {server.url}/engine{ending} ").search("x") == []
-    assert server.requests[0].path == "/engine/search"
-
-
 async def test_nothing_found_is_a_result(server: SearchServer):
     assert await SearxngSearch(server.url).search("x") == []
 

@@ -49,21 +49,6 @@ def test_the_former_clock_is_back_afterwards():
     assert (outer.slept, inner.slept) == ([5], [])
 
 
-def test_a_held_clock_lets_a_test_look_in_between():
-    with ManualClock(moves_itself=False) as manual:
-        ended = threading.Event()
-        thread = threading.Thread(target=lambda: (clock.sleep(10), ended.set()), daemon=True)
-        thread.start()
-        manual.until_sleeping()
-        manual.advance(9.5)
-        assert manual.sleeping == 1
-        assert not ended.is_set()
-        manual.advance(0.5)
-        thread.join(10)
-        assert ended.is_set()
-        assert manual.sleeping == 0
-
-
 async def test_a_cancelled_sleep_is_forgotten():
     with ManualClock(moves_itself=False) as manual:
         task = asyncio.create_task(clock.asleep(5))
@@ -72,18 +57,6 @@ async def test_a_cancelled_sleep_is_forgotten():
         await asyncio.gather(task, return_exceptions=True)
         assert manual.sleeping == 0
         manual.advance(5)
-
-
-def test_a_sleep_that_is_over_is_not_taken_for_the_next_one():
-    with ManualClock(moves_itself=False) as manual:
-        thread = threading.Thread(target=lambda: [clock.sleep(1) for _ in range(200)], daemon=True)
-        thread.start()
-        for _ in range(200):
-            manual.until_sleeping()
-            manual.advance(1)
-        thread.join(10)
-        assert not thread.is_alive()
-        assert manual.slept == [1] * 200
 
 
 def test_a_graph_waits_at_its_gate_until_the_time_has_come():

@@ -91,16 +91,6 @@ def test_a_router_that_always_goes_round_needs_no_path_map():
     assert no.asked == 4
 
 
-def test_a_node_writes_the_verdict_that_it_was_given():
-    no = AlwaysNo()
-
-    def decide(state: State) -> Literal["retrieve", "generate"]:
-        return "generate" if state["grade"] == "yes" else "retrieve"
-
-    final = bounded(rag(decide, no.node(grade="no")), limit=2).invoke({})
-    assert (final["grade"], final["stop_reason"]["spent"], no.asked) == ("no", 2, 3)
-
-
 @pytest.mark.parametrize("method", ["auto", "prompt", "json_schema"])
 async def test_a_model_says_no_in_every_way_of_asking(method):
     if method == "prompt":  # the schema is in the text, and the verdict is what the test says

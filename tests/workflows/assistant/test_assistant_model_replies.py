@@ -33,24 +33,6 @@ RULES = Question(
 OWN = Reflection(reasoning="By rules.", strategy="relax", message="By rules.", queries=())
 
 
-def test_a_plan_takes_what_the_model_says_and_leaves_the_rest_to_the_rules() -> None:
-    reply = PlanReply(standalone="x", tables=[Table.SPEAKERS, Table.SPEAKERS], topic=" wild\nbees ")
-    made = reply.over(RULES, list(Table))
-    assert (made.tables, made.topic) == ((Table.SPEAKERS,), "wild bees")
-    assert (made.text, made.operation, made.query_mode) == (RULES.text, "find", "hybrid")
-
-
-def test_a_plan_has_no_tables_that_the_conference_lacks() -> None:
-    reply = PlanReply(standalone="x", tables=[Table.ATTENDEES, Table.SESSIONS])
-    assert reply.over(RULES, [Table.SESSIONS, Table.SPEAKERS]).tables == (Table.SESSIONS,)
-    assert reply.over(RULES, [Table.SPEAKERS]).tables == RULES.tables
-
-
-def test_a_plan_that_looks_everywhere_leaves_the_tables_to_the_rules() -> None:
-    reply = PlanReply(standalone="x", tables=list(Table))
-    assert reply.over(RULES, list(Table)).tables == RULES.tables
-
-
 def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what() -> None:
     timed = RULES.model_copy(
         update={"topic": "", "filters": Filters(include=(Condition(slot="day", values=("2027-04-17",)),))}

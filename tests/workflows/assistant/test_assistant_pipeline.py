@@ -38,54 +38,12 @@ def failing() -> ScriptedChatModel:
     return always(ValueError("the model is broken"))
 
 
-def test_an_answer_cites_records_that_were_found(services):
-    result = chat(TOPIC.format(a_topic()), services=services)
-    found = {each.record.id for hits in result.results.values() for each in hits}
-    assert result.status == "answered"
-    assert result.referenced_ids
-    assert set(result.referenced_ids) <= found
-    assert all(f"[{cited}]" in result.answer for cited in result.referenced_ids)
-    assert result.scores["faithfulness"] > 0.5
-    assert result.model_calls == 0
-
-
-def test_a_conversation_is_remembered_and_belongs_to_its_user(services):
-    context = {"user_id": "ada", "conversation_id": "one"}
-    chat(TOPIC.format(a_topic()), user_context=context, services=services)
-    turns = asyncio.run(services.memory.turns("one", user_id="ada"))
-    assert [turn.role for turn in turns] == ["user", "assistant"]
-    state = asyncio.run(
-        build_graph(services=services).ainvoke(
-            {"messages": [("user", "and on the second day?")], "user_context": context}
-        )
-    )
-    assert [turn.role for turn in state["history"]] == ["user", "assistant"]
-    with pytest.raises(InputError):
-        asyncio.run(services.memory.turns("one", user_id="eve"))
-
-
-def test_a_profile_is_kept_for_the_next_conversation(services):
-    chat("My name is Grace and I'm interested in ceramics.", user_context={"user_id": "grace"}, services=services)
-    profile = asyncio.run(services.memory.profile("grace"))
-    assert "ceramics" in " ".join(profile.interests)
-    assert profile.name == "Grace"
-
-
 def test_a_foreign_conversation_is_not_read(services):
     chat("Which keynotes are there?", user_context={"user_id": "ada", "conversation_id": "hers"}, services=services)
     stranger = {"user_id": "eve", "conversation_id": "hers"}
     result = chat("and on the second day?", user_context=stranger, services=services)
     assert result.error_node == "fetch_data"
     assert len(asyncio.run(services.memory.turns("hers", user_id="ada"))) == 2
-
-
-@pytest.mark.parametrize("mode", ["none", "mechanical", "reflection"])
-def test_each_mode_ends_and_says_that_there_is_nothing(services, mode):
-    result = chat(ODD, services=services, mode=mode)
-    retries = {"none": None, "mechanical": "relax_and_retry", "reflection": "reflect_and_replan"}[mode]
-    for node in ("relax_and_retry", "reflect_and_replan"):
-        assert (node in result.path) == (node == retries)
-    assert result.status == "nothing_found"
 
 
 @pytest.mark.parametrize(

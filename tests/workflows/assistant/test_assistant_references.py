@@ -9,11 +9,6 @@ from loopwright.workflows.assistant.answer.references import marks_in, reference
 OFFERED = ["sessions:17", "sessions:23", "exhibitors:Mill Lane", "exhibitors:C [sharp]", "speakers:17"]
 
 
-def test_marks_count_in_the_order_of_the_text_each_once() -> None:
-    text = "A [sessions:23] and B [sessions:17], again A [sessions:23]."
-    assert referenced(text, OFFERED) == ("sessions:23", "sessions:17")
-
-
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
@@ -52,11 +47,6 @@ def test_marks_to_strangers_are_taken_out_and_counted() -> None:
     text = "A [sessions:99]. B [sessions:17, sessions:98]. C [Sessions: 23]!"
     assert without_strangers(text, OFFERED) == "A. B [sessions:17]. C [sessions:23]!"
     assert sum(each.strangers for each in marks_in(text, OFFERED)) == 2
-
-
-def test_nothing_offered_means_nothing_cited() -> None:
-    assert referenced("[sessions:17]", []) == ()
-    assert without_strangers("A [sessions:17].", []) == "A."
 
 
 def test_long_text_of_brackets_ends() -> None:

@@ -82,15 +82,6 @@ def test_filters(catalogue, asked, sessions, speakers):
         assert ", ".join(record.title for record in people) == speakers
 
 
-@pytest.mark.parametrize(
-    ("barred", "sessions"),
-    [(FIRST, "late undated"), (ANAS, "oats open undated"), (condition("start", most=630), "oats open late undated")],
-)
-def test_exclusions(catalogue, barred, sessions):
-    found = catalogue.filtered(Table.SESSIONS, Filters(exclude=(barred,)))
-    assert [record.key for record in found] == sessions.split()
-
-
 def test_an_exhibitor_who_names_no_day_is_there_all_the_time(catalogue):
     def titles(*asked: Condition) -> list[str]:
         return [record.title for record in catalogue.filtered(Table.EXHIBITORS, Filters(include=asked))]
@@ -125,12 +116,3 @@ def test_a_catalogue_is_made_anew_only_when_its_store_has_changed(tmp_path):
         assert current(store) is not first
         assert "sessions:rye" not in current(store).records
         assert "sessions:rye" in first.records
-
-
-def test_postgresql_gives_the_same_records(postgres_url):  # noqa: F811
-    records = records_of(TALKS, INFO)
-    with open_store(postgres_url) as store:
-        store.put([info_contribution(INFO), *map(contribution_of, (*records, *STANDS))])
-        catalogue = current(store)
-        assert catalogue.info == INFO
-        assert catalogue.records == {record.id: record for record in (*records, *STANDS)}

@@ -64,26 +64,11 @@ def test_no_text_is_lost_or_too_long_whatever_it_is_made_of(parts):
     assert all(0 < len(passage.text) <= PASSAGE_CHARACTERS for passage in kept.passages)
 
 
-def test_only_another_record_has_another_digest():
-    digest = contribution_of(RYE).document.digest
-    assert contribution_of(RYE.model_copy()).document.digest == digest
-    for change in ({"title": "Ry"}, {"url": ""}, {"end": None}, {"related": ()}, {"fields": {}}):
-        assert contribution_of(RYE.model_copy(update=change)).document.digest != digest
-
-
 def test_a_text_that_says_too_little_alone_is_embedded_with_its_title():
     by_facet = {passage.heading: embedded_text(passage) for passage in contribution_of(RYE).passages}
     assert by_facet["title"] == "Rye"
     assert by_facet["speakers"] == "Ana Só"
     assert by_facet["abstract"].startswith("Rye\n")
-
-
-def test_the_day_of_a_moment():
-    assert INFO.days == (date(2026, 5, 8), date(2026, 5, 9))
-    assert INFO.day_of(datetime(2026, 5, 9, 5, 59, tzinfo=LISBON)) == date(2026, 5, 8)
-    assert INFO.day_of(datetime(2026, 5, 9, 6, tzinfo=LISBON)) == date(2026, 5, 9)
-    # 23:30 in UTC is half past midnight in Lisbon's summer.
-    assert INFO.day_of(datetime(2026, 5, 9, 23, 30, tzinfo=ZoneInfo("UTC"))) == date(2026, 5, 9)
 
 
 @pytest.mark.parametrize(

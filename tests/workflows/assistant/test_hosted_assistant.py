@@ -48,37 +48,6 @@ async def test_clients_see_exactly_the_streaming_contract(hosted, message):
     assert [plain(event) for event in done.client] == [plain(event) for event in before]
 
 
-async def test_a_run_that_thinks_again_tells_why_and_what_it_asks_instead(hosted):
-    done = await drive(hosted, {"message": "Are there talks about gardening on Saturday morning?"})
-    kinds = [told.kind for told in done.told]
-    assert kinds[0] == "acknowledgment"
-    assert {"progress", "thinking"} <= set(kinds)
-    first, second = done.thoughts()
-    assert (first.data["retry_count"], second.data["retry_count"]) == (1, 2) and first.data["strategy"]
-    assert first.data["reasoning"]
-    assert first.data["original_queries"] == second.data["original_queries"] != first.data["new_queries"]
-    assert first.data["new_queries"] != second.data["new_queries"]
-    assert first.node == "reflect_and_replan"
-    assert json.dumps([told.model_dump(mode="json") for told in done.told])
-
-
-async def test_the_outcome_cites_with_title_time_and_room(hosted):
-    done = await drive(hosted, {"message": "Which keynotes are there?"}, run_id="r7")
-    outcome = done.outcome
-    assert outcome.status == "answered"
-    assert [citation.mark for citation in outcome.citations] == list(done.state["referenced_ids"])
-    first = outcome.citations[0]
-    assert first.title == "Opening: what the tide brings in"
-    assert first.details["room"] == ["Great Hall (R.0.10)"]
-    assert first.details["start"].startswith("2027-04-17T09:30")
-    assert f"[{first.mark}]" in outcome.answer
-    assert outcome.quality == outcome.scores["quality"] == done.state["quality_score"]
-    assert outcome.details["run_id"] == done.client[-1].run_id == "r7"
-    assert json.loads(outcome.model_dump_json())["details"]["path"][0] == "fetch_data"
-    (found,) = (await drive(hosted, {"message": "Which exhibitors have hydrophones?"})).outcome.citations[:1]
-    assert found.url == "https://estuary-instruments.example"
-
-
 async def test_states_are_plain_json_without_whole_records(hosted):
     done = await drive(hosted, {"message": "Which keynotes are there?"}, saver=InMemorySaver())
     states = done.saved()

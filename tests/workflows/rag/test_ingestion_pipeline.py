@@ -7,7 +7,6 @@ import itertools
 import os
 import resource
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -51,29 +50,6 @@ def test_documents_become_searchable_passages_and_entities(store, folder):
     assert "london" in store.links().entities
 
 
-def test_again_changes_nothing(store, folder, tmp_path):
-    jsonl(folder / "people.jsonl", people(10))
-    ingest([folder], store)
-    revision, before = store.revision(), contents(store)
-    report = ingest([folder], store, prune=True)
-    assert report.progress.skipped == report.progress.documents == 12
-    assert report.progress.stored == report.progress.deleted == 0
-    assert store.revision() == revision
-    assert contents(store) == before
-
-
-def test_a_file_given_twice_counts_once(store, folder):
-    report = ingest([folder, folder / "ada.txt", folder / ".." / "docs"], store)
-    assert report.progress.documents == 2
-
-
-def test_renew_stores_unchanged_documents_anew(store, folder):
-    ingest([folder], store)
-    assert ingest([folder], store, tags=["new"]).progress.stored == 0
-    assert ingest([folder], store, tags=["new"], renew=True).progress.stored == 2
-    assert all(document.tags == ("new",) for document in store.documents())
-
-
 def test_a_changed_document_takes_away_what_only_it_supported(store, folder):
     ingest([folder], store)
     (folder / "ada.txt").write_text("Ada Lovelace was born in London. Ada Lovelace met Michael Faraday.")
@@ -113,17 +89,6 @@ def test_damaged_files_are_reported_and_keep_their_older_version(store, folder, 
     assert all(message and source not in message for source, message in report.problems)
     assert store.search_text("Orion", 1)
     assert store.search_text("Horace", 1)
-
-
-def test_a_damaged_record_keeps_the_file_from_being_pruned(store, tmp_path):
-    source = jsonl(tmp_path / "people.jsonl", people(3))
-    ingest([source], store)
-    lines = source.read_text().splitlines()
-    source.write_text("\n".join([lines[0], lines[1][:30], lines[2]]) + "\n")
-    report = ingest([source], store, prune=True)
-    assert (report.progress.failed, report.progress.deleted) == (1, 0)
-    assert len(report.problems) == 1
-    assert store.stats().documents == 3
 
 
 def test_file_names_that_are_not_utf8(store, tmp_path):
@@ -271,19 +236,6 @@ def test_a_store_without_room(tmp_path):
     with SqliteStore(target) as store:
         assert store.stats().documents == stored
         assert ingest([source], store).progress.stored == 400 - stored
-
-
-def test_two_at_once_end_as_one(tmp_path):
-    source = jsonl(tmp_path / "people.jsonl", people(60))
-    with SqliteStore(tmp_path / "k.db") as one, SqliteStore(tmp_path / "k.db") as two, ThreadPoolExecutor() as pool:
-        runs = [pool.submit(ingest, [source], store, batch=5) for store in (one, two)]
-        assert all(run.result().progress.documents == 60 for run in runs)
-        assert contents(one) == fresh([source])
-
-
-def test_nothing_to_do(store, tmp_path):
-    report = ingest([write(tmp_path / "empty")], store, prune=True)
-    assert (report.progress.documents, report.problems, store.revision()) == (0, [], 0)
 
 
 # A chat model as the extractor ---------------------------------------------------------------------------------------

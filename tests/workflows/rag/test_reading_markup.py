@@ -43,13 +43,6 @@ def test_markdown_structure(tmp_path: Path):
     assert document.text[full.start : full.end].rstrip().endswith("> # quoted")
 
 
-def test_markdown_without_front_matter(tmp_path: Path):
-    document = read(tmp_path / "plain.md", f"# {CHINESE[:5]}\r\n\r\n{THAI}\r\n")
-    assert document.title == CHINESE[:5] and document.text == f"# {CHINESE[:5]}\n\n{THAI}\n"
-    assert read(tmp_path / "untitled.md", "only text\n\n## low\n\nx").title == "untitled"
-    assert read(tmp_path / "rule.md", "---\n\njust rules\n\n---\n").text.startswith("---\n\njust rules")
-
-
 @pytest.mark.parametrize(
     "front",
     ["a: [", "date: 2024-13-45", "x: !!python/object/apply:os.system ['id']", "[" * 900, "n: " + "9" * 5000 + "\n: :"],
@@ -80,11 +73,6 @@ def test_text_encodings(tmp_path: Path, encoding: str):
     document = read(tmp_path / "t.txt", data)
     assert document.text == THAI + "\nnext" and document.title == "t"
     assert document.digest == hashlib.sha256(data).hexdigest()
-
-
-def test_one_broken_byte_does_not_change_the_encoding(tmp_path: Path):
-    document = read(tmp_path / "b.txt", f"{THAI}\n{CHINESE}\n".encode() + b"caf\xe9")
-    assert document.text == f"{THAI}\n{CHINESE}\ncaf\ufffd"
 
 
 PAGE = f"""<!DOCTYPE html><html><head><meta charset="utf-8"><title> The

@@ -91,15 +91,6 @@ def test_a_problem_says_whether_something_was_left_out(tmp_path: Path):
     assert [problem.left_out for problem in problems] == [False, True, True]
 
 
-def test_records_come_one_by_one(tmp_path: Path):
-    path = written(tmp_path / "lazy.jsonl", '{"id": "a", "text": "one"}\n{"id": "b", "text": "two"}\n')
-    documents = read_source(path)
-    assert next(documents).text == "one"
-    with path.open("a") as file:
-        file.write('{"id": "c", "text": "three"}\n')
-    assert [document.text for document in documents] == ["two", "three"]
-
-
 def test_too_long_a_line_is_left_out(tmp_path: Path):
     path = make_jsonl(tmp_path / "long.jsonl", [{"text": "x" * 5000}, {"text": "short"}, {"text": "y" * 990}])
     found, problems = read(path, ReadingLimits(record_bytes=1000))
@@ -123,13 +114,6 @@ def test_other_objects_become_lines(tmp_path: Path):
     assert document.title == "Ada"
     assert document.sections == (Section(headings=("o",), start=0, end=len(document.text)),)
     assert not problems
-
-
-def test_what_no_store_takes_is_replaced_in_place(tmp_path: Path):
-    path = written(tmp_path / "nul.jsonl", rb'{"id": "k\u0000", "text": "a\u0000b\ud800c", "tags": ["t\u0000"]}')
-    (document,), _ = read(path)
-    assert document.text == "a\ufffdb\ufffdc" and document.key == "k\ufffd" and document.tags == ("t\ufffd",)
-    document.id.encode()
 
 
 @pytest.mark.parametrize(
@@ -183,24 +167,6 @@ def test_csv_problems_do_not_lose_the_rest(tmp_path: Path):
     found, problems = read(path)
     assert [document.text for document in found] == ["name: Ada\nage: 36\ncolumn 3: x", "name: Cy\nage: 7"]
     assert len(problems) == 2 and "#3: the row has 4 cells, the header 3" in problems[0] and "#4" in problems[1]
-
-
-@pytest.mark.parametrize(
-    ("encoding", "text"),
-    [
-        ("cp874", THAI),
-        ("gb18030", CHINESE),
-        ("cp1252", "Élève à l'école, garçon naïf, cœur, être déjà là"),
-        ("utf-16", THAI),
-    ],
-)
-def test_csv_in_older_encodings(tmp_path: Path, encoding: str, text: str):
-    path = written(
-        tmp_path / "old.csv",
-        "name,text\n".encode(encoding) + f'A,"{text}"\n'.encode(encoding.replace("utf-16", "utf-16-le")),
-    )
-    (document,), problems = read(path)
-    assert document.text == text and not problems
 
 
 @pytest.mark.parametrize(
