@@ -5,11 +5,11 @@ from __future__ import annotations
 import pg8000.dbapi
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
+from store_contract import contribution
 
 from loopwright.errors import StoreError
 from loopwright.postgres import PostgresAddress
 from loopwright.retrieval.stores import open_store
-from loopwright.testing.store_contract import contribution
 
 
 def parsed(url: str) -> PostgresAddress:

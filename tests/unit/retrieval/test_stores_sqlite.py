@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores.sqlite import SqliteStore
-from loopwright.testing.store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
 
 
 def test_a_missing_file_is_not_made_for_reading(tmp_path: Path) -> None:
@@ -128,13 +128,13 @@ def test_permissions_are_named(tmp_path: Path) -> None:
         """
         import os, sys
         from loopwright.errors import StoreError
+        from loopwright.retrieval.records import Contribution, Document
         from loopwright.retrieval.stores.sqlite import SqliteStore
-        from loopwright.testing.store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
         if os.geteuid() == 0:
             os.setuid(65534)  # permissions do not bind root
         try:
             with SqliteStore(sys.argv[1]) as store:
-                store.put([contribution("b", "word")])
+                store.put([Contribution(document=Document(id="b", title="", digest="1"), passages=())])
         except StoreError as error:
             print(error)
         """
