@@ -25,7 +25,6 @@ from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reas
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
-from loopwright.workflows.iqa.tools.calibration import load_calibrations, using_calibrations
 from loopwright.workflows.runtime import compiled
 
 NAME = "AgenticIQA-Pipeline"
@@ -101,7 +100,6 @@ def build_graph(
 
     Raises:
         ValueError: If `stages` is no beginning of planner, executor, summarizer, or `nodes` names another stage.
-        ConfigError: If the configuration names a file of calibration curves that is none.
     """
     services = services or Services.of(config or IQAConfig())
     config = config or services.config
@@ -110,7 +108,7 @@ def build_graph(
     policies = node_policies(config, stages, services.models)
     for stage in stages:
         function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
-        add_node(builder, stage, _scored_by(config, function), policies[stage])
+        add_node(builder, stage, function, policies[stage])
     builder.set_entry_point("planner")
     for source, target in pairwise(stages):
         builder.add_edge(source, target)
@@ -185,20 +183,6 @@ def could_pass(error: BaseException) -> bool:
     """
     cause = error.__cause__ if isinstance(error, NodeFailed) else error
     return is_transient(error) and not isinstance(cause, ModelError)
-
-
-def _scored_by(config: IQAConfig, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The stage, with the configuration's own curves in force while it runs, if it names any."""
-    path = config.iqa.tools.calibration
-    if path is None:
-        return function
-    curves = load_calibrations(path)
-
-    def stage(state: AgenticIQAState) -> dict[str, Any]:
-        with using_calibrations(curves):
-            return function(state)
-
-    return stage
 
 
 def _check(stages: Sequence[str], nodes: Mapping[str, Any]) -> None:

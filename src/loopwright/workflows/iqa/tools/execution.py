@@ -6,9 +6,6 @@ are for many images. What a thread cannot do is stop a tool that has passed its 
 reported at once, but its thread goes on in the background until the tool returns. Where Python ends meanwhile, the
 thread is waited for a while, since it would abort inside the C++ of OpenCV or PyTorch; after that, nothing keeps the
 interpreter alive.
-
-Tools that load something first (the metrics of pyiqa) do so before their time begins, and run one at a time: they share
-one thread of PyTorch, and one that waits for another must not be late for that.
 """
 
 from __future__ import annotations
@@ -19,9 +16,8 @@ import math
 import queue
 import threading
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Sequence
 
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
@@ -35,51 +31,6 @@ TIMEOUT_S = 30.0
 
 EXIT_S = 120.0
 """The most seconds that the end of the interpreter waits for tools that were given up."""
-
-CACHE_SIZE = 1024
-"""How many raw values are remembered."""
-
-_Key = tuple[str, Callable[[Any], float], str, str | None]
-
-
-class ResultCache:
-    """The raw values of the last runs, by tool and content; the least recently used go first. Safe across threads."""
-
-    def __init__(self, size: int = CACHE_SIZE) -> None:
-        self._size = size
-        self._values: OrderedDict[_Key, float] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> float | None:
-        """The remembered raw value, or None."""
-        key = _key(tool, image, reference)
-        with self._lock:
-            if key not in self._values:
-                return None
-            self._values.move_to_end(key)
-            return self._values[key]
-
-    def put(self, tool: Tool, image: LoadedImage, reference: LoadedImage | None, raw: float) -> None:
-        """Remember a raw value."""
-        with self._lock:
-            self._values[_key(tool, image, reference)] = raw
-            self._values.move_to_end(_key(tool, image, reference))
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._values.clear()
-
-
-def _key(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> _Key:
-    compared_with = reference.digest if reference and tool.reference is ReferenceMode.FULL else None
-    return (tool.name, tool.compute, image.digest, compared_with)
-
-
-shared_cache = ResultCache()
-"""The cache of this process, used unless another is given."""
 
 
 @dataclasses.dataclass
@@ -112,7 +63,6 @@ def run_tools(
     timeout_s: float = TIMEOUT_S,
     workers: int = 2,
     alternatives: Iterable[Tool] | None = None,
-    cache: ResultCache | None = None,
 ) -> list[ToolLog]:
     """Run tools on an image; a tool that fails is replaced by one that has not been tried.
 
@@ -124,16 +74,14 @@ def run_tools(
         timeout_s: Seconds for each run, counted from its own start.
         workers: How many tools run at the same time, at least 1.
         alternatives: The tools that may stand in for a failed one of the same reference mode; by default all.
-        cache: Where raw values are remembered; by default `shared_cache`.
 
     Returns:
         One log per run: the tools in the given order, then the stand-ins with `fallback_for` set. A run that failed or
-        took too long has `error` and no score; a tool that ships no curve and has been given none has its raw value and
-        no score, and that is no failure. Nothing is raised on account of a tool. A missing reference, or one of
+        took too long has `error` and no score; a tool without a curve, a metric of pyiqa, has its raw value and no
+        score, and that is no failure. Nothing is raised on account of a tool. A missing reference, or one of
         another size, is an error of each tool that needs it and calls for no stand-in.
     """
     spare = tuple(all_tools() if alternatives is None else alternatives)
-    used_cache = shared_cache if cache is None else cache
     waiting = deque(_Run(tool, None) for tool in {tool.name: tool for tool in tools}.values())
     tried = {run.tool.name for run in waiting}
     order = [run.tool.name for run in waiting]
@@ -156,9 +104,10 @@ def run_tools(
                 return
 
     while waiting or running:
-        while len(running) < max(1, workers) and (run := _next(waiting, running.values())):
+        while len(running) < max(1, workers) and waiting:
+            run = waiting.popleft()
             running[run.tool.name] = run
-            _start(run, image, reference, pair, used_cache, done)
+            _start(run, image, reference, pair, done)
         first_deadline = min(run.started for run in running.values()) + timeout_s
         try:
             name, outcome = done.get(timeout=max(0.0, first_deadline - time.perf_counter()))
@@ -174,21 +123,11 @@ def run_tools(
     return [logs[name] for name in order]
 
 
-def _next(waiting: deque[_Run], running: Iterable[_Run]) -> _Run | None:
-    """Take the next run that may start; None if there is none."""
-    alone = any(run.tool.prepare for run in running)
-    ready = next((run for run in waiting if not (run.tool.prepare and alone)), None)
-    if ready is not None:
-        waiting.remove(ready)
-    return ready
-
-
 def _start(
     run: _Run,
     image: LoadedImage,
     reference: LoadedImage | None,
     pair: Pair | None,
-    cache: ResultCache,
     done: queue.SimpleQueue[tuple[str, float | Exception]],
 ) -> None:
     tool = run.tool
@@ -198,21 +137,10 @@ def _start(
             problem = _pair_problem(tool, image, reference)
             if problem:
                 raise problem
-            raw = cache.get(tool, image, reference)
-            if raw is None:
-                raw = float(tool.measure(image, reference, pair))
-                cache.put(tool, image, reference, raw)
-            done.put((tool.name, raw))
+            done.put((tool.name, float(tool.measure(image, reference, pair))))
         except Exception as error:
             done.put((tool.name, error))
 
-    run.started = time.perf_counter()
-    try:
-        if tool.prepare is not None:
-            tool.prepare()
-    except Exception as error:
-        done.put((tool.name, error))
-        return
     run.started = time.perf_counter()
     run.thread = threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True)
     run.thread.start()
@@ -241,7 +169,7 @@ def _log(run: _Run, outcome: float | Exception, region: str) -> ToolLog:
     )
     if isinstance(outcome, Exception):
         return log.model_copy(update={"error": _reason(outcome)})
-    if not run.tool.shipped_curve and run.tool.name not in calibrations():
+    if run.tool.name not in calibrations():
         return log.model_copy(update={"raw": outcome})
     try:
         score = get_calibration(run.tool.name).score(outcome)

@@ -34,7 +34,6 @@ from loopwright.workflows.iqa.schemas import (
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.tools.deep.finding import unscored
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
 from loopwright.workflows.iqa.vision.locating import Suspicion, locate, suspect
@@ -408,7 +407,11 @@ class Pass:
             region=subject.scope,
             timeout_s=self.services.config.iqa.tools.timeout,
         )
-        self.notes.extend(unscored(log.tool, log.raw) for log in logs if log.score is None and log.raw is not None)
+        self.notes.extend(
+            f"{log.tool} measures {log.raw:.4g}; it has no curve to a score of 1 to 5"
+            for log in logs
+            if log.score is None and log.raw is not None
+        )
         return logs
 
     def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
