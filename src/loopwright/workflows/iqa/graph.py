@@ -20,7 +20,6 @@ from loopwright.models import ModelRegistry
 from loopwright.models.conversation import REFUSALS
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
-from loopwright.workflows.iqa.nodes.executing.pass_over import MAX_SUBJECTS
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services
@@ -34,9 +33,6 @@ NODES: dict[str, Callable[..., Any]] = {
     "executor": executor_node,
     "summarizer": summarizer_node,
 }
-
-EXECUTOR_QUESTIONS = 1 + MAX_SUBJECTS
-"""What the executor asks its chat model, if it has one: where the objects are, and which distortions each part has."""
 
 PLAN_STALL = Stall(key=plan_content)
 """A plan that is equal in every parameter ends the loop: the same work gives the same evidence."""
@@ -139,9 +135,8 @@ def node_policies(
     def calls(stage: str) -> int:
         """Every model of a chain is asked, and each has its own repairs and can refuse what it is sent."""
         asked = len(models.models_of(stage)) if models else 0
-        if stage == "executor":
-            return EXECUTOR_QUESTIONS * (config.iqa.repairs + 1 + REFUSALS) * asked
-        return (config.iqa.repairs + 1 + REFUSALS) * max(1, asked)
+        # The executor asks where things are, and only if it has a model.
+        return (config.iqa.repairs + 1 + REFUSALS) * (asked if stage == "executor" else max(1, asked))
 
     def graceful_or_replanning(state: Mapping[str, Any]) -> bool:
         return graceful or state.get("iteration_count", 0) > 0
