@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import InputError, PlannerError, UnknownNameError
-from loopwright.workflows.iqa.answer.sufficiency import missing_evidence
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan
-from loopwright.workflows.iqa.planning.replanning import NOTHING_LEFT, TRIED
+from loopwright.workflows.iqa.planning.replanning import NOTHING_LEFT, TRIED, missing_evidence
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,

@@ -16,8 +16,8 @@ from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, s
 from loopwright.workflows.iqa.answer.choosing import parse_choice
 from loopwright.workflows.iqa.answer.contradictions import contradictions
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
-from loopwright.workflows.iqa.answer.sufficiency import missing_evidence, without_iteration
 from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.planning.replanning import missing_evidence, without_iteration
 from loopwright.workflows.iqa.question.options import parse_options
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
