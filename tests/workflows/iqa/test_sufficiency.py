@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from loopwright.workflows.iqa.answer.fusion import calibration_error, contradicting
 from loopwright.workflows.iqa.planning.replanning import missing_evidence
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
-from loopwright.workflows.iqa.tools.registry import all_tools
 
 QUERY = "What is wrong with it?"
 FULL = "Full-Reference"
@@ -141,23 +140,6 @@ def test_detection_has_looked_at_everything():
         missing_evidence(plan(distortions={"Global": ["blurs"]}), evidence(found=("noise",)), "Is it blurry?", [])
         is None
     )
-
-
-def test_each_pass_names_another_tool_until_none_is_left():
-    history, names = [], [tool.name for tool in all_tools() if tool.reference == FULL]
-    for number, name in enumerate(names, 1):
-        reason = missing_evidence(plan(), evidence(logs=[(name, "timed out")]), QUERY, history)
-        if number == len(names):
-            assert reason is None
-        else:
-            assert reason == f"Tool {name} failed (timed out); {names[number]} is untried"
-            history.append(f"[Iteration {number}] {reason}")
-
-
-def test_a_failed_tool_with_a_stand_in_is_no_reason():
-    logs = [ToolLog(tool="MDSI", error="boom"), ToolLog(tool="GMSD", score=3.0, fallback_for="MDSI")]
-    covered = evidence(tool_logs=logs, quality_scores={"GMSD": 3.0}, primary_tool="GMSD")
-    assert missing_evidence(plan(), covered, QUERY, []) is None
 
 
 def test_tools_that_contradict_each_other_call_for_a_third_once():

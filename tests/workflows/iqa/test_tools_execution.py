@@ -4,7 +4,6 @@ import dataclasses
 import math
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -92,7 +91,7 @@ def test_a_failing_stand_in_is_replaced_too(pair):
 
 def test_a_hanging_tool_is_given_up_and_the_others_finish(pair):
     started = time.perf_counter()
-    logs = run_tools([slow("MDSI", 3), get_tool("SSIM")], *pair, timeout_s=0.3, workers=1)
+    logs = run_tools([slow("MDSI", 3), get_tool("SSIM")], *pair, timeout_s=0.3)
     assert time.perf_counter() - started < 2
     assert "no result within 0.3 s" in logs[0].error
     assert 0.25 < logs[0].seconds < 1
@@ -120,29 +119,8 @@ def test_a_process_that_ends_while_a_tool_is_late_ends_as_it_would(pair):
 def test_each_timeout_counts_from_its_own_start(pair):
     """Three runs of 0.25 s, one after another, each within 0.6 s though together they take longer."""
     tools = [slow(name, 0.25) for name in ("MDSI", "SSIM", "GMSD")]
-    logs = run_tools(tools, *pair, timeout_s=0.6, workers=1)
+    logs = run_tools(tools, *pair, timeout_s=0.6)
     assert [log.error for log in logs] == [None] * 3
-
-
-def test_no_more_than_the_given_number_run_at_once(pair):
-    lock, running, most = threading.Lock(), 0, 0
-
-    def counting(tool):
-        def compute(*arrays):
-            nonlocal running, most
-            with lock:
-                running += 1
-                most = max(most, running)
-            time.sleep(0.05)
-            with lock:
-                running -= 1
-            return tool.compute(*arrays)
-
-        return dataclasses.replace(tool, compute=compute)
-
-    logs = run_tools([counting(tool) for tool in all_tools()], *pair, workers=2)
-    assert all(log.error is None for log in logs)
-    assert most == 2
 
 
 def test_a_missing_reference_is_an_error_of_the_tools_that_need_it(pair):
@@ -173,12 +151,10 @@ def test_a_tool_without_a_curve_has_its_own_value_alone(pair):
 
 
 @settings(max_examples=examples(30), deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from([t.name for t in all_tools()]), st.booleans()), max_size=8), st.integers(0, 4)
-)
-def test_whatever_fails_there_is_one_log_per_tool_and_no_exception(pair, wanted, workers):
+@given(st.lists(st.tuples(st.sampled_from([t.name for t in all_tools()]), st.booleans()), max_size=8))
+def test_whatever_fails_there_is_one_log_per_tool_and_no_exception(pair, wanted):
     tools = [broken(name, RuntimeError("no")) if fails else get_tool(name) for name, fails in wanted]
-    logs = run_tools(tools, *pair, workers=workers)
+    logs = run_tools(tools, *pair)
     names = [log.tool for log in logs]
     assert len(names) == len(set(names))
     assert names[: len(dict(wanted))] == list(dict(wanted))

@@ -332,7 +332,7 @@ def _side(image: LoadedImage, reference: LoadedImage | None, config: IQAConfig, 
     if reference is not None:
         check_pair(image, reference)
     tools = _tools(ReferenceMode.NONE if reference is None else ReferenceMode.FULL)
-    logs = run_tools(tools, image, reference, timeout_s=config.iqa.tools.timeout, workers=1, alternatives=())
+    logs = run_tools(tools, image, reference, timeout_s=config.iqa.tools.timeout, alternatives=())
     found = None
     if looks:
         pair = None if reference is None else measure_pair(image.rgb, reference.rgb)

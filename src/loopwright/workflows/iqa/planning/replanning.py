@@ -40,12 +40,16 @@ class Case:
     """What was measured; empty if nothing is known."""
     reading: QueryReading
     """What the query asks for."""
-    tried: frozenset[str]
-    """The tools that ran in any pass, with or without success."""
 
-    def untried(self, beside: Sequence[str] = ()) -> str | None:
-        """The best tool of the plan's reference mode that has not run, is not required and not among others."""
-        known = {*self.tried, *(self.plan.required_tools or ()), *beside}
+    @property
+    def tried(self) -> set[str]:
+        """The tools that ran, with or without success."""
+        return {log.tool for log in self.evidence.tool_logs} | set(self.evidence.quality_scores)
+
+    @property
+    def untried(self) -> str | None:
+        """The best tool of the plan's reference mode that has not run and is not required."""
+        known = {*self.tried, *(self.plan.required_tools or ())}
         return next((tool.name for tool in self.of_mode if tool.name not in known), None)
 
     @property
@@ -133,7 +137,7 @@ def _missing_scores(case: Case) -> Iterator[Lack]:
         return
     place = scope if scope.startswith(REGION_PREFIX) else f"{_without_article(scope)} region"
     reason = f"Missing tool scores for {'the whole image' if scope == GLOBAL else place}"
-    other = case.untried()
+    other = case.untried
     if other and not ran and not evidence.quality_scores and case.measured:
         yield Lack(reason, f"No tool ran, so {other} is required", _requiring(case, [*_kept_tools(case), other]))
     else:
@@ -174,27 +178,9 @@ def _missing_distortion(case: Case) -> Iterator[Lack]:
         yield Lack(reason, f"The analysis found nothing of {what}, so everything is looked for", detecting)
 
 
-def _failed_tools(case: Case) -> Iterator[Lack]:
-    """Tools failed and nothing stood in for them: require as many untried ones, beside those that gave a score."""
-    logs = case.evidence.tool_logs
-    if case.evidence.error or not case.plan.plan.tool_execution:
-        return
-    done = {log.tool for log in logs if log.score is not None}
-    done |= {log.fallback_for for log in logs if log.score is not None and log.fallback_for}
-    failed = {log.tool: log for log in logs if log.error and log.tool not in done}
-    others: list[str] = []
-    for _ in failed:
-        others += [other] if (other := case.untried(others)) else []
-    if others:
-        name, log = next(iter(failed.items()))
-        why = f"Tool {', '.join(failed)} failed, so {', '.join(others)} is required in its place"
-        said = f"Tool {name} failed ({_short(log.error)}); {others[0]} is untried"
-        yield Lack(said, why, _requiring(case, [*_kept_tools(case), *others]))
-
-
 def _contradiction(case: Case, *, told: bool = False) -> Iterator[Lack]:
     """The tools that contradict the primary one outnumber those that agree with it, or the feedback says so."""
-    scores, opposed, other = case.evidence.quality_scores, contradicting(case.evidence), case.untried()
+    scores, opposed, other = case.evidence.quality_scores, contradicting(case.evidence), case.untried
     outvoted = 2 * len(opposed) > len(scores) - 1
     if case.evidence.error or not case.plan.plan.tool_execution or len(scores) < 2 or not other:
         return
@@ -216,7 +202,7 @@ def _contradiction(case: Case, *, told: bool = False) -> Iterator[Lack]:
 CONTRADICT = "contradict each other"
 
 RULES: tuple[Callable[[Case], Iterator[Lack]], ...] = (
-    _failed_executor, _unlocated, _useless_box, _missing_scores, _missing_distortion, _failed_tools, _contradiction,
+    _failed_executor, _unlocated, _useless_box, _missing_scores, _missing_distortion, _contradiction,
 )  # fmt: skip
 """In the order in which a lack is asked for; a new plan mends all of them."""
 
@@ -231,7 +217,8 @@ def missing_evidence(
 ) -> str | None:
     """Why another plan is needed.
 
-    Nothing that the plan switched off is ever missed, and no reason is given twice in a run: if the plan after it did
+    A tool that failed is none: the executor put another in its place. Nothing that the plan switched off is ever
+    missed, and no reason is given twice in a run: if the plan after it did
     not help, the next would not either. A contradiction is asked about once: whatever the deciding tool says, the
     answer then reports the disagreement.
 
@@ -249,7 +236,7 @@ def missing_evidence(
     measures = flags.distortion_detection or flags.distortion_analysis or flags.tool_execution
     if plan.query_type is QueryType.OTHER or not measures:
         return None
-    case = Case(plan, evidence, read_query(query), _tried(plan, evidence, [*past]))
+    case = Case(plan, evidence, read_query(query))
     for lack in (lack for rule in RULES if locates or rule is not _unlocated for lack in rule(case)):
         if lack.reason and lack.reason not in past:
             if not (CONTRADICT in lack.reason and any(CONTRADICT in entry for entry in past)):
@@ -264,9 +251,6 @@ def without_iteration(entry: str) -> str:
 
 NOTHING_LEFT = "Nothing useful is left to change, so the plan stays as it was."
 """What the rationale of an unchanged plan says."""
-
-TRIED = "Tools tried so far: "
-"""Begins the sentence of a rationale that carries the tools of all passes; the state keeps only the last evidence."""
 
 
 def revise(
@@ -285,8 +269,7 @@ def revise(
         The changed plan; one with `NOTHING_LEFT` in its rationale and otherwise equal to `previous` if no rule applies.
     """
     found = evidence or ExecutorOutput()
-    tried, reason = _tried(previous, found, feedback), feedback[-1].lower()
-    case = Case(previous, found, reading, tried)
+    reason, case = feedback[-1].lower(), Case(previous, found, reading)
     told: list[str] = []
 
     def follow(rules: Sequence[Callable[[Case], Iterator[Lack]]]) -> None:
@@ -306,8 +289,6 @@ def revise(
             )
     sentences = [f"Replanned, because: {feedback[-1].rstrip('.')}."]
     sentences += [NOTHING_LEFT] if case.plan.same_work(previous) else [f"{why}." for why in told]
-    if tried:
-        sentences.append(f"{TRIED}{', '.join(tool.name for tool in all_tools() if tool.name in tried)}.")
     return case.plan.model_copy(update={"rationale": " ".join(sentences)})
 
 
@@ -329,7 +310,7 @@ def _of_tools(case: Case, reason: str) -> Iterator[Lack]:
     if not case.plan.plan.tool_execution:
         on = _flags(case, tool_execution=True, tool_selection=not case.plan.required_tools)
         yield Lack(None, "The feedback misses tool scores, so the tools are switched on", on)
-    elif other := case.untried():
+    elif other := case.untried:
         why = f"The feedback speaks of tools, so {other} is required as well"
         yield Lack(None, why, _requiring(case, [*_kept_tools(case), other]))
 
@@ -374,17 +355,6 @@ def _flags(case: Case, **flags: bool) -> dict[str, Any]:
     return {"plan": case.plan.plan.model_copy(update=flags)}
 
 
-def _tried(previous: PlannerOutput, evidence: ExecutorOutput, feedback: Sequence[str]) -> frozenset[str]:
-    """The tools of this pass, and of the earlier ones, whose evidence is gone, from what plans and reasons told."""
-    names = {log.tool for log in evidence.tool_logs} | set(evidence.quality_scores)
-    _, _, told = previous.rationale.rpartition(TRIED)
-    known = {tool.name for tool in all_tools()}
-    names |= known & set(re.findall(r"[\w-]+", told if TRIED in previous.rationale else ""))
-    for entry in feedback:
-        names |= known & set(re.findall(r"\b[Tt]ool ([\w-]+) failed", entry))
-    return frozenset(names)
-
-
 def _changed(plan: PlannerOutput, fields: dict[str, Any]) -> PlannerOutput:
     """A validated copy: `model_copy` alone would not keep the plan's own rules."""
     values = {name: getattr(plan, name) for name in PlannerOutput.model_fields}
@@ -395,7 +365,7 @@ def _without_article(name: str) -> str:
     return re.sub(r"^(the|a|an)\s+", "", name.strip(), flags=re.IGNORECASE)
 
 
-def _short(text: str | None) -> str:
+def _short(text: str) -> str:
     """One line without a full stop, cut at 120 characters."""
-    words = " ".join((text or "").split()).rstrip(".")
+    words = " ".join(text.split()).rstrip(".")
     return words if len(words) <= 120 else words[:119] + "…"

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import bisect
 import functools
-import itertools
 import math
 from collections.abc import Mapping
 from importlib import resources
-from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from loopwright.errors import InputError, UnknownNameError
 
@@ -41,20 +39,6 @@ class Calibration(BaseModel):
     """How many scored images that was."""
     fitted_on: str
     """The day of the fit, YYYY-MM-DD."""
-
-    @model_validator(mode="after")
-    def _strictly_monotone(self) -> Self:
-        raws, scores = zip(*self.knots, strict=True)
-        if not all(map(math.isfinite, (*raws, *scores))):
-            raise ValueError(f"calibration of {self.tool}: every knot must be finite")
-        if any(low >= high for low, high in itertools.pairwise(raws)):
-            raise ValueError(f"calibration of {self.tool}: the knots' raw values must rise")
-        steps = [high - low for low, high in itertools.pairwise(scores)]
-        if not (all(step > 0 for step in steps) or all(step < 0 for step in steps)):
-            raise ValueError(f"calibration of {self.tool}: the knots' scores must all rise or all fall")
-        if min(scores) < LOWEST or max(scores) > HIGHEST:
-            raise ValueError(f"calibration of {self.tool}: scores must lie between {LOWEST:g} and {HIGHEST:g}")
-        return self
 
     @property
     def higher_is_better(self) -> bool:

@@ -1,8 +1,7 @@
 """Running quality tools on one image, so that one that fails or hangs spoils nothing.
 
-Each run has a thread of its own and a deadline of its own. A pool of processes would cost more to start (tenths of a
-second) than these tools take for one image (milliseconds), and NumPy and OpenCV release the interpreter lock; processes
-are for many images. What a thread cannot do is stop a tool that has passed its deadline: the run is given up and
+One tool runs after another, each in a thread of its own with a deadline of its own: they take milliseconds, and two at
+once gained five of them. What a thread cannot do is stop a tool that has passed its deadline: the run is given up and
 reported at once, but its thread goes on in the background until the tool returns. Where Python ends meanwhile, the
 thread is waited for a while, since it would abort inside the C++ of OpenCV or PyTorch; after that, nothing keeps the
 interpreter alive.
@@ -11,9 +10,7 @@ interpreter alive.
 from __future__ import annotations
 
 import atexit
-import dataclasses
 import math
-import queue
 import threading
 import time
 from collections import deque
@@ -31,16 +28,6 @@ TIMEOUT_S = 30.0
 
 EXIT_S = 120.0
 """The most seconds that the end of the interpreter waits for tools that were given up."""
-
-
-@dataclasses.dataclass
-class _Run:
-    """One run of one tool that has been asked for."""
-
-    tool: Tool
-    stands_in_for: str | None
-    started: float = 0.0
-    thread: threading.Thread | None = None
 
 
 _late: list[threading.Thread] = []
@@ -61,10 +48,9 @@ def run_tools(
     *,
     region: str = GLOBAL,
     timeout_s: float = TIMEOUT_S,
-    workers: int = 2,
     alternatives: Iterable[Tool] | None = None,
 ) -> list[ToolLog]:
-    """Run tools on an image; a tool that fails is replaced by one that has not been tried.
+    """Run tools on an image, one after another; one that fails is replaced by one that has not been tried.
 
     Args:
         tools: What to run; a tool that is named twice runs once.
@@ -72,7 +58,6 @@ def run_tools(
         reference: The same part of the pristine image, or None.
         region: The scope's name, for the logs.
         timeout_s: Seconds for each run, counted from its own start.
-        workers: How many tools run at the same time, at least 1.
         alternatives: The tools that may stand in for a failed one of the same reference mode; by default all.
 
     Returns:
@@ -82,68 +67,48 @@ def run_tools(
         another size, is an error of each tool that needs it and calls for no stand-in.
     """
     spare = tuple(all_tools() if alternatives is None else alternatives)
-    waiting = deque(_Run(tool, None) for tool in {tool.name: tool for tool in tools}.values())
-    tried = {run.tool.name for run in waiting}
-    order = [run.tool.name for run in waiting]
-    logs: dict[str, ToolLog] = {}
-    running: dict[str, _Run] = {}
-    done: queue.SimpleQueue[tuple[str, float | Exception]] = queue.SimpleQueue()
+    waiting: deque[tuple[Tool, str | None]] = deque(
+        (tool, None) for tool in {each.name: each for each in tools}.values()
+    )
+    tried = {tool.name for tool, _ in waiting}
     fits = reference is not None and reference.rgb.shape == image.rgb.shape
     pair = Pair(image.rgb, reference.rgb) if reference and fits else None
-
-    def finish(run: _Run, outcome: float | Exception) -> None:
-        log = _log(run, outcome, region)
-        logs[run.tool.name] = log
-        if log.error is None or _pair_problem(run.tool, image, reference):
-            return
-        for tool in spare:
-            if tool.reference is run.tool.reference and tool.name not in tried:
-                tried.add(tool.name)
-                order.append(tool.name)
-                waiting.append(_Run(tool, run.stands_in_for or run.tool.name))
-                return
-
-    while waiting or running:
-        while len(running) < max(1, workers) and waiting:
-            run = waiting.popleft()
-            running[run.tool.name] = run
-            _start(run, image, reference, pair, done)
-        first_deadline = min(run.started for run in running.values()) + timeout_s
-        try:
-            name, outcome = done.get(timeout=max(0.0, first_deadline - time.perf_counter()))
-        except queue.Empty:
-            now = time.perf_counter()
-            for late in [run for run in running.values() if now - run.started >= timeout_s]:
-                del running[late.tool.name]
-                _late[:] = [thread for thread in (*_late, late.thread) if thread is not None and thread.is_alive()]
-                finish(late, TimeoutError(f"no result within {timeout_s:g} s"))
+    logs: list[ToolLog] = []
+    while waiting:
+        tool, stands_in_for = waiting.popleft()
+        began = time.perf_counter()
+        problem = _pair_problem(tool, image, reference)
+        outcome = problem or _measured(tool, image, reference, pair, timeout_s)
+        log = ToolLog(tool=tool.name, region=region, seconds=time.perf_counter() - began, fallback_for=stands_in_for)
+        logs.append(_told(log, outcome))
+        if logs[-1].error is None or problem:
             continue
-        if name in running:  # else it was given up before
-            finish(running.pop(name), outcome)
-    return [logs[name] for name in order]
+        other = next((each for each in spare if each.reference is tool.reference and each.name not in tried), None)
+        if other is not None:
+            tried.add(other.name)
+            waiting.append((other, stands_in_for or tool.name))
+    return logs
 
 
-def _start(
-    run: _Run,
-    image: LoadedImage,
-    reference: LoadedImage | None,
-    pair: Pair | None,
-    done: queue.SimpleQueue[tuple[str, float | Exception]],
-) -> None:
-    tool = run.tool
+def _measured(
+    tool: Tool, image: LoadedImage, reference: LoadedImage | None, pair: Pair | None, timeout_s: float
+) -> float | Exception:
+    """The tool's value, or why there is none; a run that is late is left behind."""
+    done: list[float | Exception] = []
 
     def work() -> None:
         try:
-            problem = _pair_problem(tool, image, reference)
-            if problem:
-                raise problem
-            done.put((tool.name, float(tool.measure(image, reference, pair))))
+            done.append(float(tool.measure(image, reference, pair)))
         except Exception as error:
-            done.put((tool.name, error))
+            done.append(error)
 
-    run.started = time.perf_counter()
-    run.thread = threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True)
-    run.thread.start()
+    thread = threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if thread.is_alive():
+        _late[:] = [each for each in (*_late, thread) if each.is_alive()]
+        return TimeoutError(f"no result within {timeout_s:g} s")
+    return done[0]
 
 
 def _pair_problem(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> InputError | None:
@@ -159,20 +124,14 @@ def _pair_problem(tool: Tool, image: LoadedImage, reference: LoadedImage | None)
     return None
 
 
-def _log(run: _Run, outcome: float | Exception, region: str) -> ToolLog:
-    """The log of a run that ended, one way or another."""
-    log = ToolLog(
-        tool=run.tool.name,
-        region=region,
-        seconds=time.perf_counter() - run.started,
-        fallback_for=run.stands_in_for,
-    )
+def _told(log: ToolLog, outcome: float | Exception) -> ToolLog:
+    """The log with what came of the run."""
     if isinstance(outcome, Exception):
         return log.model_copy(update={"error": _reason(outcome)})
-    if run.tool.name not in calibrations():
+    if log.tool not in calibrations():
         return log.model_copy(update={"raw": outcome})
     try:
-        score = get_calibration(run.tool.name).score(outcome)
+        score = get_calibration(log.tool).score(outcome)
     except LoopwrightError as error:
         return log.model_copy(update={"error": str(error)})
     # JSON has no infinity; the score holds what an infinite value says.
