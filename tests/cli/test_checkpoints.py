@@ -225,11 +225,6 @@ def test_differences(before: Any, after: Any, expected: list[Any]) -> None:
     assert [(change.path, change.kind, change.lines) for change in differences(before, after)] == expected
 
 
-def test_a_change_in_a_long_text_shows_only_its_surroundings() -> None:
-    (change,) = differences({"a": LARGE}, {"a": LARGE.replace("sentence 4000.", "other.")})
-    assert change.lines[1:] == (" sentence 3999.", "-sentence 4000.", "+other.", " sentence 4001.")
-
-
 # --- prune -------------------------------------------------------------------------------------------------------
 
 
@@ -287,19 +282,6 @@ def test_prune_keeps_the_newest_and_only_what_was_asked_for(spec: str) -> None:
         "finished run": 2,
     }
     assert json.loads(run("show", spec, "asking", "--json").output)["state"]["log"][0] == LARGE
-
-
-def test_old_is_what_was_not_saved_since(spec: str) -> None:
-    with open_archive(spec) as archive:
-        assert plan(archive, older_than=timedelta(days=1)) == []
-        assert {item.thread.id for item in plan(archive, older_than=timedelta(0))} == {
-            "finished run",
-            "asking",
-            "failing",
-        }
-        assert [item.thread.id for item in plan(archive, older_than=timedelta(0), finished_only=True)] == [
-            "finished run"
-        ]
 
 
 def test_values_that_a_process_may_be_saving_are_passed_over(spec: str) -> None:

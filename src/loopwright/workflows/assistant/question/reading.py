@@ -20,7 +20,7 @@ from loopwright.workflows.assistant.question.names import (
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
 from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Table
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
 from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.index import TableIndex
 from loopwright.workflows.assistant.searching.lexicon import glossary, table, words
@@ -123,16 +123,17 @@ class Reader:
         exclude = tuple(span.condition for span in spans)
         include += self._when(operation, include)
         include += self._still(include, operation)
+        filters = Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded)))
         unread = self._unread(sentence) if operation == "find" and not topic and include else ()
-        if known := [word for word in unread if self.search.vocabulary.knows(word)]:
+        if unread and any(self._finds(table, " ".join(unread), filters) for table in tables):
             # The only words that could be a subject: searched for, but no answer to them is a sure one.
-            topic, doubted, unread = " ".join(known), True, ()
+            topic, doubted, unread = " ".join(unread), True, ()
         return Question(
             text=text,
             operation=operation,
             tables=tables,
             topic=topic,
-            filters=Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded))),
+            filters=filters,
             by=self._by(sentence, operation),
             notes=tuple(dict.fromkeys(sentence.notes)),
             doubted=doubted,
@@ -321,6 +322,9 @@ class Reader:
             for place in sentence.rest()
             if sentence.language == "en" and not _only_asks(sentence.word(place))
         )
+
+    def _finds(self, table: Table, text: str, filters: Filters) -> bool:
+        return bool(self.search.run(PlannedQuery(table=table, query_text=text, filters=filters, limit=1)).hits)
 
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""

@@ -33,7 +33,7 @@ _OTHER, _APART, _STRANGE = 0.8, 0.3, 4.0
 COMMON = 8e-4
 """A word with a larger share of English names no subject."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_NAME = re.compile(r"(?<=\w )[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
+_NAME = re.compile(r"(?:^|(?<=\w ))[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
 _TITLES = frozenset({"title", "name", "track", "speakers"})
 
 
@@ -258,7 +258,8 @@ def _full_names(text: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for match in _NAME.finditer(text):
         own = tuple(dict.fromkeys(terms(match[0])))
-        found |= dict.fromkeys(own, own)
+        if fold(match[0].partition(" ")[0]) not in STOP_WORDS:
+            found |= dict.fromkeys(own, own)
     return found
 
 

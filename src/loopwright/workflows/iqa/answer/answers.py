@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
+from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
 from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, choose, compare
+from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
     held_against,
@@ -19,6 +20,7 @@ from loopwright.workflows.iqa.answer.wording import (
     listed_there,
     not_blurred,
     reasoning,
+    sentences,
     spoken_names,
     strength_of,
     used_evidence,
@@ -79,7 +81,8 @@ def answer(
         # Whoever planned took it for a wish for a score.
         questions = (Question(text=reading.text, operation=Operation.RATE),)
     said = [sentence for question in questions if (sentence := answer_one(question, facts))]
-    result = _result(" ".join(dict.fromkeys(said)) or what_is_wrong(facts), facts)
+    said = [*dict.fromkeys(said)]
+    result = _result(sentences(said) if len(said) > 1 else "".join(said) or what_is_wrong(facts), facts)
     # A part that is named alone was measured alone, and its score is the evidence's.
     rates = any(question.operation in (Operation.RATE, Operation.MEASURE) for question in questions)
     if rates and facts.score is not None:
@@ -146,8 +149,15 @@ def _choice(reading: QueryReading, facts: Facts) -> tuple[str | None, str]:
         part = choose_part(compares, reading.options, facts)
         if part is not None:
             return part
-    choice = choose(reading.stem, reading.options, facts)
+    choice = choose(reading.stem, reading.options, facts, lambda: _truth(reading, facts))
     return choice.letter, choice.why
+
+
+def _truth(reading: QueryReading, facts: Facts) -> bool | None:
+    """Whether what a question with the options yes and no asks is so; None if that is not known."""
+    asked = next((each for each in reading.questions if each.operation is not Operation.DECLINE), None)
+    said = "" if asked is None else answer_one(asked.model_copy(update={"yes_no": True}), facts)
+    return said.startswith("Yes") if said.startswith(("Yes", "No")) else None
 
 
 def score_in_words(query: str, value: float) -> str:

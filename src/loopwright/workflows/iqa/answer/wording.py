@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from loopwright.workflows.iqa.answer.fusion import quality_score
+from loopwright.workflows.iqa.answer.fusion import contradicting, quality_score
 from loopwright.workflows.iqa.answer.parts import evidence_on, said_soft, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.sufficiency import contradicting
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.distortions import Distortion, in_words
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
@@ -139,6 +138,15 @@ def reasoning(facts: Facts, *first: str) -> str:
     parts += evidence.notes
     if evidence.error:
         parts.append(f"The executor failed: {evidence.error}.")
+    return sentences(parts)
+
+
+def sentences(parts: Iterable[str]) -> str:
+    """Parts as sentences, one after the other.
+
+    Args:
+        parts: The parts, with or without a full stop.
+    """
     return " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts if part)
 
 
