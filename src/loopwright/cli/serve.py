@@ -101,7 +101,9 @@ def serve(
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
     require_known(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
-        raise InputError("--store is for one workflow: name it, or set NAME.store in the configuration")
+        raise InputError(
+            "--store is for the documents of one workflow: name it, or set NAME.store; runs are kept where --runs says"
+        )
     with reserved(host, port, token) as served:
         add(served, targets, config, store)
         run(
