@@ -102,7 +102,7 @@ def serve(
     require_known(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
         raise InputError(
-            "--store is for the documents of one workflow: name it, or set NAME.store; runs are kept where --runs says"
+            "--store is for one workflow: name it, or set NAME.store; --runs says where runs are kept"
         )
     with reserved(host, port, token) as served:
         add(served, targets, config, store)
