@@ -101,9 +101,7 @@ def serve(
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
     require_known(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
-        raise InputError(
-            "--store is for one workflow: name it, or set NAME.store; --runs says where runs are kept"
-        )
+        raise InputError("--store is for one workflow: name it, or set NAME.store; --runs says where runs are kept")
     with reserved(host, port, token) as served:
         add(served, targets, config, store)
         run(
