@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import Field
 
-from loopwright.config import EngineConfig, Section
+from loopwright.config import EngineConfig
 from loopwright.errors import ConfigError
 
 ENV = "LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS"
@@ -116,22 +115,3 @@ def test_an_empty_file_holds_nothing(file: Path) -> None:
 @pytest.mark.parametrize("text", ["[1", "2024-99-99", "*x"])
 def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -> None:
     assert refused(environment={ENV: text}).startswith(f"the environment: {ENV} is not valid YAML")
-
-
-def test_a_workflow_adds_its_section() -> None:
-    class Painting(Section):
-        """A section."""
-
-        colours: int = Field(default=3, ge=1)
-        """How many."""
-
-    class PaintingConfig(EngineConfig):
-        """With a section more."""
-
-        painting: Painting = Painting()
-        """The section."""
-
-    config = PaintingConfig.load(overrides={"painting.colours": 5}, environment={ENV: "2"})
-    assert (config.painting.colours, config.langgraph.max_iterations) == (5, 2)
-    with pytest.raises(ConfigError, match=r"Did you mean 'painting\.colours'"):
-        PaintingConfig.load(overrides={"painting.colors": 5}, environment={})
