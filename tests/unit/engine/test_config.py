@@ -115,3 +115,13 @@ def test_an_empty_file_holds_nothing(file: Path) -> None:
 @pytest.mark.parametrize("text", ["[1", "2024-99-99", "*x"])
 def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -> None:
     assert refused(environment={ENV: text}).startswith(f"the environment: {ENV} is not valid YAML")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("4", 4), ("null", None), ("", None)], ids=["number", "null", "empty"]
+)  # fmt: skip
+def test_the_environment_is_read_as_yaml(text: str, value: int | None) -> None:
+    config = EngineConfig.load(
+        environment={"LOOPWRIGHT_LANGGRAPH__RECURSION_LIMIT": text, "LOOPWRIGHT_HOME": "x", "PATH": "y"}
+    )
+    assert config.langgraph.recursion_limit == value
