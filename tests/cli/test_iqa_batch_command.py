@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from batch_images import rows_of, save
-
-PROGRAM = Path(sys.executable).with_name("loopwright")
 
 
 @pytest.fixture
@@ -67,23 +63,3 @@ def test_parquet_without_pyarrow_is_refused_before_anything_runs(folder):
     assert done.returncode == 2
     assert "pip install 'loopwright[parquet]'" in done.stderr and "Traceback" not in done.stderr
     assert [path.name for path in folder.iterdir()] == ["photos"]
-
-
-@pytest.mark.slow
-def test_a_bar_on_a_terminal(folder):
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [PROGRAM, "iqa", "batch", "photos", "--out", "r.jsonl", "-w", "1"],
-        cwd=folder, stderr=theirs, stdout=subprocess.PIPE, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-    ) as process:  # fmt: skip
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                shown += os.read(ours, 4096)
-            except OSError:
-                break
-        assert process.stdout is not None and b"3 assessed" in process.stdout.read()
-    os.close(ours)
-    assert process.returncode == 0
-    assert b"3/3" in shown and b"/s, 0 failed" in shown

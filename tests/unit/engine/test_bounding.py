@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.runnables import RunnableConfig
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
@@ -19,7 +16,6 @@ from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
-from loopwright.engine.budget.budget import Budget
 from loopwright.engine.loop import Loop
 from loopwright.errors import GraphError
 
@@ -56,18 +52,6 @@ def thread(name: str = "t", **more: Any) -> Any:
 
 
 # limit without loops
-
-
-@pytest.mark.parametrize("limit", [0, 1, 4])
-def test_a_limit_alone_bounds_every_cycle_and_logs_the_loops_ready_to_paste(
-    limit: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, "loopwright.loops"):
-        app = bounded(graph(), limit=limit)
-    chosen = next(record.getMessage() for record in caplog.records if "Loop(" in record.getMessage())
-    pasted = eval(chosen[chosen.index("Loop(") :], {"Loop": Loop})
-    assert pasted == app.loops[0]
-    assert app.invoke({"log": []})["log"] == ["work", "check"] * (limit + 1)
 
 
 @pytest.mark.parametrize(
@@ -166,45 +150,6 @@ async def test_a_smaller_step_limit_is_an_outcome(mode: str, saved: bool, versio
         assert again.get("stop_reason") is None
 
 
-MODES: list[Any] = ["values", "updates", "custom", "messages", "tasks", "debug", "checkpoints"]
-
-
-def without_ids(chunks: Iterable[Any]) -> list[str]:
-    """The chunks as text, without what differs between two runs of the same graph."""
-    shown = []
-    for chunk in chunks:
-        if isinstance(chunk, dict) and "data" in chunk:
-            mode, payload = chunk["type"], chunk["data"]
-        else:
-            mode, payload = chunk[-2] if isinstance(chunk, tuple) and len(chunk) > 1 else "", chunk
-        shown.append(f"{mode} {sorted(payload) if isinstance(payload, dict) else type(payload).__name__}")
-    return shown
-
-
-@pytest.mark.parametrize("stream_mode", [*MODES, MODES])
-@pytest.mark.parametrize("version", ["v1", "v2"])
-@pytest.mark.parametrize("saved", [False, True])
-async def test_streams_end_at_a_smaller_step_limit_in_every_mode(stream_mode: Any, version: Any, saved: bool) -> None:
-    app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver() if saved else None)
-    options: dict[str, Any] = {"stream_mode": stream_mode, "version": version, "subgraphs": True}
-    config: Any = thread(**SMALL) if saved else SMALL
-    sync = [*app.stream({"log": []}, config, **options)]
-    config = thread("other", **SMALL) if saved else SMALL
-    chunks = [chunk async for chunk in app.astream({"log": []}, config, **options)]
-    assert without_ids(chunks) == without_ids(sync)
-    modes = [stream_mode] if isinstance(stream_mode, str) else stream_mode
-    ends: list[Any] = []
-    for chunk in sync:
-        mode = chunk["type"] if version == "v2" else modes[0] if isinstance(stream_mode, str) else chunk[1]
-        payload = chunk["data"] if version == "v2" else chunk[-1]
-        if mode == "values" and payload.get("stop_reason"):
-            ends.append(payload)
-        if mode == "updates" and "recursion_limit" in payload:
-            ends.append(payload["recursion_limit"])
-    assert len(ends) == len({"values", "updates"} & set(modes))
-    assert all(end["stop_reason"] == STOPPED for end in ends)
-
-
 def test_a_single_key_that_was_asked_for_is_still_what_comes_back_at_a_step_limit() -> None:
     assert bounded(graph(), [loop(limit=9)]).invoke({"log": []}, SMALL, output_keys="log") == ["work", "check", "work"]
 
@@ -278,32 +223,6 @@ def test_an_update_of_the_state_goes_on_as_in_the_plain_graph() -> None:
 
 
 # A graph that we did not write
-
-
-@pytest.mark.parametrize("given", [None, 50, 90])
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_what_a_node_calls_inherits_the_step_limit_that_plain_langgraph_hands_on(mode: str, given: int | None) -> None:
-    """The limit that follows from the proof is the graph's own: graphs that a node makes may take more steps."""
-    seen: list[Any] = []
-
-    def work(_state: State, config: RunnableConfig) -> dict[str, Any]:
-        seen.append(config.get("recursion_limit"))
-        return {"log": line(60).compile().invoke({"log": []})["log"]}
-
-    def ended(app: Any) -> Any:
-        config: Any = {"recursion_limit": given} if given else None
-        try:
-            result = (
-                asyncio.run(app.ainvoke({"log": []}, config)) if mode == "async" else app.invoke({"log": []}, config)
-            )
-        except GraphRecursionError as error:
-            return str(error)
-        return result["log"]
-
-    made = graph(work)
-    made.branches.clear()
-    assert ended(bounded(made, budget=Budget(seconds=600))) == ended(made.compile())
-    assert seen[0] == seen[1]
 
 
 class Editor:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import Field
 
-from loopwright.config import EngineConfig, Section
+from loopwright.config import EngineConfig
 from loopwright.errors import ConfigError
 
 ENV = "LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS"
@@ -118,20 +117,11 @@ def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -
     assert refused(environment={ENV: text}).startswith(f"the environment: {ENV} is not valid YAML")
 
 
-def test_a_workflow_adds_its_section() -> None:
-    class Painting(Section):
-        """A section."""
-
-        colours: int = Field(default=3, ge=1)
-        """How many."""
-
-    class PaintingConfig(EngineConfig):
-        """With a section more."""
-
-        painting: Painting = Painting()
-        """The section."""
-
-    config = PaintingConfig.load(overrides={"painting.colours": 5}, environment={ENV: "2"})
-    assert (config.painting.colours, config.langgraph.max_iterations) == (5, 2)
-    with pytest.raises(ConfigError, match=r"Did you mean 'painting\.colours'"):
-        PaintingConfig.load(overrides={"painting.colors": 5}, environment={})
+@pytest.mark.parametrize(
+    ("text", "value"), [("4", 4), ("null", None), ("", None)], ids=["number", "null", "empty"]
+)  # fmt: skip
+def test_the_environment_is_read_as_yaml(text: str, value: int | None) -> None:
+    config = EngineConfig.load(
+        environment={"LOOPWRIGHT_LANGGRAPH__RECURSION_LIMIT": text, "LOOPWRIGHT_HOME": "x", "PATH": "y"}
+    )
+    assert config.langgraph.recursion_limit == value

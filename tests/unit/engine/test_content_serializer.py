@@ -7,7 +7,6 @@ import hashlib
 import os
 import random
 import sqlite3
-import threading
 import time
 from enum import Enum
 from pathlib import Path
@@ -218,28 +217,6 @@ def test_it_works_around_encryption_and_within(outside: bool) -> None:
 
 
 # --- several writers ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["memory", "folder", "sqlite"])
-def test_threads_write_the_same_values_at_once(kind: str, tmp_path: Path) -> None:
-    blobs = store_of(kind, tmp_path)
-    problems: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            wrapped = serializer(blobs if number % 2 else store_of(kind, tmp_path) if kind != "memory" else blobs)
-            for seed in range(10):
-                item = [text(5000, seed), number]
-                assert wrapped.loads_typed(wrapped.dumps_typed(item)) == item
-        except BaseException as problem:
-            problems.append(problem)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
 
 
 # --- how the stores note use -------------------------------------------------------------------------------------

@@ -43,22 +43,6 @@ def only(topology: Topology, source: str, target: str) -> Arrow:
     return arrow
 
 
-@pytest.mark.parametrize(
-    ("limit", "label"),
-    [
-        (0, "replan, at most 0 passes"),
-        (1, "replan, at most 1 pass"),
-        (12, "replan, at most 12 passes"),
-        (
-            StateLimit(key="max_replan_iterations", default=2, ceiling=10),
-            "replan, limit max_replan_iterations, at most 10",
-        ),
-    ],
-)
-def test_the_limit_in_the_label(limit: int | StateLimit, label: str):
-    assert only(iqa(limit), "summarizer", "planner").label == label
-
-
 def test_gates_and_hidden_nodes_are_not_drawn():
     topology = small(
         Edge(START, "a", "static"),

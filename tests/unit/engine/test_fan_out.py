@@ -216,19 +216,3 @@ def test_a_pass_that_sends_more_across_its_loop_than_declared_is_refused() -> No
     app = bound(made, loops, {"plan": 3, "work": 1})
     assert app.invoke({"log": []})["stop_reason"]["spent"] == 2
     assert app.certificate.max_runs_by_node["plan"] == 1 + 2 + 2 * 3
-
-
-def test_a_budgets_fallback_with_declared_fan_out_is_counted() -> None:
-    from loopwright.engine import Budget, Usage, record_usage
-
-    def work(_state: State) -> dict[str, Any]:
-        record_usage(Usage(calls=1))
-        return {"log": ["work"]}
-
-    made = graph("begin", "work", "after", work=work)
-    made.add_conditional_edges("begin", sends("work", "work"), ["work"])
-    made.add_edge("work", "after")
-    app = bounded(made, [], fan_out={"work": 2}, budget=Budget(model_calls=1, exhausted="work"))
-    counted = Counter(app.invoke({"log": []})["log"])
-    assert counted["work"] == 3
-    assert app.certificate.max_runs_by_node["work"] >= 3

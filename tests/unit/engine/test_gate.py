@@ -124,30 +124,6 @@ def test_requests_of_an_abandoned_run_do_not_steer_the_next_one() -> None:
 # Scopes
 
 
-def test_three_levels_of_scopes_grant_exactly_the_certificate_s_product() -> None:
-    """A middle loop's own count starts over; the inner one must still tell its passes apart, or it would never end."""
-    builder = StateGraph(State)
-    for name in ("a", "b", "c", "d", "e"):
-        builder.add_node(name, note(name))
-    builder.add_edge(START, "a")
-    builder.add_edge("a", "b")
-    builder.add_edge("b", "c")
-    for source, target in (("c", "c"), ("d", "b"), ("e", "a")):
-        builder.add_conditional_edges(source, lambda _: "go", {"go": target, "done": END})
-    loops = [
-        Loop(name="inner", target="c", sources=("c",), limit=1, exhausted="d", scope="middle"),
-        Loop(name="middle", target="b", sources=("d",), limit=2, exhausted="e", scope="outer"),
-        Loop(name="outer", target="a", sources=("e",), limit=2),
-    ]
-    app = bounded(builder, loops)
-    log = app.invoke({"log": []})["log"]
-    assert [log.count(name) for name in "abe"] == [3, 3 * 3, 3]
-    # The inner loop has one pass before the first middle pass and one in each of the six.
-    assert log.count("c") == 3 * 3 + 7
-    for name in "abcde":
-        assert app.certificate.max_runs_by_node[name] >= log.count(name)  # type: ignore[operator]
-
-
 # Waiting, messages, events
 
 

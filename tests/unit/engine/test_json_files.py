@@ -238,18 +238,6 @@ def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
         latest(JsonFileSaver(tmp_path), "s1")
 
 
-def test_the_good_runs_are_listed_before_the_bad_one_is_named(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    for thread in ("old", "bad", "new"):
-        put(saver, thread, 0, thread)
-    next(tmp_path.glob("*_bad.json")).write_text("{")
-    listed = []
-    with pytest.raises(CheckpointError, match=r"_bad\.json"):
-        for item in JsonFileSaver(tmp_path).list(None):
-            listed.append(item.checkpoint["channel_values"]["x"])
-    assert listed == ["new", "old"]
-
-
 def test_two_files_for_one_thread_are_both_named(tmp_path: Path) -> None:
     put(JsonFileSaver(tmp_path), "s1", 0, "value")
     path = only_file(tmp_path)
@@ -293,21 +281,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 # --- other processes, leftovers ------------------------------------------------------------------------------------
-
-
-def test_another_saver_sees_and_continues_the_run(tmp_path: Path) -> None:
-    """Two savers on one folder know as little of each other as two processes do."""
-    one, two = JsonFileSaver(tmp_path), JsonFileSaver(tmp_path)
-    put(one, "s1", 0, "one")
-    assert latest(two, "s1") == "one"
-    put(two, "s1", 1, "two")
-    assert latest(one, "s1") == "two"
-    put(one, "s1", 2, "three")
-    assert [item.metadata["step"] for item in two.list(config_of("s1"))] == [2, 1, 0]
-    two.delete_thread("s1")
-    assert latest(one, "s1") is None
-    put(one, "s1", 3, "anew")
-    assert [item.metadata["step"] for item in two.list(config_of("s1"))] == [3]
 
 
 def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:

@@ -167,20 +167,6 @@ async def test_a_state_without_keys_can_be_bounded_too(mode: str) -> None:
     assert [*app.stream(["again"], config, stream_mode="updates")] == [{"work": ["work"]}] * 3
 
 
-def test_a_default_error_handler_stays_beside_a_node_s_own() -> None:
-    def fails(_state: State) -> dict[str, Any]:
-        raise ValueError("no")
-
-    made = StateGraph(State)
-    made.add_node("first", fails, error_handler=lambda _: {"log": ["own"]})
-    made.add_node("second", fails)
-    made.add_edge(START, "first")
-    made.add_edge("first", "second")
-    made.set_node_defaults(error_handler=lambda _: {"log": ["default"]})
-    usual = made.compile().invoke({"log": []})
-    assert bounded(made).invoke({"log": []}) == usual
-
-
 @pytest.mark.parametrize("how", ["limit", "loops"])
 def test_the_nodes_of_a_graph_inside_are_watched_too(how: str) -> None:
     def secret(_state: State) -> Any:

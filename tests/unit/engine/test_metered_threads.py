@@ -7,7 +7,6 @@ import contextvars
 import operator
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 import pytest
@@ -15,10 +14,10 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnableParallel
 from langgraph.errors import GraphDrained
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from loopwright.engine import Budget, Loop, bounded, verify
+from loopwright.engine import Budget, bounded, verify
 from loopwright.engine.budget.meter import current_meter
 from loopwright.testing import ScriptedChatModel
 
@@ -138,23 +137,6 @@ def test_a_graph_called_in_a_bare_thread_belongs_to_the_run_whose_config_it_is_g
     outer.add_edge(START, "work")
     final = bounded(outer, budget=Budget(model_calls=3)).invoke({"log": []})
     assert (len(model.calls), final["stop_reason"]["limit"]) == (3, 3)
-
-
-def test_a_loops_budget_hears_of_them_too() -> None:
-    model = scripted()
-
-    def work(_state: State, config: RunnableConfig) -> State:
-        with ThreadPoolExecutor() as pool:
-            [*pool.map(lambda _: model.invoke("x", config), range(2))]
-        return {"log": ["work"]}
-
-    made = StateGraph(State)
-    made.add_node("work", work)
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _s: "work", ["work", END])
-    loop = Loop(name="again", target="work", sources=("work",), limit=50, budget=Budget(model_calls=4))
-    final = bounded(made, [loop]).invoke({"log": []})
-    assert (len(model.calls), final["stop_reason"]["outcome"]) == (6, "over_budget")
 
 
 @pytest.mark.parametrize("form", ["list", "manager in a node", "on the graph"])

@@ -18,7 +18,6 @@ from typing_extensions import TypedDict
 
 from loopwright.engine.nodes.policy import GiveUp, NodePolicy
 from loopwright.engine.nodes.runner import add_node
-from loopwright.engine.proof.verify import verify
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, NodeFailed, NodeTimeout
 
 QUICK = {"initial_wait": 0.02, "factor": 2.0, "jitter": False}
@@ -197,20 +196,6 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
 
 
 # The certificate
-
-
-def test_timeouts_retries_and_model_calls_go_into_the_certificate() -> None:
-    policy = NodePolicy(timeout=2, retries=2, initial_wait=1, factor=3, max_wait=2, max_model_calls=4)
-    # A server may ask for max_wait before every attempt, and up to a second is added.
-    assert policy.max_seconds == 3 * 2 + 2 * (2 + 1)
-    assert NodePolicy(timeout=2).max_seconds == 2
-    assert NodePolicy(retries=2).max_seconds is None
-    made = StateGraph(State)
-    add_node(made, "work", lambda _: None, policy, metadata={"mine": 1})
-    made.add_edge(START, "work")
-    certificate = verify(made)
-    assert (certificate.max_seconds, certificate.max_model_calls) == (12, 12)
-    assert made.nodes["work"].metadata is not None and made.nodes["work"].metadata["mine"] == 1
 
 
 # The debug log

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import math
 import subprocess
 import sys
 import threading
@@ -35,26 +33,6 @@ def chain(*nodes: Any) -> StateGraph[State]:
         builder.add_node(str(number), node)
         builder.add_edge(str(number - 1) if number else START, str(number))
     return builder
-
-
-class Colour(enum.StrEnum):
-    RED = "red"
-
-
-@pytest.mark.parametrize(
-    "value", [1e22, 2.0, -0.0, math.inf, "a\0b", Colour.RED, 2**63, True, "x" * 600, "é" * 3000, ""]
-)
-async def test_a_plain_value_comes_back_as_it_was(postgres_url: str, value: Any) -> None:  # noqa: F811
-    with open_checkpointer(postgres_url) as saver:
-        app = chain(lambda state: {"value": value}, lambda state: {"n": 1}).compile(checkpointer=saver)
-        app.invoke({"n": 0}, CONFIG, durability="sync")
-        found = app.get_state(CONFIG).values["value"]
-        assert (repr(found), type(found)) == (repr(value), type(value))
-    async with aopen_checkpointer(postgres_url) as saver:
-        app = chain(lambda state: {"value": value}).compile(checkpointer=saver)
-        await app.ainvoke({"n": 0}, CONFIG, durability="sync")
-        found = (await app.aget_state(CONFIG)).values["value"]
-        assert (repr(found), type(found)) == (repr(value), type(value))
 
 
 def test_half_a_surrogate_pair_is_replaced_as_in_the_other_savers(postgres_url: str) -> None:  # noqa: F811

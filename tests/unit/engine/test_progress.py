@@ -101,20 +101,3 @@ def test_a_stall_is_an_outcome_with_its_own_route_event_and_stop_reason() -> Non
     assert (result.state["stop_reason"]["outcome"], result.state["stop_reason"]["rule"]) == ("stalled", "same query")
     last = [event for event in result.events if isinstance(event, LoopDecided)][-1]
     assert (last.decision, last.why, last.goto) == ("stalled", "same query", ["honest"])
-
-
-def test_a_limit_may_be_computed_from_the_state_under_its_ceiling() -> None:
-    from loopwright.engine import StateLimit
-
-    def hardness(state: Any) -> int | None:
-        return state.get("n")
-
-    for asked, passes in ((1, 1), (50, 3), (0, 0)):
-        limit = StateLimit(key=hardness, default=2, ceiling=3)
-        made = StateGraph(State)
-        made.add_node("ask", lambda s: {"log": ["ask"]})
-        made.add_edge(START, "ask")
-        made.add_conditional_edges("ask", lambda s: "ask", ["ask", END])
-        app = bounded(made, [Loop(name="l", target="ask", sources=("ask",), limit=limit)])
-        assert app.invoke({"n": asked})["log"] == ["ask"] * (passes + 1)
-        assert app.certificate.max_runs_by_node["ask"] == 4

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, RetryPolicy
@@ -19,7 +17,6 @@ from loopwright.engine.loop import Loop
 from loopwright.engine.proof.cycles import unbounded_cycles
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import UnboundedCycleError
-from loopwright.testing import ScriptedChatModel
 
 
 class State(TypedDict, total=False):
@@ -189,30 +186,3 @@ def test_a_fallback_by_source_that_leads_back_into_its_own_refusal_is_no_proof()
 
 
 # LangChain's own limits
-
-
-def agent_of(*middleware: Any) -> Any:
-    agents = pytest.importorskip("langchain.agents")
-    calls = [AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": str(n)}]) for n in range(20)]
-
-    def look() -> str:
-        """Find nothing."""
-        return "nothing"
-
-    return agents.create_agent(ScriptedChatModel(*calls), [look], middleware=[*middleware])
-
-
-def test_a_limit_of_langchain_bounds_the_agent_in_its_certificate_and_in_its_runs() -> None:
-    limit = pytest.importorskip("langchain.agents.middleware").ModelCallLimitMiddleware(run_limit=4)
-    agent = agent_of(limit)
-    certificate = verify(agent)
-    assert certificate.bounded
-    assert any("at most 4 times (LangChain's own limit" in each for each in certificate.assumptions)
-    runs: Counter[str] = Counter()
-    for chunk in agent.stream({"messages": [("user", "?")]}, stream_mode="tasks"):
-        if "triggers" in chunk:
-            runs[chunk["name"]] += 1
-    most = certificate.max_runs_by_node
-    assert all(count <= (most[node] or count) for node, count in runs.items())
-    assert runs["model"] == 4
-    assert "stop_reason" not in bounded(agent).invoke({"messages": [("user", "?")]})

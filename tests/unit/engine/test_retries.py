@@ -19,7 +19,7 @@ from loopwright.engine import BoundedGraph, arun, bounded, run
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, RunEvent
 from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, usual_retries, will_retry
 from loopwright.engine.nodes.runner import add_node
-from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
+from loopwright.errors import ConfigError, NodeFailed
 
 QUICK: dict[str, Any] = {"initial_wait": 0.01, "max_wait": 0.05, "jitter": False}
 
@@ -109,23 +109,6 @@ def test_classes_and_predicates_are_rules_too() -> None:
     assert [event.rule for event in retried(result.events)] == [
         "KeyError, OSError", "ArithmeticError", "KeyError, OSError", "busy",
     ]  # fmt: skip
-
-
-@both
-async def test_a_node_s_own_timeout_is_tried_again_only_where_a_rule_names_it(mode: str) -> None:
-    calls: list[float] = []
-
-    def slow(_state: State) -> None:
-        calls.append(time.monotonic())
-        time.sleep(0.3 if len(calls) == 1 else 0)
-
-    app = graph(NodePolicy(timeout=0.05, retries=usual_retries(**QUICK)), slow)
-    with pytest.raises(NodeTimeout):
-        app.invoke({}) if mode == "sync" else await app.ainvoke({})
-    calls.clear()
-    app = graph(NodePolicy(timeout=0.05, retries=[Retry(on="node_timeout", **QUICK)]), slow)
-    assert (app.invoke({}) if mode == "sync" else await app.ainvoke({}))["log"] == ["after"]
-    assert len(calls) == 2
 
 
 # Waits
@@ -238,19 +221,3 @@ async def test_code_in_a_node_knows_whether_it_will_be_tried_again(mode: str) ->
         graph(policy, work).invoke({}) if mode == "sync" else await graph(policy, work).ainvoke({})
     assert said == [True, True, False]
     assert not will_retry(TimeoutError()), "outside of a node nothing is tried again"
-
-
-@pytest.mark.parametrize(("give_up", "again"), [(None, True), (GiveUp(goto=END), False)])
-def test_within_a_node_that_runs_a_graph_both_policies_count(give_up: GiveUp | None, again: bool) -> None:
-    said: list[bool] = []
-
-    def work(_state: State) -> None:
-        said.append(will_retry(TimeoutError()))
-        if len(said) == 1:
-            raise TimeoutError
-
-    inner = graph(NodePolicy(give_up=give_up), work)
-    outer = graph(NodePolicy(retries=[Retry(on="timeout", **QUICK)]), lambda _: inner.invoke({}))
-    events = retried(run(outer, {}).events)
-    assert said == ([True, True] if again else [False])
-    assert [event.kind for event in events] == (["TimeoutError"] if again else [])

@@ -71,19 +71,6 @@ async def test_a_graph_without_loops_is_no_exception(how: str) -> None:
     assert raised.value.runs == {"a": (6, 1), "b": (6, 1)}
 
 
-@hows
-async def test_a_graph_inside_another_keeps_to_its_own_certificate(how: str) -> None:
-    """The step limit of the graph around it is 10,007; what was proven of it holds all the same."""
-    inner = round_trip(limit=1)
-    inner.attach_edge("b", "b")
-    outer = StateGraph(State)
-    outer.add_node("inner", inner)
-    outer.add_edge(START, "inner")
-    with pytest.raises(BrokenAssumptionError) as raised:
-        await invoked(outer.compile(), how)
-    assert raised.value.steps <= 8
-
-
 # That of a graph around it
 
 
@@ -104,23 +91,6 @@ async def test_a_graph_that_the_limit_of_a_plain_graph_around_it_cuts_short_says
     assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("recursion_limit", 10)
     [record] = caplog.records
     assert "'helper'" in record.getMessage() and "10 of the graph around it" in record.getMessage()
-
-
-@hows
-@pytest.mark.parametrize("budget", [None, Budget(model_calls=3)], ids=["no budget", "budget"])
-async def test_a_graph_that_is_called_without_a_config_has_its_own_limit(how: str, budget: Any) -> None:
-    inner = round_trip(budget=budget)
-
-    def call(_state: State) -> State:
-        return {"log": [inner.invoke({"log": []})["stop_reason"]["loop"]]}
-
-    async def acall(_state: State) -> State:
-        return {"log": [(await inner.ainvoke({"log": []}))["stop_reason"]["loop"]]}
-
-    outer = StateGraph(State)
-    outer.add_node("inner", acall if how == "async" else call)
-    outer.add_edge(START, "inner")
-    assert (await invoked(outer.compile(), how, {"recursion_limit": 10}))["log"] == ["again"]
 
 
 def test_a_refusal_under_a_lowered_limit_names_that_limit() -> None:

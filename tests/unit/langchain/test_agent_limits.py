@@ -20,7 +20,6 @@ from langchain.agents.middleware.model_call_limit import ModelCallLimitExceededE
 from langchain.agents.middleware.tool_call_limit import ToolCallLimitExceededError
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
@@ -169,21 +168,6 @@ def test_a_count_that_an_input_can_set_is_no_bound():
     agent = create_agent(never(), [search], middleware=[ModelCallLimitMiddleware(run_limit=3)], state_schema=Open)
     assert own_limits(agent.builder) == {}
     assert visits(agent, input={**ASK, "run_model_call_count": -99})["the step limit"]
-
-
-@pytest.mark.parametrize("to", ["LoopMiddleware.before_agent", "LoopMiddleware.before_model", "model"])
-def test_a_tool_that_jumps_breaks_nothing(to):
-    """LangGraph takes the tool's jump and its edge at once: two hooks write in one superstep, and none is lost."""
-
-    @tool
-    def leap(query: str) -> Command[Any]:
-        """Jumps."""
-        return Command(goto=to)
-
-    model = never(tool="leap")
-    agent = create_agent(model, [leap], middleware=[LoopMiddleware(limit=3)])
-    visits(agent, steps=60)
-    assert len(model.calls) > 1
 
 
 class JumpsBeforeModel(AgentMiddleware):

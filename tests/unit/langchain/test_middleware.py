@@ -16,10 +16,8 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
     hook_config,
 )
-from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
 
@@ -285,18 +283,6 @@ def test_a_fallback_answers_in_whatever_form(fallback, last, asynchronous):
     assert_valid(final["messages"])
 
 
-@BOTH
-def test_a_fallback_can_fill_the_structured_response(asynchronous):
-    def fallback(state: Any) -> Any:
-        return {"structured_response": Answer(text="unknown", sure=False)}
-
-    agent = agent_of(never(), middle=LoopMiddleware(limit=1, fallback=fallback), response_format=ToolStrategy(Answer))
-    final = run(agent, asynchronous)
-    assert final["structured_response"] == Answer(text="unknown", sure=False)
-    assert "I stopped before I had an answer" in final["messages"][-1].text
-    assert final["stop_reason"]["outcome"] == "exhausted"
-
-
 # --- tools ---------------------------------------------------------------------------------------------------------
 
 
@@ -362,18 +348,6 @@ def test_a_budget_of_tokens_or_money(budget, calls_made):
         final = agent.invoke(ASK, {"configurable": {"thread_id": "one"}})
         assert len(model.calls) == calls_made * times
         assert final["stop_reason"]["outcome"] == "over_budget"
-
-
-def test_a_runs_own_budget_counts_each_call_once():
-    model = never()
-    inner = agent_of(model, middle=LoopMiddleware(limit=50, budget=Budget(model_calls=50)))
-    builder = StateGraph(MessagesState)
-    builder.add_node("inner", lambda state: inner.invoke(state))
-    builder.add_edge(START, "inner")
-    app = bounded(builder, budget=Budget(model_calls=4))
-    final = app.invoke(ASK, {"configurable": {"thread_id": "one"}})
-    assert len(model.calls) == 4
-    assert final["stop_reason"]["resource"] == "model_calls"
 
 
 def test_a_stall_ends_it_and_is_named():

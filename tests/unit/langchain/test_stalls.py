@@ -6,13 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from loopwright import Loop, Plateau, bounded
 from loopwright.errors import GraphError
 from loopwright.langchain import alternation, repeated_error, same_call_same_result
-from loopwright.testing import ScriptedChatModel
 
 Round = list[tuple[str, str]]
 """Calls, as ``name`` or ``name:argument``, each with its result; one that begins with ! is an error."""
@@ -102,24 +99,3 @@ def test_states_with_attributes_and_messages_in_other_forms_are_read():
 def test_times_must_be_a_count():
     with pytest.raises(GraphError, match="times is 0: give a whole number from 1 up"):
         alternation(times=0)
-
-
-def search(query: str) -> str:
-    """Search."""
-    return "Nothing found."
-
-
-@pytest.mark.parametrize("alone", [True, False])
-def test_a_gate_takes_them_alone_and_among_others(alone):
-    model = ScriptedChatModel(
-        lambda messages: AIMessage(
-            "", tool_calls=[{"name": "search", "args": {"query": "x"}, "id": str(len(messages))}]
-        ),
-        repeat_last=True,
-    )
-    rules: Any = same_call_same_result(times=2)
-    rules = rules if alone else [Plateau(key=lambda state: None), rules, alternation(), repeated_error()]
-    loop = Loop(name="agent", target="model", sources=("tools",), limit=20, stall=rules)
-    final = bounded(create_agent(model, [search]), [loop]).invoke({"messages": "hello"})
-    assert len(model.calls) == 3
-    assert final["stop_reason"]["rule"] == "same call, same result"

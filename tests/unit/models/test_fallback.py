@@ -6,7 +6,6 @@ import logging
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
@@ -143,24 +142,6 @@ async def test_other_bindings_go_to_the_next_model() -> None:
     small = model("small", "hello")
     assert with_fallback(down(), small).bind_tools([look], tool_choice="any").invoke("q").text == "hello"
     assert (small.calls[0].tools, small.calls[0].kwargs["tool_choice"]) == (["look"], "any")
-
-
-def test_callbacks_see_the_models_and_nothing_else() -> None:
-    """Whoever counts by callbacks must not count a call twice."""
-    seen: list[str] = []
-
-    class Watch(BaseCallbackHandler):
-        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-            seen.append("start")
-
-        def on_llm_error(self, *args: Any, **kwargs: Any) -> None:
-            seen.append("error")
-
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            seen.append("end")
-
-    with_fallback(down(), model("small", "hello")).invoke("q", {"callbacks": [Watch()]})
-    assert seen == ["start", "error", "start", "end"]
 
 
 def test_a_stream_that_has_begun_is_not_replaced() -> None:

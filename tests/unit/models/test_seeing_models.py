@@ -8,9 +8,8 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from loopwright.errors import ConfigError, ModelError
-from loopwright.models import ModelRegistry, allow_model_requests, consult, with_fallback
-from loopwright.models.spec import parse_spec
+from loopwright.errors import ModelError
+from loopwright.models import consult, with_fallback
 from loopwright.models.vision import (
     IMAGE_SIDE,
     VISION_KEY,
@@ -100,19 +99,6 @@ def test_who_says_what_a_model_sees():
     remember_blindness(model)
     assert sees(model) is False
     assert image_side(model) == IMAGE_SIDE
-
-
-def test_the_specs_fields_reach_the_model():
-    pytest.importorskip("langchain_openai")
-    base = {"model": "openai:m", "base_url": "http://127.0.0.1:1/v1"}
-    with allow_model_requests():
-        declared = ModelRegistry({"a": {**base, "vision": True, "image_side": 800}}).chat("a")
-        usual = ModelRegistry({"a": {**base, "vision": False}}).chat("a")
-    assert declared is not None and usual is not None
-    assert (sees(declared), image_side(declared)) == (True, 800)
-    assert (sees(usual), image_side(usual)) == (False, IMAGE_SIDE)
-    with pytest.raises(ConfigError, match="image_side"):
-        parse_spec({**base, "image_side": 10}, "node 'a'")
 
 
 class TestChains:

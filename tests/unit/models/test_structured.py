@@ -8,7 +8,6 @@ from typing import Literal
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableLambda
 from pydantic import BaseModel, Field
 
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
@@ -133,19 +132,6 @@ async def test_a_cancelled_call_counts():
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(aask(always(GOOD, delay=5), "q", Verdict, usage=usage), 0.05)
     assert usage.total().failed_calls == 1
-
-
-async def test_an_unusual_binding_works_too(asking):
-    class Unusual(ScriptedChatModel):
-        def with_structured_output(self, schema, *, include_raw=False, **kwargs):
-            if kwargs:
-                raise ValueError("no such method")
-            return self | RunnableLambda(lambda raw: {"raw": raw, "parsed": {"answer": "yes"}, "parsing_error": None})
-
-    # Only the raw reply counts, whatever somebody else's parser made of it.
-    model = Unusual('{"answer": "n', GOOD)
-    assert await asking(model, "q", Verdict) == EXPECTED
-    assert len(model.calls) == 2
 
 
 async def test_negative_repairs_are_refused(asking):

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from loopwright.errors import StoreError
+from loopwright.retrieval.evidence import choose_evidence
 from loopwright.retrieval.mentions import mentions_in
 from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Passage
 from loopwright.retrieval.retriever import Retriever
@@ -148,3 +149,12 @@ def test_recall_without_weights_on_public_questions(name: str, recall: float, co
         ]
     assert sum(shares) / len(shares) >= recall
     assert sum(share == 1 for share in shares) / len(shares) >= complete
+
+
+def test_evidence_prefers_what_is_not_covered_yet() -> None:
+    coverage = np.array([[3, 3, 0], [0, 0, 2]], np.float32)
+    nothing = np.zeros(3, np.float32)
+    order = [place for place, _ in choose_evidence(coverage, nothing, lambda _: nothing, 3, covered_share=0.1)]
+    assert order == [0, 2, 1]
+    linked = [place for place, _ in choose_evidence(coverage, nothing, lambda _: np.array([0, 9, 0], np.float32), 3)]
+    assert linked == [0, 1, 2]

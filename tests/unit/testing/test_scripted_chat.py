@@ -111,3 +111,12 @@ def test_structured_output_of_a_class():
     sent = model.calls[0].kwargs["response_format"]["json_schema"]
     assert sent["schema"]["properties"]["answer"]["enum"] == ["yes", "no"]
     assert sent["method"] == "json_schema"
+
+
+def test_usage_counts_words():
+    message = always("three words here").invoke([SystemMessage("be brief"), HumanMessage("why")])
+    assert message.usage_metadata == {"input_tokens": 3, "output_tokens": 3, "total_tokens": 6}
+    assert message.response_metadata["model_name"] == "scripted"
+    assert always("x", report_usage=False).invoke("q").usage_metadata is None
+    own = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
+    assert always(AIMessage("x", usage_metadata=own)).invoke("q").usage_metadata == own

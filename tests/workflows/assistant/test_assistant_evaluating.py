@@ -52,19 +52,6 @@ def test_a_persons_session_has_its_own_time() -> None:
     assert judged(text.replace("10:30", "18:30"), "speakers:7", results=both).faithfulness_score == 0.0
 
 
-def test_quality_is_the_share_of_the_parts_of_the_question() -> None:
-    sunday = asked(Table.SESSIONS, topic="sourdough", day="2024-05-05")
-    text = "**Bread without yeast** [sessions:17]"
-    found = judged(text, "sessions:17", question=sunday)
-    assert found.quality_score == pytest.approx(2 / 3)
-    assert "does not meet the day asked" in found.issues
-    both = {"sessions": [hit(SOURDOUGH, 0.9), hit(SUNDAY, 0.8)]}
-    half = judged(
-        f"{text} **Rye on Sunday** [sessions:31]", "sessions:17", "sessions:31", question=sunday, results=both
-    )
-    assert half.quality_score == pytest.approx(2.5 / 3)
-
-
 def test_what_is_missing_from_the_conference_must_be_said() -> None:
     noted = asked(topic="sourdough", notes=["There is no room Hall 9."])
     silent = judged("**Bread without yeast** [sessions:17]", "sessions:17", question=noted)

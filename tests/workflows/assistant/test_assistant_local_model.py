@@ -44,15 +44,3 @@ def test_a_local_model_reflects_within_the_bound_where_nothing_is_found(services
     first = result.original_planned_queries
     again = result.queries[len(first) :]
     assert again and not set(again) & set(first)
-
-
-def test_a_local_model_notes_what_a_person_says_of_itself(services):
-    said = "My name is Lena. I work on tidal mills, and I am looking for oak timber."
-    with allow_model_requests():
-        result = chat(said, services=services, mode="none", user_context={"user_id": "lena"})
-    assert result.error is None
-    assert "update_profile" in result.path
-    profile = services.background.call(services.memory.profile, "lena")
-    assert profile is not None and profile.name == "Lena"
-    assert any("mill" in each for each in profile.interests)
-    assert any("oak" in each for each in profile.seeking)

@@ -26,6 +26,22 @@ def text_of(record: Record) -> set[str]:
     return set(terms(" ".join([record.title, *record.texts.values(), *record.values("track")])))
 
 
+@pytest.mark.parametrize("talk", ["hello, could you please tell me whether there is anything about {}", "{}", "{}?"])
+def test_a_title_finds_its_session_whatever_is_said_around_it(talk: str) -> None:
+    for record in list(search().catalogue.of_table(Table.SESSIONS))[::9]:
+        assert run(talk.format(record.title)).hits[0].record == record
+
+
+def test_without_a_text_all_that_pass_come_in_order_of_time() -> None:
+    found = [each.record for each in run("", limit=200).hits]
+    assert found == list(search().catalogue.of_table(Table.SESSIONS))
+
+
+def test_what_stands_nowhere_is_no_hit() -> None:
+    outcome = run("qwertzuiop")
+    assert (outcome.hits, outcome.strangers) == ((), ("qwertzuiop",))
+
+
 def test_no_record_is_about_a_topic_that_is_not_wanted() -> None:
     plain = run("food", score_threshold=0.0, limit=200)
     word = next(

@@ -16,7 +16,6 @@ from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.sources.ingesting import embed_all, ingest
 from loopwright.workflows.assistant.sources.sample import sample_paths
 
-FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 SCHEDULE = """Title,Speakers,Date,Start,Duration,Room,Abstract
 Rye,Ana Só; Bo Li,2026-05-08,10:00,45,Oven,Why rye needs time
 Oats,Bo Li,2026-05-08,11:00,45,Oven,Porridge for everyone
@@ -130,21 +129,6 @@ def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
         assert "Oats\nPancakes for everyone" in embedder.texts
         hit = store.search_vector(embedder.embed_query("Oats\nPancakes for everyone"), 1, model="letters")[0]
         assert hit.passage_id.startswith("sessions:oats::")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not FOSDEM.is_dir(), reason="the real schedules are not beside the repository")
-def test_the_next_years_schedule_replaces_a_real_one():
-    with open_store("memory") as store:
-        ingest(store, FOSDEM / "schedule-2024.xml", exhibitors=FOSDEM / "stands.json")
-        report = ingest(store, FOSDEM / "schedule-2025.xml")
-        catalogue = current(store)
-        assert len(catalogue.of_table(Table.SESSIONS)) == 1105
-        assert len(catalogue.of_table(Table.EXHIBITORS)) == 47
-        assert catalogue.info.title == "FOSDEM 2025"
-        assert report.added + report.changed + report.unchanged == 1105 + len(catalogue.of_table(Table.SPEAKERS))
-        again = ingest(store, FOSDEM / "schedule-2025.xml")
-        assert (again.added, again.changed, again.removed) == (0, 0, 0)
 
 
 def test_the_sample_can_be_ingested_again(tmp_path):

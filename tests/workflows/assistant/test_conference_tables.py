@@ -79,20 +79,6 @@ def test_an_exhibitor_is_the_same_from_every_file(tmp_path, name, content):
     assert record.fields == {"room": ("Yard",), "topic": ("Grain", "Tools")}
 
 
-def test_attendees(tmp_path):
-    content = 'id,Full name,Job title,Company,Interests,Looking for,Offers,Languages,Days\n1,Zoë Ng,Baker,Mill & Co,"rye, wheat",an oven,sourdough,en;pt,2026-05-08\n'
-    record = read_table(written(tmp_path, "people.csv", content), Table.ATTENDEES).records[0]
-    assert record.id == "attendees:1"
-    assert record.texts == {
-        "name": "Zoë Ng",
-        "role": "Baker, Mill & Co",
-        "interests": "rye, wheat",
-        "seeking": "an oven",
-        "offering": "sourdough",
-    }
-    assert record.fields == {"language": ("en", "pt"), "day": ("2026-05-08",)}
-
-
 def test_sessions_from_a_table(tmp_path):
     content = """Title,Speakers,Date,Start,End,Room,Track,Language,Abstract
 Rye,Ana Só; Bo Li,2026-05-08,10:00,10:45,Oven,Grain,en,Why rye
@@ -118,28 +104,6 @@ Odd,,2026-05-09,soon,,Yard,,,
     assert (
         read_table(tmp_path / "Bread Days.csv", Table.SESSIONS, time_zone="Europe/Lisbon").records == schedule.records
     )
-
-
-def test_a_json_table_may_name_its_conference(tmp_path):
-    value = {
-        "title": "Bread Days",
-        "time_zone": "Europe/Lisbon",
-        "sessions": [
-            {
-                "id": 4,
-                "title": "Rye",
-                "start": "2026-05-08T10:00",
-                "duration": 45,
-                "speakers": [{"name": "Ana Só", "bio": "Bakes."}, "Bo Li"],
-            }
-        ],
-    }
-    schedule = read_schedule(written(tmp_path, "x.json", json.dumps(value)))
-    session, ana, _ = schedule.records
-    assert (schedule.info.title, schedule.info.time_zone) == ("Bread Days", "Europe/Lisbon")
-    assert session.start == datetime.fromisoformat("2026-05-08T10:00+01:00")
-    assert session.end == datetime.fromisoformat("2026-05-08T10:45+01:00")
-    assert ana.texts["biography"] == "Bakes."
 
 
 def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog):
