@@ -144,12 +144,6 @@ def test_the_number_of_tools_is_configured(run):
     assert found.selected_tools == ["MDSI"]
 
 
-def test_the_time_budget_is_configured(run):
-    found = run("jpeg", reference="reference", services=configured(budget_ms=1e-6))
-    assert (found.selected_tools, found.tool_logs, found.primary_tool) == ([], [], None)
-    assert "No quality tool ran: none is named and none was chosen" in found.notes
-
-
 def test_the_timeout_is_configured_and_a_late_tool_is_replaced_or_reported(run, monkeypatch):
     late = replace(get_tool("NIQE"), compute=lambda *_images: sleep(5))
     monkeypatch.setattr(pass_over, "select_tools", lambda *_args, **_options: [late])

@@ -16,6 +16,7 @@ from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.nodes.executing import pass_over
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.question.places import box_of, fractions_of
 from loopwright.workflows.iqa.question.reading import read_query
@@ -196,10 +197,10 @@ def test_a_model_that_fails_costs_the_place_and_nothing_else(folder, reply):
     assert "could not be located" in state["summarizer_result"].quality_reasoning
 
 
-def test_a_box_in_which_nothing_can_be_measured_widens_to_the_whole_image(folder, tmp_path):
+def test_a_box_in_which_nothing_can_be_measured_widens_to_the_whole_image(folder, tmp_path, monkeypatch):
     Image.open(folder / "noisy.png").save(tmp_path / "noisy.png")
     services, _ = seeing({"objects": [box("button", 500, 500, 520, 520)]})
-    services = dataclasses.replace(services, config=IQAConfig.model_validate({"iqa": {"tools": {"budget_ms": 1e-6}}}))
+    monkeypatch.setattr(pass_over, "select_tools", lambda *_args, **_options: [])
     state = run(tmp_path, "noisy", "What is wrong with the button?", services)
     assert "its box gave no usable evidence" in state["replan_history"][0]
     assert list(state["executor_evidence"].distortion_set) == ["Global"]
@@ -212,7 +213,7 @@ def test_a_box_that_is_too_small_for_detection_is_scored_and_says_so(folder):
     evidence = run(folder, "noisy", "How good is the button?", services, reference_path=pristine)["executor_evidence"]
     assert list(evidence.regions) == ["button"]
     assert evidence.quality_scores
-    assert any("too small to measure distortions" in note for note in evidence.notes)
+    assert any("distortions needs at least 32 x 32 pixels" in note for note in evidence.notes)
 
 
 def test_a_spent_budget_is_not_taken_for_a_model_that_fails(folder):

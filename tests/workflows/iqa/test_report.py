@@ -98,16 +98,15 @@ def test_worst_first_and_no_score_last(tmp_path: Path):
         make_row("also bad", score=1.2),
         make_row("by tool", score=None, executor_evidence=measured),
         make_row("own score counts", score=2.0, executor_evidence=measured),
-        make_row("no such score", score=None, executor_evidence=ExecutorOutput(quality_scores={"X": 17.0})),
     ]
     page = make(tmp_path / "report.html", rows)
     names = [article.one("h2").one("bdi").text for article in page.all("article")]
     assert names[:5] == ["bad", "also bad", "by tool", "own score counts", "good"]
-    assert names[5:] == ["none", "failed", "no such score"]
+    assert names[5:] == ["none", "failed"]
     scores = [line.words for line in page.all("p.score")]
     assert scores[2] == "1.4 of 5, bad by MDSI"
     assert scores[3] == "2.0 of 5, poor"
-    assert scores[5:] == ["no score"] * 3
+    assert scores[5:] == ["no score"] * 2
 
 
 def test_the_header_counts(tmp_path: Path):
