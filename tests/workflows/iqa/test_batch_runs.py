@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -129,13 +126,6 @@ def test_shards_together_are_the_whole(photos, expected, tmp_path):
         run_batch(photos, outs[0], shard=Shard(2, 2), resume=True)
 
 
-def test_an_empty_shard_is_an_empty_table(tmp_path):
-    save(tmp_path / "photos" / "a.png", 1)
-    empty = next(shard for shard in (Shard(1, 2), Shard(2, 2)) if not shard.holds("a.png"))
-    assert run_batch(tmp_path / "photos", tmp_path / "r.csv", shard=empty).progress.total == 0
-    assert rows_of(tmp_path / "r.csv") == []
-
-
 @pytest.mark.slow
 def test_references_regions_and_scores_of_a_manifest(tmp_path):
     save(tmp_path / "ref" / "a.png", 1)
@@ -155,57 +145,6 @@ def test_references_regions_and_scores_of_a_manifest(tmp_path):
     save(tmp_path / "ref" / "a.png", 3)
     again = run_batch(tmp_path / "m.jsonl", tmp_path / "r.jsonl", workers=1, resume=True)
     assert (again.progress.assessed, again.progress.unchanged) == (2, 1)
-
-
-def killer(times: int):
-    """Kills the only worker each time that a row comes; the next row comes from its successor."""
-    killed: list[int] = []
-
-    def kill(progress):
-        if len(killed) < times:
-            (victim,) = multiprocessing.active_children()
-            killed.append(victim.pid)
-            os.kill(victim.pid, signal.SIGKILL)
-
-    return killed, kill
-
-
-@pytest.mark.slow
-def test_killed_workers_cost_no_row(photos, expected, tmp_path):
-    killed, kill = killer(3)
-    out = tmp_path / "r.jsonl"
-    result = run_batch(photos, out, workers=1, on_progress=kill)
-    assert len(set(killed)) == 3
-    assert (result.progress.done, result.progress.failed) == (GOOD, 0)
-    assert rows_of(out) == expected
-
-
-@pytest.mark.slow
-def test_a_row_that_ends_its_worker_twice_is_an_error_and_runs_again_on_resume(photos, expected, tmp_path):
-    manifest = photos / "manifest.jsonl"
-    manifest.write_text(json.dumps({"image_path": expected[0]["path"]}) + "\n")
-    script = tmp_path / "run.py"
-    script.write_text(DYING)
-    out = tmp_path / "r.jsonl"
-    subprocess.run([sys.executable, script, manifest, out], check=True, timeout=170)
-    (row,) = rows_of(out)
-    assert "ended by SIGKILL" in row["error"] and "twice" in row["error"]
-    again = run_batch(manifest, out, workers=1, resume=True)
-    assert (again.progress.assessed, again.progress.failed) == (1, 0)
-    manifest.unlink()
-
-
-DYING = """
-import os, signal, sys
-from pathlib import Path
-from loopwright.workflows.iqa.batch import run_batch, running
-
-# Workers import this file again, so that the graph breaks in them as a faulty library would.
-running.engine_run = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-
-if __name__ == "__main__":
-    run_batch(Path(sys.argv[1]), Path(sys.argv[2]), workers=1)
-"""
 
 
 @pytest.mark.slow

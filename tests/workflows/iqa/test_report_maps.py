@@ -14,7 +14,7 @@ from PIL import Image
 from report_pages import Element, make, make_row
 
 from loopwright.workflows.iqa.report import ReportRow
-from loopwright.workflows.iqa.report.pictures import THUMBNAIL_BYTES, ramp
+from loopwright.workflows.iqa.report.pictures import THUMBNAIL_BYTES
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
@@ -83,14 +83,6 @@ def test_an_image_that_is_too_small_for_a_map_says_so(tmp_path: Path):
     Image.new("RGB", (20, 20), "teal").save(path)
     figure = make(tmp_path / "report.html", [row(path, path)]).one("figure.map")
     assert not figure.all("img") and figure.one(".missing").text.startswith("No map: ")
-
-
-def test_the_legend_goes_from_grey_to_the_lightest_colour():
-    colours = np.asarray(Image.open(io.BytesIO(base64.b64decode(ramp().partition(",")[2]))).convert("RGB"), float)[0]
-    assert colourful(colours[np.newaxis])[0, 0] == 0
-    light = colours @ [0.299, 0.587, 0.114]
-    strong = light[48:]  # from where the colour covers the picture
-    assert (np.diff(strong) > -1).all() and strong[-1] - strong[0] > 60
 
 
 def test_a_picture_has_a_bound(tmp_path: Path):

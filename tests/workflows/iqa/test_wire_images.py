@@ -13,7 +13,6 @@ from installed import needs
 from PIL import Image
 from provider_server import ProviderServer, Said
 
-from loopwright.errors import ImageError
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.planner import planner_node
@@ -85,21 +84,6 @@ def test_the_whole_pipeline_over_the_wire(server, caplog):
     assert SECRET not in caplog.text
 
 
-def test_a_model_for_all_stages_plans_locates_and_answers(server):
-    found = {"objects": [{"name": "boat", "left": 300, "top": 400, "right": 600, "bottom": 800}]}
-    plan = {**PLAN, "query_scope": ["boat"], "required_tools": None, "reference_mode": "No-Reference"}
-    server.replies.extend(Said(json.dumps(reply)) for reply in (plan, found, ANSWER))
-    path = sample_path("harbour-blurred")
-    config = IQAConfig.model_validate({"models": {"default": spec(server)}})
-    state = run_pipeline("Rate the boat.", str(path), config=config)
-    evidence = state["executor_evidence"]
-    assert evidence.regions == {"boat": (96, 96, 96, 96)}
-    boat = load_image(path).rgb[96:192, 96:192]
-    assert [len(server.images(call)) for call in range(3)] == [1, 1, 2]
-    assert server.images(1)[0][1] == path.read_bytes()
-    assert np.array_equal(pixels(server.images(2)[-1][1]), boat)
-
-
 def test_the_schema_reaches_the_provider_in_its_own_way(server):
     planned(server, sample_path("harbour"))
     (body,) = server.bodies
@@ -140,34 +124,6 @@ def test_whatever_else_arrives_as_the_very_pixels_that_are_measured(server, tmp_
     assert Image.open(io.BytesIO(content)).format == "PNG"
     assert np.array_equal(pixels(content), load_image(path).rgb)
     assert b"Kirchgasse" not in content
-
-
-def test_a_region_is_sent_as_its_pixels(server):
-    path = sample_path("harbour-compressed")
-    planned(server, path, region=(30, 40, 120, 90), reference_path=str(sample_path("harbour")))
-    (_, image), (_, reference) = server.images()
-    assert np.array_equal(pixels(image), load_image(path).rgb[40:130, 30:150])
-    assert np.array_equal(pixels(reference), load_image(sample_path("harbour")).rgb[40:130, 30:150])
-
-
-def test_an_image_that_cannot_be_used_costs_no_call(server, tmp_path):
-    (tmp_path / "broken.png").write_bytes(b"\x89PNG no more")
-    for path, region in ((tmp_path / "broken.png", None), (sample_path("harbour"), (400, 0, 50, 50))):
-        with pytest.raises(ImageError):
-            planned(server, path, region=region)
-    assert server.bodies == []
-
-
-def test_a_smaller_copy_is_of_averaged_areas_and_said_to_be(server, tmp_path):
-    rgb = np.random.default_rng(5).integers(0, 256, (60, 200, 3), np.uint8)
-    Image.fromarray(rgb).save(path := tmp_path / "noise.png")
-    planned(server, path, services_on(server, image_side=100))
-    ((_, content),) = server.images()
-    means = rgb.reshape(30, 2, 100, 2, 3).mean(axis=(1, 3))
-    assert np.abs(pixels(content) - means).max() <= 0.51
-    said = server.text()
-    assert "200 x 60 pixels, here made smaller to 100 x 30 by averaging areas" in said
-    assert "Fine noise, sharpness and compression artefacts cannot be judged from this copy" in said
 
 
 def test_located_objects_are_shown_apart_to_the_summarizer(server):
