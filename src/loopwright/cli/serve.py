@@ -46,6 +46,7 @@ Runs = Annotated[
         show_default=False,
     ),
 ]
+Work = Annotated[bool, typer.Option("--work/--no-work", help="Work on runs in this process; without it, workers do.")]
 Keep = Annotated[
     int | None, typer.Option("--keep", min=1, help="Keep so many runs of each workflow.", show_default=False)
 ]
@@ -66,8 +67,8 @@ class Opened:
 
     exits: ExitStack
     """Closes it."""
-    address: socket.socket
-    """Where it is served."""
+    address: socket.socket | None = None
+    """Where it is served, if it is."""
     workflows: list[Workflow[Any]] = field(default_factory=list["Workflow[Any]"])
     """The workflows."""
 
@@ -91,22 +92,20 @@ def serve(
     keep: Keep = None,
     keep_days: KeepDays = None,
     max_running: Running = 100,
+    work: Work = True,
     reads_per_minute: Reads = 6000,
     starts_per_minute: Starts = 3000,
     demo: Demos = True,
     open: Open = False,
 ) -> None:  # fmt: skip
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
-    _require_known(targets or ())
+    require_known(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
         raise InputError("--store is for one workflow: name it, or set NAME.store in the configuration")
     with reserved(host, port, token) as served:
-        for target in targets or _installed():
-            if targets:
-                loading(target)
-            _add(served, target, config, store)
+        add(served, targets, config, store)
         run(
-            served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days,
+            served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days, work=work,
             running=max_running, rates=(reads_per_minute, starts_per_minute), demo=demo, open=open,
         )  # fmt: skip
 
@@ -150,6 +149,7 @@ def run(
     runs: str | None = None,
     keep: int | None = None,
     keep_days: float | None = None,
+    work: bool = True,
     running: int,
     rates: tuple[int, int],
     demo: bool = True,
@@ -167,6 +167,7 @@ def run(
         runs: The address of the run history.
         keep: Runs of each workflow that are kept.
         keep_days: Days for which runs are kept.
+        work: Whether this process works on runs.
         running: Runs that go on at the same time.
         rates: Requests that a client may send in a minute: reading ones, and others.
         demo: Whether recorded runs are shown.
@@ -188,12 +189,28 @@ def run(
         runs=runs,
         retention=Retention(keep, keep_days),
         max_running=running,
+        works=work,
         demos=demo,
     )
     serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
 
 
-def _require_known(targets: Sequence[str]) -> None:
+def add(served: Opened, targets: Sequence[str] | None, config: Path | None, store: str | None = None) -> None:
+    """Open workflows.
+
+    Args:
+        served: Takes them.
+        targets: Names, modules and files; None for what is installed.
+        config: The configuration.
+        store: Where the one workflow has its documents.
+    """
+    for target in targets or _installed():
+        if targets:
+            loading(target)
+        _add(served, target, config, store)
+
+
+def require_known(targets: Sequence[str]) -> None:
     """Refuse what can be seen to be wrong without loading anything."""
     for target in targets:
         place = registry.place_of(target).partition(":")[0]

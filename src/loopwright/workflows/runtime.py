@@ -60,7 +60,7 @@ class LoopThread:
         self._running: set[Future[Any]] = set()
         self._closed = False
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="loopwright-runs", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="loopwright-runs", daemon=True)
         self._thread.start()
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: Any, **options: Any) -> T:
@@ -94,6 +94,13 @@ class LoopThread:
             raise
         finally:
             self._running.discard(future)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                return self._loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                pass  # of a task, which has kept it for whoever waits; the runs beside it go on
 
     def close(self) -> None:
         """Cancel what runs, and end the loop and its thread."""

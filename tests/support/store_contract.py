@@ -1,4 +1,4 @@
-"""What retrieval needs of a knowledge store, as tests to inherit."""
+"""What every knowledge store does, as tests to inherit."""
 
 from __future__ import annotations
 
@@ -34,21 +34,7 @@ def contribution(
     aliases: Sequence[tuple[str, str]] = (),
     facts: Sequence[tuple[str, str, str]] = (),
 ) -> Contribution:
-    """A document with a passage for each text; names, aliases and facts stand in its first passage.
-
-    Args:
-        id: Its id.
-        texts: Its passages.
-        title: Its title.
-        heading: The heading of each passage.
-        digest: Its digest; by default made of its texts.
-        date: Its date.
-        tags: Its tags.
-        facets: Its facets.
-        names: Names that it mentions.
-        aliases: A shorter name, and the one that it stands for.
-        facts: Subject, relation, object.
-    """
+    """A document with a passage for each text; names, aliases and facts stand in its first passage."""
     passages = tuple(
         Passage(id=f"{id}::{place}", document_id=id, text=text, title=title, heading=heading, end=len(text))
         for place, text in enumerate(texts)
@@ -74,25 +60,10 @@ def contribution(
 
 
 class StoreContract:
-    """Tests of a knowledge store, to inherit.
-
-    What opens the store is given in a fixture; each call opens another handle on the same store, empty at first::
-
-        class TestMyStore(StoreContract):
-            @pytest.fixture
-            def open(self, tmp_path):
-                return lambda: MyStore(tmp_path / "knowledge")
-
-    A store that cannot be opened twice sets ``shared = False``.
-    """
+    """The tests; a class that inherits them gives what opens its store, empty at first, in the fixture ``open``."""
 
     shared: bool = True
     """Whether several handles can be open on one store."""
-
-    @pytest.fixture
-    def open(self) -> Open:
-        """What opens the store. Override it."""
-        raise NotImplementedError("override the fixture 'open': it gives a function that opens the store")
 
     @pytest.fixture
     def store(self, open: Open) -> Iterator[KnowledgeStore]:
@@ -246,19 +217,10 @@ class StoreContract:
     @pytest.mark.parametrize(
         "query",
         [
-            '"',
-            'kite"',
-            "kite AND",
-            "kite OR NOT (",
-            "NEAR(kite, 5)",
-            "kite*",
-            "^kite",
-            "title:kite",
-            "-kite",
-            "kite;--",
-            "'",
+            '"', 'kite"', "kite AND", "kite OR NOT (", "NEAR(kite, 5)", "kite*", "^kite", "title:kite", "-kite",
+            "kite;--", "'",
         ],
-    )
+    )  # fmt: skip
     def test_operators_in_a_query_are_words(self, store: KnowledgeStore, query: str) -> None:
         """Nothing in a query is an operator, and nothing fails."""
         store.put([contribution("a", "a kite")])
