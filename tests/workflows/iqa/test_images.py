@@ -48,12 +48,6 @@ def test_not_permitted(tmp_path):
     assert "Permission" in _refusal(tmp_path / "a.png")
 
 
-def test_the_pixel_limit_can_be_set(tmp_path):
-    Image.fromarray(_picture(40, 60)).save(tmp_path / "a.png")
-    assert load_image(tmp_path / "a.png", max_pixels=2400).width == 60
-    assert "2,400 pixels" in _refusal(tmp_path / "a.png", max_pixels=2399)
-
-
 @pytest.fixture
 def loaded(tmp_path):
     Image.fromarray(_picture(40, 60)).save(tmp_path / "a.png")

@@ -238,15 +238,3 @@ def test_the_few_shot_examples_are_valid_plans():
         read = reply_schema(("PSNR", "NIQE")).model_validate(plan)
         assert PlannerOutput.model_validate(read.model_dump(exclude={"questions"})).same_work(by_rules)
         assert agreed(read.questions, asked(given_query["query"])) == asked(given_query["query"])
-
-
-def test_named_distortions_are_asked_for_as_a_list():
-    listed = [
-        {"object": "car", "types": ["grainy"]},
-        {"object": "sky", "types": ["banding"]},
-        {"object": "car", "types": ["blur"]},
-    ]
-    services, model = chat({**PLAN, "distortions": [{"car": ["noise"]}]}, {**PLAN, "distortions": listed})
-    plan = planner_node(state("Is the car noisy or blurred, has the sky banding?"), services)["plan"]
-    assert plan.distortions == {"car": ["noise", "blurs"], "sky": ["banding"]}
-    assert '{"object": "...", "types": ["..."]}' in model.calls[1].text

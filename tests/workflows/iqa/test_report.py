@@ -131,30 +131,6 @@ def test_thumbnails_look_like_their_images(blurred: Path, tmp_path: Path):
     assert detail[0] < 0.8 * detail[1]
 
 
-@pytest.mark.parametrize(
-    ("region", "changes"),
-    [
-        ((100, 50, 200, 150), True),
-        ((0, 0, 451, 300), True),
-        ((5, 5, 1, 1), True),
-        ((9, 9, 0, 0), False),
-        ((9, 9, -9, 5), False),
-    ],
-)
-def test_the_region_is_outlined(region: tuple[int, int, int, int], changes: bool, tmp_path: Path):
-    plain, outlined = (
-        np.asarray(thumbnail(make(tmp_path / "r.html", [make_row(image=CAT, **state)]).one("figure")), float)
-        for state in ({}, {"region": region})
-    )
-    difference = np.abs(plain - outlined).max(axis=2) > 60
-    assert difference.any() == changes
-    if region[0] == 100:
-        scale = THUMBNAIL_SIDE / 451
-        rows, columns = np.nonzero(difference)
-        found = (columns.min(), rows.min(), columns.max(), rows.max())
-        assert np.allclose(found, [100 * scale, 50 * scale, 300 * scale, 200 * scale], atol=4)
-
-
 def test_an_image_that_vanished_is_named(tmp_path: Path):
     row = replace(make_row(image=tmp_path / "was-here.png"), reference_path=tmp_path)
     figures = make(tmp_path / "report.html", [row]).all("figure")

@@ -53,11 +53,3 @@ def test_what_a_file_tells_beside_its_pixels_is_not_sent(tmp_path, where):
     content, kind, _ = encode(image, 1568)
     assert b"Anna" not in content and kind == "image/png"
     assert np.array_equal(decoded(content), image.rgb)
-
-
-def test_a_file_that_was_replaced_since_it_was_measured_is_not_sent(tmp_path):
-    path = tmp_path / "a.png"
-    Image.open(sample_path("harbour")).save(path)
-    image = load_image(path)
-    Image.open(sample_path("harbour-blurred")).save(path)
-    assert np.array_equal(decoded(encode(image, 1568)[0]), image.rgb)

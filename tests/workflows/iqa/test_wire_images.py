@@ -21,7 +21,6 @@ from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
-from loopwright.workflows.iqa.vision.locating import locate
 
 needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
@@ -138,18 +137,3 @@ def test_located_objects_are_shown_apart_to_the_summarizer(server):
     assert whole == path.read_bytes()
     assert np.array_equal(pixels(boat), load_image(path).rgb[120:168, 100:164])
     assert "Image 2 of 2: the image in question: the boat alone, 64 x 48 pixels" in server.text()
-
-
-def test_objects_are_located(server):
-    image = load_image(sample_path("harbour"))
-    found = [
-        {"name": "Boat", "left": 100, "top": 500, "right": 200, "bottom": 600},
-        {"name": "Boat", "left": 150, "top": 450, "right": 300, "bottom": 580},
-        {"name": "gull", "left": 990, "top": 0, "right": 991, "bottom": 1},
-    ]
-    wrong = [{**found[0], "right": 50}]
-    server.replies.extend([Said(json.dumps({"objects": wrong})), Said(json.dumps({"objects": found}))])
-    boxes = locate(services_on(server).chat("executor"), image, ["boat", "gull", "whale"], repairs=1)
-    assert boxes == {"boat": (32, 108, 64, 36), "gull": (304, 0, 16, 16)}
-    assert "right must be greater than left" in server.text(1)
-    assert server.images(1) == server.images(0)  # the model still sees it when it corrects itself
