@@ -7,16 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.answer.answers import OTHER_ANSWER, answer
+from loopwright.workflows.iqa.answer.answers import answer
 from loopwright.workflows.iqa.answer.choosing import parse_choice
 from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 
 FULL = "Full-Reference"
-WORDS = (
-    "is it the sharp blur noise severe slight none not cannot tell worse better reference same good poor MDSI 3 yes no or "
-    "least image quality bus distortion how car"
-).split()
 
 
 def finding(name, severity, confidence=0.9):
@@ -72,12 +68,6 @@ class TestScoring:
             "confidence": 0.9,
         }
 
-    @pytest.mark.parametrize(
-        ("score", "level"), [(1.2, "Bad"), (2.2, "Poor"), (2.8, "Fair"), (3.8, "Good"), (4.9, "Excellent")]
-    )
-    def test_every_level_can_be_reached(self, score, level):
-        assert asked("Rate it", evidence(score=score), mode="scoring").final_answer == level
-
     def test_no_score_is_no_guess(self):
         off = {"plan": {"tool_execution": False, "tool_selection": False}}
         result = asked("Rate it", evidence(score=None), mode="scoring", **off)
@@ -112,11 +102,6 @@ class TestExplanation:
         said = asked("What is wrong with it?", evidence(notes=["Detection abstained: bokeh."])).final_answer
         assert said.startswith(UNABLE)
 
-    def test_detection_without_analysis_names_no_strength(self):
-        off = {"plan": {"distortion_analysis": False}}
-        said = asked("What is wrong?", evidence(("noise", "severe"), distortion_analysis={}), **off).final_answer
-        assert said == "Found in the whole image, strongest first: noise. How strong was not analysed."
-
     @pytest.mark.parametrize(
         ("query", "start"),
         [
@@ -138,13 +123,6 @@ class TestExplanation:
     def test_yes_or_no(self, query, start):
         assert asked(query, BLURRED).final_answer.startswith(start)
 
-    def test_a_sharp_picture_is_sharp(self):
-        result = asked("Is the car sharp?", CLEAN)
-        assert result.final_answer.startswith(
-            "Yes: no blur found in the whole image. That is about the image as a whole"
-        )
-        assert "Measured on the whole image" in result.quality_reasoning
-
     def test_a_region_is_named(self):
         assert "in the region 1,2,30,40" in asked("Is it sharp?", evidence(scope="region 1,2,30,40")).final_answer
 
@@ -153,16 +131,6 @@ class TestExplanation:
         nothing = evidence(distortion_set={}, distortion_analysis={})
         assert asked("Is it sharp?", nothing, **off).final_answer.startswith(UNABLE)
         assert asked("How severe is the noise?", nothing, **off).final_answer.startswith(UNABLE)
-
-    def test_how_severe(self):
-        assert asked("How severe is the blur?", BLURRED).final_answer == "Severe gaussian blur in the whole image."
-        assert asked("How severe is the blur?", CLEAN).final_answer == "No blur in the whole image."
-
-    def test_how_good(self):
-        assert asked("How good is it?", BLURRED).final_answer.startswith("Fair (3.2 of 5). Found")
-
-    def test_other_questions(self):
-        assert asked("Who won?", ExecutorOutput(), query_type="Other").final_answer == OTHER_ANSWER
 
 
 class TestComparison:
@@ -182,11 +150,6 @@ class TestComparison:
         assert asked("Is it worse than the reference?", CLEAN).final_answer.startswith(
             "No: the image and its reference look the same"
         )
-
-    def test_a_score_alone_tells_worse(self):
-        off = {"plan": {"distortion_detection": False, "distortion_analysis": False}}
-        only_score = evidence(score=3.0, distortion_set={}, distortion_analysis={})
-        assert "is worse" in asked("Which is better?", only_score, **off).final_answer
 
     def test_without_a_reference_there_is_no_comparison(self):
         result = asked("Is it worse than the reference?", BLURRED, reference_mode="No-Reference")
@@ -223,11 +186,6 @@ class TestChoice:
     def test_the_letter_that_the_evidence_bears_out(self, query, letter):
         assert chosen(query, BLURRED) == letter
 
-    @pytest.mark.parametrize("words", ["Cannot tell", "None of the above", "Unsure", "Can't tell", "Not sure", "None"])
-    def test_the_way_out_has_the_letter_it_is_listed_with(self, words):
-        assert chosen(f"What is the main distortion? A. Banding B. {words} C. Compression", BLURRED) == "B"
-        assert chosen(f"What is the main distortion? A. {words} B. Blur C. Compression", BLURRED) == "B"
-
     @pytest.mark.parametrize(
         "query",
         [
@@ -242,35 +200,6 @@ class TestChoice:
 
     def test_cannot_tell_is_no_option_unless_listed(self):
         assert chosen("Is it noisy or blurred? I cannot tell. A. noise B. blur", BLURRED) == "B"
-
-    def test_none_is_an_answer_of_its_own_for_a_clean_image(self):
-        assert chosen("Which distortion is there? A. Blur B. Noise C. None", CLEAN) == "C"
-
-    def test_a_plan_that_looked_for_nothing_leaves_the_question_open(self):
-        off = {"plan": {"distortion_detection": False, "distortion_analysis": False}}
-        nothing = evidence(distortion_set={}, distortion_analysis={})
-        assert chosen("Is it blurry? A. Yes B. No", nothing, **off) == UNABLE
-
-    def test_no_options_at_all(self):
-        assert chosen("Which one?", BLURRED) == UNABLE
-
-    def test_the_reasons_name_the_option(self):
-        said = asked("Main distortion? A. Noise B. Blur", BLURRED, mode="mcq").quality_reasoning
-        assert said.startswith("The evidence bears out B (Blur).")
-
-    @given(
-        st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join),
-        st.lists(st.sampled_from(WORDS), min_size=2, max_size=5).map(
-            lambda texts: {chr(65 + i): t for i, t in enumerate(texts)}
-        ),
-        st.sampled_from(["mcq", "scoring", "explanation"]),
-        st.sampled_from([BLURRED, CLEAN, ExecutorOutput(), evidence(score=None)]),
-    )
-    def test_any_words_get_an_answer_and_a_choice_is_always_an_option(self, stem, options, mode, what):
-        query = f"{stem}? " + " ".join(f"{letter}. {text}" for letter, text in options.items())
-        result = asked(query, what, mode=mode)
-        if mode == "mcq":
-            assert result.final_answer in {*options, UNABLE}
 
     @given(st.text(max_size=60).filter(str.strip), st.sampled_from(["mcq", "scoring", "explanation"]))
     def test_any_text_gets_an_answer(self, query, mode):

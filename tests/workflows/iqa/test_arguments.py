@@ -9,7 +9,7 @@ import pytest
 import skimage
 
 from loopwright.errors import ImageError, InputError, NodeFailed
-from loopwright.workflows.iqa import build_graph, run_pipeline, stream_pipeline, trace_pipeline
+from loopwright.workflows.iqa import run_pipeline, stream_pipeline, trace_pipeline
 
 COFFEE = Path(skimage.__file__).parent / "data" / "coffee.png"
 
@@ -49,10 +49,3 @@ def test_a_limit_above_the_ceiling_is_told_in_the_log_and_the_state(caplog):
     state = run_pipeline("Rate it", COFFEE, max_replan_iterations=99)
     assert state["max_replan_iterations"] == 10
     assert "max_replan_iterations=99 is above langgraph.max_iterations=10, which counts" in caplog.text
-
-
-def test_a_graph_tells_its_version_and_when_it_was_made():
-    metadata = build_graph().config["metadata"]
-    assert metadata["graph"] == "AgenticIQA-Pipeline"
-    assert metadata["version"]
-    assert metadata["created"][:2] == "20"

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +84,8 @@ def test_resume_runs_only_what_is_new_or_changed(photos, expected, tmp_path):
         save(folder / row["path"], 70 + expected.index(row))
     run_batch(folder, out, workers=1)
     first = rows_of(out)
-    changed, touched, gone = (folder / row["path"] for row in expected[:3])
-    content = touched.read_bytes()
+    changed, gone = (folder / row["path"] for row in expected[:2])
     save(changed, 90)
-    touched.write_bytes(content)
     gone.unlink()
     save(folder / "new.png", 91)
     before = journalled(journal_of(out))
@@ -99,9 +94,8 @@ def test_resume_runs_only_what_is_new_or_changed(photos, expected, tmp_path):
     anew = [sample for sample, number in journalled(journal_of(out)).items() if before.get(sample) != number]
     assert sorted(anew) == sorted([expected[0]["path"], "new.png"])
     second = {row["path"]: row for row in rows_of(out)}
-    assert set(second) == {expected[0]["path"], expected[1]["path"], expected[3]["path"], "new.png"}
-    assert second[expected[1]["path"]] == first[1]
-    assert second[expected[0]["path"]]["key"] != first[0]["key"]
+    assert set(second) == {expected[0]["path"], expected[2]["path"], expected[3]["path"], "new.png"}
+    assert second[expected[2]["path"]] == first[2] and second[expected[0]["path"]] != first[0]
 
 
 @pytest.mark.slow
@@ -132,13 +126,6 @@ def test_shards_together_are_the_whole(photos, expected, tmp_path):
         run_batch(photos, outs[0], shard=Shard(2, 2), resume=True)
 
 
-def test_an_empty_shard_is_an_empty_table(tmp_path):
-    save(tmp_path / "photos" / "a.png", 1)
-    empty = next(shard for shard in (Shard(1, 2), Shard(2, 2)) if not shard.holds("a.png"))
-    assert run_batch(tmp_path / "photos", tmp_path / "r.csv", shard=empty).progress.total == 0
-    assert rows_of(tmp_path / "r.csv") == []
-
-
 @pytest.mark.slow
 def test_references_regions_and_scores_of_a_manifest(tmp_path):
     save(tmp_path / "ref" / "a.png", 1)
@@ -158,57 +145,6 @@ def test_references_regions_and_scores_of_a_manifest(tmp_path):
     save(tmp_path / "ref" / "a.png", 3)
     again = run_batch(tmp_path / "m.jsonl", tmp_path / "r.jsonl", workers=1, resume=True)
     assert (again.progress.assessed, again.progress.unchanged) == (2, 1)
-
-
-def killer(times: int):
-    """Kills the only worker each time that a row comes; the next row comes from its successor."""
-    killed: list[int] = []
-
-    def kill(progress):
-        if len(killed) < times:
-            (victim,) = multiprocessing.active_children()
-            killed.append(victim.pid)
-            os.kill(victim.pid, signal.SIGKILL)
-
-    return killed, kill
-
-
-@pytest.mark.slow
-def test_killed_workers_cost_no_row(photos, expected, tmp_path):
-    killed, kill = killer(3)
-    out = tmp_path / "r.jsonl"
-    result = run_batch(photos, out, workers=1, on_progress=kill)
-    assert len(set(killed)) == 3
-    assert (result.progress.done, result.progress.failed) == (GOOD, 0)
-    assert rows_of(out) == expected
-
-
-@pytest.mark.slow
-def test_a_row_that_ends_its_worker_twice_is_an_error_and_runs_again_on_resume(photos, expected, tmp_path):
-    manifest = photos / "manifest.jsonl"
-    manifest.write_text(json.dumps({"image_path": expected[0]["path"]}) + "\n")
-    script = tmp_path / "run.py"
-    script.write_text(DYING)
-    out = tmp_path / "r.jsonl"
-    subprocess.run([sys.executable, script, manifest, out], check=True, timeout=170)
-    (row,) = rows_of(out)
-    assert "ended by SIGKILL" in row["error"] and "twice" in row["error"]
-    again = run_batch(manifest, out, workers=1, resume=True)
-    assert (again.progress.assessed, again.progress.failed) == (1, 0)
-    manifest.unlink()
-
-
-DYING = """
-import os, signal, sys
-from pathlib import Path
-from loopwright.workflows.iqa.batch import run_batch, running
-
-# Workers import this file again, so that the graph breaks in them as a faulty library would.
-running.engine_run = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-
-if __name__ == "__main__":
-    run_batch(Path(sys.argv[1]), Path(sys.argv[2]), workers=1)
-"""
 
 
 @pytest.mark.slow
@@ -258,7 +194,7 @@ class TestJournal:
 
     def record(self, sample: str, error: str | None = None) -> dict:
         return {
-            "sample_id": sample, "asked": "a", "key": "k", "configuration": "c", "stamp": "s", "versions": "v",
+            "sample_id": sample, "key": "k", "configuration": "c", "versions": "v",
             "state": {}, "stages": [], "seconds": 0.1, "error": error,
         }  # fmt: skip
 
@@ -272,16 +208,15 @@ class TestJournal:
         path = self.filled(tmp_path / "j", "a", "b")
         with Journal.open(path, shard=None, resume=True) as journal:
             journal.append(self.record("a", error="broke"))
-            assert journal.entries["a"].failed
         with Journal.open(path, shard=None, resume=True) as journal:
-            assert journal.entries["a"].failed and journal.read("a")["error"] == "broke"
+            assert journal.keys == {"a": "", "b": "k"} and journal.read("a")["error"] == "broke"
 
     def test_what_is_there_is_not_overwritten(self, tmp_path):
         path = self.filled(tmp_path / "j", "a")
         with pytest.raises(InputError, match=r"holds 1 row.*--resume"):
             Journal.open(path, shard=None, resume=False)
         with Journal.open(path, shard=None, resume=True) as journal:
-            assert list(journal.entries) == ["a"]
+            assert journal.keys == {"a": "k"}
 
     def test_a_foreign_file_is_left_alone(self, tmp_path):
         path = tmp_path / "j"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.batch.samples import Shard, extensions, read_folder, read_manifest
+from loopwright.workflows.iqa.batch.samples import Shard, read_folder, read_manifest
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30)
 
@@ -50,11 +49,6 @@ def test_folder_without_images_says_which_endings_count(tmp_path):
     touch(tmp_path, "notes.txt")
     with pytest.raises(InputError, match=r"no image in .*\.jpg"):
         read_folder(tmp_path, "q")
-
-
-def test_extensions_are_of_formats_that_are_decoded():
-    assert {".jpg", ".jpeg", ".png", ".tif", ".webp", ".bmp", ".gif"} <= extensions()
-    assert not {".mpg", ".pdf", ".eps", ".h5"} & extensions()
 
 
 def manifest(folder: Path, *rows: object) -> Path:
@@ -116,31 +110,11 @@ def test_wrong_lines_are_named(tmp_path, line, said):
     assert said in str(error.value)
 
 
-def test_lines_that_are_not_utf8_and_byte_order_marks(tmp_path):
-    path = tmp_path / "m.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf{"image_path": "a.jpg"}\r\n')
-    assert [sample.path for sample in read_manifest(path, "q")] == ["a.jpg"]
-    path.write_bytes(b'{"image_path": "caf\xe9.jpg"}\n')
-    with pytest.raises(InputError, match="line 1: not UTF-8"):
-        read_manifest(path, "q")
-    path.write_bytes(b"\n")
-    with pytest.raises(InputError, match="has no line"):
-        read_manifest(path, "q")
-
-
 @given(st.lists(NAMES, max_size=50), st.integers(1, 12))
 def test_shards_are_a_partition(names, count):
     shards = [Shard(number, count) for number in range(1, count + 1)]
     for name in names:
         assert sum(shard.holds(name) for shard in shards) == 1
-
-
-@given(NAMES, st.integers(1, 9))
-def test_shards_do_not_depend_on_how_accents_are_stored(name, count):
-    composed, decomposed = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
-    assert [Shard(i + 1, count).holds(composed) for i in range(count)] == [
-        Shard(i + 1, count).holds(decomposed) for i in range(count)
-    ]
 
 
 def test_shards_are_the_same_on_every_machine_and_about_equal():

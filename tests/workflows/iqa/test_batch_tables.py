@@ -13,7 +13,7 @@ from loopwright.workflows.iqa.batch.tables import FORMATS, columns, write_table
 
 
 def row(sample: str, **values: Any) -> dict[str, Any]:
-    return {**dict.fromkeys(columns()), "sample_id": sample, "path": sample, "key": "k", "configuration": "c", **values}
+    return {**dict.fromkeys(columns()), "sample_id": sample, "path": sample, "configuration": "c", **values}
 
 
 def table(path: Path, *rows: dict[str, Any]) -> Path:

@@ -174,12 +174,6 @@ def test_tool_timeout():
     assert assess(configured())["executor_evidence"].tool_logs[0].error is None
 
 
-@effect("iqa.tools.budget_ms")
-def test_tool_budget(tmp_path):
-    free = evidence(configured(), tmp_path).selected_tools
-    assert len(evidence(config("iqa.tools.budget_ms", 0.01), tmp_path).selected_tools) < len(free)
-
-
 @effect("iqa.tools.max_pixels")
 def test_max_pixels():
     with pytest.raises(NodeFailed, match="limit of 1,000") as caught:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from time import sleep
-
 import pytest
 from distort import distort
 from PIL import Image
 from skimage import data
 
-from loopwright.errors import ImageError, InputError
+from loopwright.errors import ImageError
 from loopwright.workflows.iqa.answer.fusion import level_of
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring.detection import Detection, analyse, detect
+from loopwright.workflows.iqa.measuring.detection import analyse, detect
 from loopwright.workflows.iqa.measuring.features import measure
 from loopwright.workflows.iqa.nodes.executing import pass_over
 from loopwright.workflows.iqa.nodes.executor import executor_node
-from loopwright.workflows.iqa.schemas import DistortionFinding, PlannerOutput
+from loopwright.workflows.iqa.schemas import PlannerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.tools.registry import get_tool
 
@@ -108,12 +105,6 @@ def test_named_distortions_are_analysed_without_detection(run):
     assert blur.severity is Severity.NONE
 
 
-def test_what_shows_only_beside_a_reference_is_a_note(run):
-    found = run("jpeg", distortions={"Global": ["mean shift"]}, distortion_source="Explicit")
-    assert found.distortion_analysis == {"Global": []}
-    assert any(note.startswith("Mean shift cannot be measured") for note in found.notes)
-
-
 def test_required_tools_run_and_come_first(run):
     found = run("jpeg", reference="reference", required_tools=["PSNR"])
     assert found.selected_tools[:2] == ["PSNR", "MDSI"]
@@ -121,51 +112,8 @@ def test_required_tools_run_and_come_first(run):
     assert found.quality_scores["PSNR"]
 
 
-def test_required_tools_alone_are_the_selection_if_selection_is_off(run):
-    flags = {**OFF, "tool_execution": True}
-    found = run("jpeg", reference="reference", required_tools=["SSIM", "PSNR", "SSIM"], plan=flags)
-    assert found.selected_tools == ["SSIM", "PSNR"]
-    assert [log.tool for log in found.tool_logs] == ["SSIM", "PSNR"]
-    assert set(found.quality_scores) == {"SSIM", "PSNR"}
-
-
 def test_a_named_tool_runs_although_the_plan_switched_execution_off(run):
     assert set(run("jpeg", required_tools=["NIQE"], plan=OFF).quality_scores) == {"NIQE"}
-
-
-def test_one_tool_counts_once(run):
-    found = run("jpeg", reference="reference", required_tools=["mdsi", "MDSI", "GMSD"])
-    assert [log.tool for log in found.tool_logs].count("MDSI") == 1
-    assert len(found.selected_tools) == len(set(found.selected_tools))
-
-
-def test_the_number_of_tools_is_configured(run):
-    found = run("jpeg", reference="reference", services=configured(limit=1))
-    assert found.selected_tools == ["MDSI"]
-
-
-def test_the_time_budget_is_configured(run):
-    found = run("jpeg", reference="reference", services=configured(budget_ms=1e-6))
-    assert (found.selected_tools, found.tool_logs, found.primary_tool) == ([], [], None)
-    assert "No quality tool ran: none is named and none was chosen" in found.notes
-
-
-def test_the_timeout_is_configured_and_a_late_tool_is_replaced_or_reported(run, monkeypatch):
-    late = replace(get_tool("NIQE"), compute=lambda *_images: sleep(5))
-    monkeypatch.setattr(pass_over, "select_tools", lambda *_args, **_options: [late])
-    found = run("reference", services=configured(timeout=0.1))
-    first, *others = found.tool_logs
-    assert (first.tool, first.score) == ("NIQE", None)
-    assert "no result within 0.1 s" in first.error
-    # The next tool stands in; on a slow machine that one may be late as well, and so on.
-    assert others[0].tool == "BlindScore"
-    assert all(log.fallback_for == "NIQE" for log in others)
-    assert all(log.error is None or "no result within 0.1 s" in log.error for log in others)
-    in_time = [log.tool for log in others if log.error is None]
-    assert list(found.quality_scores) == in_time
-    assert len(in_time) <= 1
-    assert found.primary_tool == (in_time or ["NIQE"])[0]
-    assert found.distortion_set == {"Global": []}
 
 
 def test_a_region_is_cropped_in_both_images_and_names_the_scope(run, folder):
@@ -182,19 +130,6 @@ def test_a_region_is_cropped_in_both_images_and_names_the_scope(run, folder):
     assert left.quality_scores["MDSI"] < 2.5 < 4.9 < right.quality_scores["MDSI"]
 
 
-def test_objects_are_measured_on_the_whole_image_and_a_note_says_so(run):
-    found = run("jpeg", query_scope=["car", "tree"])
-    assert list(found.distortion_set) == ["Global"]
-    assert {log.region for log in found.tool_logs} == {"Global"}
-    for name in ("car", "tree"):
-        assert f"{name}: could not be located, so the whole image was measured" in found.notes
-
-
-def test_a_region_is_taken_as_the_place_of_the_object(run):
-    found = run("jpeg", query_scope=["car"], region=(0, 0, 200, 200))
-    assert found.notes[0] == "car: taken to be what the region 0,0,200,200 shows"
-
-
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -209,22 +144,6 @@ def test_a_region_is_taken_as_the_place_of_the_object(run):
 def test_a_bad_image_is_the_users_input(run, name, options):
     with pytest.raises(ImageError):
         run(name, **options)
-
-
-def test_a_full_reference_plan_without_a_reference_is_an_input_error(run):
-    with pytest.raises(InputError, match="reference"):
-        run("jpeg", reference_mode=FULL)
-
-
-def test_other_questions_do_not_open_the_image(run):
-    found = run("nowhere", query_type="Other")
-    assert (found.error, found.tool_logs, found.distortion_set) == (None, [], {})
-
-
-def test_without_a_plan_the_executor_fails_in_words():
-    update = executor_node({"query": "?", "image_path": "x.png"})
-    assert "no plan" in update["executor_evidence"].error
-    assert update["error"] == update["executor_evidence"].error
 
 
 def test_a_small_image_loses_the_measurements_and_keeps_the_tools(run, folder):
@@ -294,19 +213,3 @@ def test_numbers_alone_do_not_call_a_good_photograph_bad(picture, kind):
     features = measure(getattr(data, picture)())
     findings, _ = analyse([kind], detect(features), features)
     assert [item.severity for item in findings] == [Severity.NONE]
-
-
-def test_a_guess_at_another_type_does_not_explain_away_what_was_asked_about():
-    """A blurred cat whose blur the detector half took for JPEG 2000 was answered with a flat "No"."""
-    detection = Detection(
-        findings=[
-            DistortionFinding(
-                type="jpeg2000", severity="extreme", confidence=0.46, explanation="guessed", measured={"value": 3.2}
-            )
-        ],
-        abstained="jpeg2000 is only a guess",
-    )
-    blurred = distort(data.chelsea(), "gaussian blur", 4)
-    (finding,) = analyse(["blurs"], detection, measure(blurred)).findings
-    assert finding.type == "blurs"
-    assert finding.severity >= Severity.MODERATE

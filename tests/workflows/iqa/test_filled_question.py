@@ -59,14 +59,6 @@ def test_without_questions_in_the_reply_the_rules_read_them(coffee):
     assert state["summarizer_result"].final_answer.startswith("Yes: ")
 
 
-def test_a_wrong_name_is_repaired(coffee):
-    wrong = {"operation": "yes or no", "distortions": ["blurrr"]}
-    right = {"operation": "yes or no", "distortions": ["blurs"]}
-    state, model = ask(STRANGE, plan(wrong), plan(right), image=coffee / "blurred.png")
-    assert "blurrr" in model.calls[1].text
-    assert [question.names for question in state["questions"]] == [("blurs",)]
-
-
 def test_the_model_cannot_bring_back_what_the_query_sets_aside(coffee):
     meant = {"operation": "find what is wrong", "distortions": ["blurs"]}
     state, _ = ask("What is wrong with it, apart from blur?", plan(meant), image=coffee / "blurred.png")

@@ -16,8 +16,6 @@ from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.detection_parts import changed_parts, detect_in_parts, place_of
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.softness import soft_part
-from loopwright.workflows.iqa.measuring.whereabouts import mask_words, place_words
-from loopwright.workflows.iqa.schemas import GLOBAL
 
 NAMES = [("astronaut", "coffee"), pytest.param(("chelsea", "stereo_motorcycle"), marks=pytest.mark.slow)]
 
@@ -131,10 +129,6 @@ def test_a_distortion_of_the_whole_image_has_no_part(photograph, kind, name):
         assert changed_parts(distort(rgb, kind, level, seed=2), rgb) is None, level
 
 
-def test_the_same_image_has_no_changed_part(photograph):
-    assert changed_parts(photograph("coffee"), photograph("coffee")) is None
-
-
 def asked(query: str, image: np.ndarray, tmp_path, reference: np.ndarray | None = None) -> str:
     paths = [tmp_path / "image.png", tmp_path / "reference.png"]
     Image.fromarray(image).save(paths[0])
@@ -184,33 +178,3 @@ def test_bokeh_is_described_and_stays_no_blur(photograph, tmp_path):
     said = asked("Is it blurry?", image, tmp_path)
     assert said.startswith("No: not blurred as a whole")
     assert "everywhere but in the centre" in said
-
-
-@pytest.mark.parametrize(
-    ("place", "words"),
-    [
-        ((0, 0, 0.5, 1), "in the left half"),
-        ((0.48, 0, 0.52, 1), "in the right half"),
-        ((0, 0, 1, 0.34), "in the top third"),
-        ((0.5, 0.5, 0.5, 0.5), "in the bottom right quarter"),
-        ((0.66, 0, 0.34, 0.33), "in the top right corner"),
-        ((0.9, 0.02, 0.08, 0.08), "near the top right corner"),
-        ((0.25, 0.25, 0.5, 0.5), "in the centre"),
-        ((0.45, 0.45, 0.1, 0.1), "near the centre"),
-        ((0.05, 0.05, 0.95, 0.95), "nearly everywhere"),
-        ((0.2, 0.75, 0.3, 0.2), "near the bottom left corner"),
-    ],
-)
-def test_a_box_is_named_by_its_place(place, words):
-    assert place_words(place) == words
-    mask = np.zeros((100, 100), bool)
-    left, top, width, height = (round(100 * each) for each in place)
-    mask[top : top + height, left : left + width] = True
-    assert mask_words(mask) == words
-
-
-def test_what_leaves_the_centre_free_is_named_so():
-    mask = np.ones((40, 60), bool)
-    mask[10:30, 15:45] = False
-    assert mask_words(mask) == "everywhere but in the centre"
-    assert GLOBAL not in mask_words(mask)

@@ -1,4 +1,4 @@
-"""Questions about numbers: a threshold of the score, a tool's own value; and two options of one letter."""
+"""Questions about numbers: a threshold of the score, a tool's own value, and a grade for each of several things."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from distort import distort
 from PIL import Image
 from skimage.metrics import peak_signal_noise_ratio
 
-from loopwright.errors import PlannerError
 from loopwright.workflows.iqa import run_pipeline
-from loopwright.workflows.iqa.question.options import parse_options
-from loopwright.workflows.iqa.question.reading import read_query
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +48,7 @@ def test_a_tools_own_value_is_held_against_the_number(pair):
     assert said.startswith(f"No: PSNR is {psnr:.4g} dB, below 60")
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["Which? A. blur A. noise", "Which?\nA. blur\nA. noise\nB. jpeg", "(A) blur (A) noise", "A) blur B) noise B) jpeg"],
-)
-def test_one_letter_for_two_options_is_a_clear_error_of_one_line(query):
-    with pytest.raises(PlannerError, match="give each option a letter of its own") as error:
-        read_query(query)
-    assert "\n" not in str(error.value)
-
-
-def test_a_letter_before_the_list_is_no_option():
-    assert parse_options("From camera A. Which is it? A. blur B. noise") == {"A": "blur", "B": "noise"}
+def test_several_things_are_rated_each_for_itself(pair):
+    said = run_pipeline("Rate sharpness and noise separately.", *pair[:2])["summarizer_result"].final_answer
+    sharpness, _, noise = said.partition(" Noise: ")
+    assert sharpness.startswith("Sharpness: ") and noise.split(".")[0] in ("Bad", "Poor", "Fair")

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from loopwright.workflows.iqa import run_pipeline
-from loopwright.workflows.iqa.measuring.whereabouts import NAMED
 from loopwright.workflows.iqa.question.places import fractions_of
 from loopwright.workflows.iqa.question.reading import read_query
 
@@ -53,12 +52,6 @@ def test_both_parts_of_a_comparison_are_measured(form, pair):
 
 
 CORNERS = ["top left corner", "top right corner", "bottom left corner", "bottom right corner"]
-
-
-def test_an_edge_is_a_strip_and_a_quadrant_a_quarter():
-    assert fractions_of("left edge") == (0, 0, pytest.approx(1 / 6), 1)
-    assert fractions_of("bottom edge") == (0, pytest.approx(5 / 6), 1, pytest.approx(1 / 6))
-    assert fractions_of("upper left quadrant") == fractions_of("top left quarter") == (0, 0, 0.5, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +113,3 @@ def test_some_soft_corners_are_a_partly(photograph, tmp_path):
     Image.fromarray(image).save(path)
     said = run_pipeline("Are the corners softer than the centre?", path)["summarizer_result"].final_answer
     assert said.startswith("Partly: ")
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_an_answer_and_a_question_mean_the_same_place_by_a_name(name: str) -> None:
-    assert fractions_of(name) == pytest.approx(NAMED[name])

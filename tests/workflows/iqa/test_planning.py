@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopwright.errors import InputError, PlannerError, UnknownNameError
+from loopwright.errors import InputError, UnknownNameError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan
 from loopwright.workflows.iqa.planning.replanning import NOTHING_LEFT, missing_evidence
@@ -74,27 +74,9 @@ def test_a_named_tool_runs_and_no_other_is_chosen():
     assert plan.plan.model_dump() == {**ALL_ON, "tool_selection": False}
 
 
-@pytest.mark.parametrize("tool", FULL)
-def test_a_tool_that_compares_needs_a_reference(tool):
-    with pytest.raises(PlannerError, match=rf"{tool} compares with a reference.*--reference.*{BLIND[0]}"):
-        make_plan(task(f"rate it with {tool}"))
-
-
-def test_a_tool_that_needs_none_runs_beside_a_reference():
-    assert make_plan(task("rate it with niqe", reference=True)).required_tools == ["NIQE"]
-
-
 def test_unknown_tool():
     with pytest.raises(UnknownNameError, match=f"unknown tool 'MUSIQ'.*{BLIND[0]}"):
         make_plan(task("use MUSIQ"))
-
-
-@pytest.mark.parametrize("tool", BLIND)
-def test_each_tool_that_needs_no_reference_runs_where_it_is_named(tool):
-    for reference in (False, True):
-        plan = make_plan(task(f"rate it with {tool.lower()}", reference=reference))
-        assert plan.required_tools == [tool]
-        assert plan.plan.tool_execution
 
 
 def test_other_switches_everything_off():
@@ -112,19 +94,6 @@ def test_options_that_are_distortions_are_looked_for(query):
     assert plan.plan.distortion_detection
 
 
-def test_a_choice_about_a_named_distortion_looks_for_that_alone():
-    plan = make_plan(task("How severe is the blur? A) slight B) severe"))
-    assert (plan.answer_mode, plan.distortions) == ("mcq", {"Global": ["blurs"]})
-    assert not plan.plan.distortion_detection
-
-
-@pytest.mark.parametrize("query", ["How good is it?", "Is the car sharp?", "Which? A) blur B) noise", "use niqe"])
-def test_the_first_plan_is_deterministic_and_keeps_its_own_rules(query):
-    plan = make_plan(task(query))
-    assert plan == make_plan(task(query))
-    assert enforce(plan, read_query(query), reference_path=None) == plan
-
-
 # Replans ---------------------------------------------------------------------------------------------------------------
 
 
@@ -135,12 +104,6 @@ def replan(
     return first, make_plan(task(query, *reasons, reference=reference), previous=first, evidence=evidence)
 
 
-def test_a_failed_tool_with_a_stand_in_is_no_lack():
-    evidence = found(log("MDSI"), log("GMSD", 3.0, fallback_for="MDSI"), types=("noise",))
-    first, plan = replan("How good is it?", evidence, "No reason provided")
-    assert plan.same_work(first)
-
-
 def test_an_object_without_evidence_widens_the_scope():
     evidence = found(log("NIQE", 3.0), types=("noise",))
     first, plan = replan("Is the car noisy?", evidence, "Missing tool scores for vehicle region", reference=False)
@@ -148,19 +111,6 @@ def test_an_object_without_evidence_widens_the_scope():
     assert plan.query_scope == "Global"
     assert plan.distortions == {"Global": ["noise"]}
     assert "no evidence for car alone, so the scope is widened to Global" in plan.rationale
-
-
-def test_a_region_counts_as_the_place_of_the_object():
-    scope = "region 1,2,30,40"
-    evidence = found(log("NIQE", 3.0, region=scope), types=("noise",), scope=scope)
-    first, plan = replan("Is the car noisy?", evidence, "The object could not be located", reference=False)
-    assert plan.same_work(first)
-
-
-def test_an_object_with_evidence_keeps_the_scope():
-    evidence = found(log("NIQE", 3.0, region="Car"), types=("noise",), scope="Car")
-    _, plan = replan("Is the car noisy?", evidence, "No reason provided", reference=False)
-    assert plan.query_scope == ["car"]
 
 
 def test_a_distortion_without_a_finding_switches_analysis_on_then_detection():
@@ -183,30 +133,11 @@ def test_a_distortion_without_a_finding_switches_analysis_on_then_detection():
     assert fourth.same_work(third)
 
 
-def test_an_analysed_distortion_is_no_lack():
-    evidence = found(log("MDSI", 3.0), types=("gaussian noise",))
-    first, plan = replan("Is the image noisy?", evidence, "No reason provided")
-    assert plan.same_work(first)
-
-
 def test_contradicting_tools_get_one_more():
     evidence = found(log("MDSI", 5.0), log("GMSD", 1.0), types=("noise",), primary_tool="MDSI")
     _, plan = replan("How good is it?", evidence, "No reason provided")
     assert plan.required_tools == ["MDSI", "GMSD", "VSI"]
     assert "contradict each other (MDSI 5.0, GMSD 1.0), so VSI is required to decide" in plan.rationale
-
-
-def test_agreeing_tools_get_none_unless_the_feedback_says_so():
-    evidence = found(log("MDSI", 3.0), log("GMSD", 3.1), types=("noise",), primary_tool="MDSI")
-    first, plan = replan("How good is it?", evidence, "No reason provided")
-    assert plan.same_work(first)
-    _, plan = replan("How good is it?", evidence, "The scores disagree")
-    assert plan.required_tools == ["MDSI", "GMSD", "VSI"]
-
-
-def test_no_tool_ran():
-    _, plan = replan("How good is it?", found(types=("noise",)), "Missing tool scores for the whole image")
-    assert plan.required_tools == ["MDSI"]
 
 
 def test_a_failed_executor_is_asked_for_less_each_time():
@@ -221,51 +152,12 @@ def test_a_failed_executor_is_asked_for_less_each_time():
     assert not first.same_work(second)
 
 
-def test_the_words_count_where_the_evidence_is_silent():
-    _, plan = replan("Is the car noisy?", None, "Insufficient evidence for the car")
-    assert plan.query_scope == "Global"
-    _, plan = replan("How good is it?", None, "Not enough tool scores")
-    assert plan.required_tools == ["MDSI"]
-    _, plan = replan("Is the image noisy?", None, "The blur was not examined")
-    assert plan.plan.distortion_detection
-
-
-def test_tools_that_were_off_are_switched_on():
-    off = PlannerOutput(
-        reference_mode="Full-Reference", plan=PlanControlFlags(tool_selection=False, tool_execution=False)
-    )
-    evidence = found(types=("noise",))
-    _, plan = replan("How good is it?", evidence, "Missing tool scores", previous=off)
-    assert plan.plan.tool_execution
-    assert plan.plan.tool_selection
-
-
-def test_only_the_last_reason_is_followed():
-    _, plan = replan("How good is it?", None, "Missing tool scores", "The severity is unclear")
-    assert plan.required_tools is None
-
-
 def test_nothing_left_gives_the_same_plan_and_says_so():
     evidence = found(*(log(name, 3.0) for name in FULL), types=("noise",), primary_tool="MDSI")
     first, plan = replan("How good is it?", evidence, "More tool scores, please")
     assert plan.same_work(first)
     assert NOTHING_LEFT in plan.rationale
     assert plan.rationale != first.rationale
-
-
-def test_other_stays_other():
-    first, plan = replan("what is the capital of France", None, "Missing tool scores for the region")
-    assert plan.same_work(first)
-
-
-def test_a_score_that_cannot_be_had_again_is_not_required():
-    _, plan = replan("How good is it?", found(log("MDSI", 1.0)), "Another tool, please", reference=False)
-    assert plan.required_tools == [BLIND[0]]
-
-
-def test_feedback_without_a_previous_plan_changes_the_first_plan():
-    plan = make_plan(task("Is the car noisy?", "Missing evidence for the car"))
-    assert plan.query_scope == "Global"
 
 
 # What the summarizer asks for is what the planner can mend ------------------------------------------------------------

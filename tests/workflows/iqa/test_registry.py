@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.calibration import get_calibration
-from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, primary_tool, select_tools
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, select_tools
 
 FULL, NONE = ReferenceMode.FULL, ReferenceMode.NONE
 NAMES = [tool.name for tool in all_tools()]
@@ -19,22 +19,6 @@ NAMES = [tool.name for tool in all_tools()]
 
 def names(tools):
     return [tool.name for tool in tools]
-
-
-def test_the_tools():
-    assert {"PSNR", "SSIM", "GMSD", "MDSI", "BlindScore", "NIQE", "BRISQUE", "PIQE"} <= set(NAMES)
-    assert len(NAMES) == len(set(NAMES))
-    for mode in ReferenceMode:
-        primary = [tool for tool in all_tools() if tool.reference is mode and tool.primary]
-        assert primary == [primary_tool(mode)]
-    for tool in all_tools():
-        assert tool.cost_ms > 0
-        assert tool.source
-
-
-@pytest.mark.parametrize("text", ["MDSI", "mdsi", " Mdsi ", "M-D-S-I", "m_d.s i"])
-def test_names_do_not_depend_on_case_or_punctuation(text):
-    assert get_tool(text).name == "MDSI"
 
 
 def test_an_unknown_tool_is_named_with_the_known_ones():
@@ -51,56 +35,16 @@ def test_primary_first():
     assert names(select_tools(["noise"], FULL))[0] == "MDSI"
 
 
-def test_then_by_strength():
-    # SSIM and MS-SSIM rank noisy images less well than the others do; few see colours as people do.
-    noisy = names(select_tools(["noise"], FULL, limit=9))
-    assert noisy[:3] == ["MDSI", "VSI", "HaarPSI"]
-    assert set(noisy[-2:]) == {"MS-SSIM", "SSIM"}
-    assert names(select_tools(["saturation change"], FULL)) == ["MDSI", "VSI", "FSIMc"]
-    assert names(select_tools(["jpeg"], FULL)) == ["MDSI", "VSI", "HaarPSI"]
-
-
-def test_naming_a_kind_twice_counts_once():
-    twice = select_tools(["noise", "Noisy", "gaussian noise", "jpeg"], FULL, limit=9)
-    assert twice == select_tools(["noise", "jpeg"], FULL, limit=9)
-
-
-def test_excluded_tools_are_not_chosen():
-    assert "MDSI" not in names(select_tools(["blur"], FULL, exclude=["mdsi"], limit=9))
-    assert set(names(select_tools([], NONE, exclude=["BlindScore"], limit=9))) == {"NIQE", "BRISQUE", "PIQE"}
-    assert select_tools([], NONE, exclude=["BlindScore", "NIQE", "brisque", "PIQE"]) == []
-    with pytest.raises(UnknownNameError):
-        select_tools([], FULL, exclude=["nonsense"])
-
-
-def test_unknown_distortion():
-    with pytest.raises(UnknownNameError):
-        select_tools(["wobbliness"], FULL)
-
-
-def test_budget_passes_over_what_does_not_fit():
-    mdsi, psnr = get_tool("MDSI"), get_tool("PSNR")
-    assert names(select_tools([], FULL, budget_ms=mdsi.cost_ms + psnr.cost_ms)) == ["MDSI", "PSNR"]
-    assert names(select_tools([], FULL, budget_ms=psnr.cost_ms)) == ["PSNR"]
-    assert select_tools([], FULL, budget_ms=0) == []
-    # The same budget buys less for a larger image.
-    assert names(select_tools([], FULL, budget_ms=mdsi.cost_ms, pixels=512 * 384 * 2))[0] != "MDSI"
-
-
 @given(
     st.lists(st.sampled_from(known_distortions())),
     st.sampled_from(ReferenceMode),
-    st.lists(st.sampled_from(NAMES)),
-    st.none() | st.floats(0, 100),
     st.integers(0, 9),
 )
-def test_selection_keeps_its_promises(distortions, mode, exclude, budget, limit):
-    chosen = select_tools(distortions, mode, exclude=exclude, budget_ms=budget, limit=limit)
+def test_selection_keeps_its_promises(distortions, mode, limit):
+    chosen = select_tools(distortions, mode, limit=limit)
     assert len(chosen) <= limit
     assert len(set(names(chosen))) == len(chosen)
     assert all(tool.reference is mode for tool in chosen)
-    assert not set(names(chosen)) & set(exclude)
-    assert budget is None or sum(tool.cost_ms for tool in chosen) <= budget
     assert not any(tool.primary for tool in chosen[1:])
 
 

@@ -53,11 +53,6 @@ def test_the_charts_say_their_numbers(tmp_path: Path):
     assert heights[0] == "100.0" and heights[1] == "0.0"
 
 
-def test_one_row_needs_no_charts_and_no_filters(tmp_path: Path):
-    page = make(tmp_path / "report.html", [make_row()])
-    assert not page.all(".charts") and not page.all(".filters") and not page.all(".failures")
-
-
 def test_rows_carry_what_the_filters_ask_for(tmp_path: Path):
     def row(name: str, score: float | None, kinds: dict[str, str], tools: dict[str, float], **more: object):
         found = [

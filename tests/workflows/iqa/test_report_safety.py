@@ -47,23 +47,6 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path):
     ]
 
 
-NASTY = [
-    "<script>alert(1)</script>",
-    "</style></title></script><script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)",
-    "<!-- --><![CDATA[ ]]>",
-    "&lt;b&gt; &amp; &#60;i&#62; &notit;",
-    "{{ 7 * 7 }}{% raw %}{# #}",
-    "javascript:alert(1)",
-    "</summary></details></article></main></body></html>",
-    "\u202egnp.exe\u2066 \x00\x08\x1b[31m \ufffe",
-    "line\nbreak\r\ttab",
-    "\U0001f408 هل الصورة واضحة؟",
-    "x" * 5000,
-]
-
-
 def check_inert(text: str, folder: Path) -> None:
     shapes, pages = [], []
     for said in (text, "plain"):
@@ -92,11 +75,6 @@ def check_inert(text: str, folder: Path) -> None:
     assert [step.text for step in article.one(".path").all("li")][4:] == [f"planner {text}", f"{text} exhausted"]
 
 
-@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
-def test_no_nasty_text_becomes_markup(text: str, tmp_path: Path):
-    check_inert(text, tmp_path)
-
-
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("<>&\"'`=/!-;#{}%"), min_size=1, max_size=40))
 @example("\x85\xa0")
@@ -113,15 +91,3 @@ def test_a_file_name_that_is_not_utf8(tmp_path: Path):
     row = make_row(name=name, image=tmp_path / name)
     article = make(tmp_path / "report.html", [row]).one("article")
     assert article.one("h2").one("bdi").text == "caf\\udce9<b>.png"
-
-
-def test_the_diagram_is_only_a_picture(tmp_path: Path):
-    drawn = svg(build_graph().topology())
-    for diagram in (drawn, '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'):
-        page = make(tmp_path / "report.html", [make_row()], diagram=diagram)
-        source = page.one("figure.graph").one("img").attributes["src"] or ""
-        media, _, content = source.partition(",")
-        assert media == "data:image/svg+xml;base64"
-        assert base64.b64decode(content).decode() == diagram
-        assert "alert" not in page.one("script").text
-    assert not make(tmp_path / "report.html", [make_row()]).all("figure.graph")

@@ -48,18 +48,6 @@ def test_the_main_four_grow_and_are_severe_at_level_five(photographs, main_four,
         assert min(rank(name, 5) for name in photographs) >= Severity.SEVERE.rank, kind
 
 
-def test_the_number_is_in_the_explanation(photograph):
-    rgb = photograph("astronaut")
-    made = distort(rgb, "jpeg", 4)
-    for pair in (None, measure_pair(made, rgb)):
-        finding = assess("jpeg", measure(made), pair)
-        assert finding.severity is Severity.SEVERE
-        assert finding.measured["value"] == pytest.approx(12, abs=1)
-        assert f"{finding.measured['value']:.3g}" in finding.explanation
-        assert "slight from" in finding.explanation
-        assert "severe from 26, extreme from 9 downwards" in finding.explanation
-
-
 def test_every_name_can_be_assessed_and_absence_is_none(photograph):
     rgb = photograph("astronaut")
     features, pair = measure(rgb), measure_pair(rgb, rgb)

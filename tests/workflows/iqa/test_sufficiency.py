@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.workflows.iqa.answer.fusion import calibration_error, contradicting
 from loopwright.workflows.iqa.planning.replanning import missing_evidence
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 
@@ -71,26 +70,10 @@ def test_an_object_that_was_not_located_is_missed_once_and_the_whole_image_is_en
     )
 
 
-def test_a_second_object_has_a_reason_of_its_own():
-    scope = plan(query_scope=["car", "the tree"])
-    first = missing_evidence(scope, evidence(), QUERY, [])
-    second = missing_evidence(scope, evidence(), QUERY, [f"[Iteration 1] {first}"])
-    assert second == "The tree could not be located, so there is no evidence for it alone"
-
-
-def test_a_region_is_the_place_of_the_object():
-    assert missing_evidence(plan(query_scope=["car"]), evidence(scope="region 10,20,100,80"), QUERY, []) is None
-
-
 def test_a_located_object_without_scores_is_missed_in_the_words_of_the_requirement():
     without = evidence(scope="vehicle", logs=())
     reason = missing_evidence(plan(query_scope=["vehicle"]), without, QUERY, [])
     assert reason == "Missing tool scores for vehicle region"
-
-
-def test_a_box_without_scores_is_missed():
-    reason = missing_evidence(plan(), evidence(scope="region 1,2,30,40", logs=()), QUERY, [])
-    assert reason == "Missing tool scores for region 1,2,30,40"
 
 
 @pytest.mark.parametrize("mode", ["scoring", "mcq", "explanation"])
@@ -99,47 +82,10 @@ def test_switched_off_tools_are_never_missed(mode):
     assert missing_evidence(off, evidence(logs=()), QUERY, []) is None
 
 
-def test_switched_off_selection_without_a_named_tool_is_never_missed():
-    off = plan(plan=flags(distortion_detection=True, distortion_analysis=True, tool_execution=True))
-    assert missing_evidence(off, evidence(logs=()), QUERY, []) is None
-
-
-def test_a_log_of_a_failed_tool_does_not_count_when_execution_is_off():
-    off = plan(plan=flags(distortion_detection=True, distortion_analysis=True))
-    assert missing_evidence(off, evidence(logs=[("MDSI", "boom")]), QUERY, []) is None
-
-
-def test_switched_off_analysis_is_never_missed():
-    off = plan(
-        plan=flags(tool_selection=True, tool_execution=True),
-        distortions={"Global": ["blurs"]},
-        distortion_source="Explicit",
-    )
-    assert missing_evidence(off, evidence(found=()), "Is it blurry?", []) is None
-
-
 def test_a_named_distortion_without_a_finding_is_missed_while_detection_is_off():
     named = plan(distortions={"Global": ["blurs"]}, distortion_source="Explicit")
     reason = missing_evidence(named, evidence(found=("noise",)), "Is it blurry?", [])
     assert reason == "No evidence for blurs: it was not analysed, and detection was off"
-
-
-def test_a_subtype_speaks_for_its_kind():
-    named = plan(distortions={"Global": ["blurs"]}, distortion_source="Explicit")
-    assert missing_evidence(named, evidence(found=("motion blur",)), "Is it blurry?", []) is None
-
-
-def test_a_distortion_that_cannot_be_seen_is_not_missed():
-    named = plan(distortions={"Global": ["mean shift"]}, distortion_source="Explicit")
-    told = evidence(notes=["Mean shift cannot be measured here: it shows only beside a reference."])
-    assert missing_evidence(named, told, "Is the mean shifted?", []) is None
-
-
-def test_detection_has_looked_at_everything():
-    assert (
-        missing_evidence(plan(distortions={"Global": ["blurs"]}), evidence(found=("noise",)), "Is it blurry?", [])
-        is None
-    )
 
 
 def test_tools_that_contradict_each_other_call_for_a_third_once():
@@ -150,30 +96,6 @@ def test_tools_that_contradict_each_other_call_for_a_third_once():
     assert missing_evidence(plan(), apart, QUERY, [f"[Iteration 1] {reason}"]) is None
     decided = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1), ("SSIM", 4.5)])
     assert missing_evidence(plan(), decided, QUERY, []) is None
-
-
-def test_the_shipped_errors_are_used():
-    together = calibration_error("MDSI") + calibration_error("GMSD")
-    inside, outside = 4.5 - together + 0.01, 4.5 - together - 0.01
-    assert contradicting(evidence(logs=[("MDSI", 4.5), ("GMSD", inside)])) == []
-    assert contradicting(evidence(logs=[("MDSI", 4.5), ("GMSD", outside)])) == ["GMSD"]
-
-
-def test_a_tool_without_a_calibration_contradicts_nobody():
-    assert calibration_error("someone's tool") == float("inf")
-    assert contradicting(evidence(logs=[("MDSI", 4.6), ("Other", 1.0)])) == []
-
-
-def test_a_failed_executor_is_asked_again_once():
-    failed = ExecutorOutput(error="no result within its timeout of 300 s.")
-    reason = missing_evidence(plan(), failed, QUERY, [])
-    assert reason == "The executor failed: no result within its timeout of 300 s"
-    assert missing_evidence(plan(), failed, QUERY, [f"[Iteration 1] {reason}"]) is None
-
-
-def test_a_question_about_something_else_never_replans():
-    other = PlannerOutput(query_type="Other")
-    assert missing_evidence(other, ExecutorOutput(error="boom"), "Who are you?", []) is None
 
 
 score_or_error = st.one_of(st.floats(1, 5), st.just("failed"))
@@ -198,10 +120,3 @@ def test_asking_again_about_the_same_evidence_ends(logs, scope, switches, found)
         assert reason not in [entry.split("] ", 1)[1] for entry in history]
         history.append(f"[Iteration {len(history) + 1}] {reason}")
         assert len(history) <= 8
-
-
-def test_an_image_that_cannot_be_used_is_no_reason_for_another_plan():
-    plan = PlannerOutput()
-    broken = ExecutorOutput(error="executor: ImageError: there is no file 'x.png' (attempt 1)")
-    assert missing_evidence(plan, broken, "Rate it.") is None
-    assert missing_evidence(plan, ExecutorOutput(error="executor: RuntimeError: odd (attempt 1)"), "Rate it.")

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
-from loopwright.models import with_fallback
-from loopwright.models.vision import IMAGE_SIDE_KEY
-from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
-from loopwright.workflows.iqa.vision.encoded import MAX_BYTES, encode, longest_side_for
+from loopwright.workflows.iqa.vision.encoded import MAX_BYTES, encode
 
 
 def decoded(content: bytes) -> np.ndarray:
@@ -38,12 +35,6 @@ def test_a_file_that_is_too_large_is_made_smaller_from_the_full_image(noise):
     assert abs(decoded(content).mean() - noise.rgb.mean()) < 0.5
 
 
-def test_a_grey_file_is_sent_as_it_is(tmp_path):
-    Image.open(sample_path("harbour")).convert("L").save(tmp_path / "grey.png")
-    content, kind, _ = encode(load_image(tmp_path / "grey.png"), 1568)
-    assert (content, kind) == ((tmp_path / "grey.png").read_bytes(), "image/png")
-
-
 @pytest.mark.parametrize("where", ["text", "exif", "comment"])
 def test_what_a_file_tells_beside_its_pixels_is_not_sent(tmp_path, where):
     photograph, path = Image.open(sample_path("harbour")).convert("RGB"), tmp_path / "a.png"
@@ -62,17 +53,3 @@ def test_what_a_file_tells_beside_its_pixels_is_not_sent(tmp_path, where):
     content, kind, _ = encode(image, 1568)
     assert b"Anna" not in content and kind == "image/png"
     assert np.array_equal(decoded(content), image.rgb)
-
-
-def test_a_file_that_was_replaced_since_it_was_measured_is_not_sent(tmp_path):
-    path = tmp_path / "a.png"
-    Image.open(sample_path("harbour")).save(path)
-    image = load_image(path)
-    Image.open(sample_path("harbour-blurred")).save(path)
-    assert np.array_equal(decoded(encode(image, 1568)[0]), image.rgb)
-
-
-def test_the_smallest_limit_of_a_chain_counts():
-    small, large = (ScriptedChatModel(metadata={IMAGE_SIDE_KEY: side}) for side in (700, 2000))
-    assert longest_side_for(with_fallback(large, small)) == 700
-    assert longest_side_for(large) == 2000

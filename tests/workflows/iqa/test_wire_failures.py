@@ -8,9 +8,9 @@ import traceback
 
 import pytest
 from installed import needs
-from provider_server import IN, OUT, Blocked, Failed, ProviderServer, Raw, Said
+from provider_server import IN, OUT, Blocked, Failed, ProviderServer, Said
 
-from loopwright.engine.nodes.failures import failure_kind, retry_after
+from loopwright.engine.nodes.failures import failure_kind
 from loopwright.errors import ModelError
 from loopwright.models import Usage
 from loopwright.workflows.iqa import run_pipeline
@@ -78,15 +78,6 @@ def test_a_model_that_takes_no_images_is_asked_without_and_no_more_with_them(ser
     )
 
 
-def test_a_model_that_is_declared_blind_is_sent_no_image(server, caplog):
-    server.replies.append(Said(GOOD))
-    with caplog.at_level(logging.WARNING, "loopwright"):
-        result = summarized(services_on(server, vision=False))
-    assert result.quality_reasoning.endswith("The image was not sent: model 'test-model' sees no images.")
-    assert server.images() == []
-    assert not caplog.records
-
-
 def test_one_image_that_is_refused_does_not_make_a_model_blind(server):
     too_large = Failed(400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum")
     server.replies.extend([too_large, Said(GOOD), Said(GOOD)])
@@ -119,18 +110,6 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_the_error(server, ca
         summarized(services_on(server))
     assert failure_kind(caught.value) == "auth"
     assert SECRET not in everything_said(caught.value) + caplog.text
-
-
-def test_a_rate_limit_is_known_with_its_wait(server):
-    server.replies.append(Failed(429, "slow down", {"Retry-After": "7"}))
-    services = services_on(server)
-    with pytest.raises(Exception, match="slow down") as caught:
-        summarized(services)
-    assert failure_kind(caught.value) == "rate_limit"
-    # Ollama's client drops the headers of a reply.
-    assert retry_after(caught.value) == (None if server.dialect == "ollama" else 7)
-    assert len(server.bodies) == 1
-    assert services.usage.total() == Usage(calls=1, failed_calls=1, unmetered_calls=1)
 
 
 @pytest.mark.matrix
@@ -177,10 +156,3 @@ def test_no_reply_is_an_error_and_no_answer(server, nothing):
         summarized(services)
     assert type(caught.value).__name__ in ("StructuredReplyError", "ContentFilterFinishReasonError")
     assert services.usage.total().calls == len(server.bodies)
-
-
-def test_a_body_that_is_no_json_is_an_error(server):
-    server.replies.append(Raw(b"<html>Bad gateway</html>"))
-    with pytest.raises(Exception) as caught:
-        summarized(services_on(server))
-    assert SECRET not in everything_said(caught.value)

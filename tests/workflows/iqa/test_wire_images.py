@@ -13,7 +13,6 @@ from installed import needs
 from PIL import Image
 from provider_server import ProviderServer, Said
 
-from loopwright.errors import ImageError
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.planner import planner_node
@@ -22,7 +21,6 @@ from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
-from loopwright.workflows.iqa.vision.locating import locate
 
 needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
@@ -85,21 +83,6 @@ def test_the_whole_pipeline_over_the_wire(server, caplog):
     assert SECRET not in caplog.text
 
 
-def test_a_model_for_all_stages_plans_locates_and_answers(server):
-    found = {"objects": [{"name": "boat", "left": 300, "top": 400, "right": 600, "bottom": 800}]}
-    plan = {**PLAN, "query_scope": ["boat"], "required_tools": None, "reference_mode": "No-Reference"}
-    server.replies.extend(Said(json.dumps(reply)) for reply in (plan, found, ANSWER))
-    path = sample_path("harbour-blurred")
-    config = IQAConfig.model_validate({"models": {"default": spec(server)}})
-    state = run_pipeline("Rate the boat.", str(path), config=config)
-    evidence = state["executor_evidence"]
-    assert evidence.regions == {"boat": (96, 96, 96, 96)}
-    boat = load_image(path).rgb[96:192, 96:192]
-    assert [len(server.images(call)) for call in range(3)] == [1, 1, 2]
-    assert server.images(1)[0][1] == path.read_bytes()
-    assert np.array_equal(pixels(server.images(2)[-1][1]), boat)
-
-
 def test_the_schema_reaches_the_provider_in_its_own_way(server):
     planned(server, sample_path("harbour"))
     (body,) = server.bodies
@@ -142,34 +125,6 @@ def test_whatever_else_arrives_as_the_very_pixels_that_are_measured(server, tmp_
     assert b"Kirchgasse" not in content
 
 
-def test_a_region_is_sent_as_its_pixels(server):
-    path = sample_path("harbour-compressed")
-    planned(server, path, region=(30, 40, 120, 90), reference_path=str(sample_path("harbour")))
-    (_, image), (_, reference) = server.images()
-    assert np.array_equal(pixels(image), load_image(path).rgb[40:130, 30:150])
-    assert np.array_equal(pixels(reference), load_image(sample_path("harbour")).rgb[40:130, 30:150])
-
-
-def test_an_image_that_cannot_be_used_costs_no_call(server, tmp_path):
-    (tmp_path / "broken.png").write_bytes(b"\x89PNG no more")
-    for path, region in ((tmp_path / "broken.png", None), (sample_path("harbour"), (400, 0, 50, 50))):
-        with pytest.raises(ImageError):
-            planned(server, path, region=region)
-    assert server.bodies == []
-
-
-def test_a_smaller_copy_is_of_averaged_areas_and_said_to_be(server, tmp_path):
-    rgb = np.random.default_rng(5).integers(0, 256, (60, 200, 3), np.uint8)
-    Image.fromarray(rgb).save(path := tmp_path / "noise.png")
-    planned(server, path, services_on(server, image_side=100))
-    ((_, content),) = server.images()
-    means = rgb.reshape(30, 2, 100, 2, 3).mean(axis=(1, 3))
-    assert np.abs(pixels(content) - means).max() <= 0.51
-    said = server.text()
-    assert "200 x 60 pixels, here made smaller to 100 x 30 by averaging areas" in said
-    assert "Fine noise, sharpness and compression artefacts cannot be judged from this copy" in said
-
-
 def test_located_objects_are_shown_apart_to_the_summarizer(server):
     path = sample_path("harbour")
     evidence = ExecutorOutput(regions={"boat": (100, 120, 64, 48), "Global": (0, 0, 320, 240)})
@@ -182,18 +137,3 @@ def test_located_objects_are_shown_apart_to_the_summarizer(server):
     assert whole == path.read_bytes()
     assert np.array_equal(pixels(boat), load_image(path).rgb[120:168, 100:164])
     assert "Image 2 of 2: the image in question: the boat alone, 64 x 48 pixels" in server.text()
-
-
-def test_objects_are_located(server):
-    image = load_image(sample_path("harbour"))
-    found = [
-        {"name": "Boat", "left": 100, "top": 500, "right": 200, "bottom": 600},
-        {"name": "Boat", "left": 150, "top": 450, "right": 300, "bottom": 580},
-        {"name": "gull", "left": 990, "top": 0, "right": 991, "bottom": 1},
-    ]
-    wrong = [{**found[0], "right": 50}]
-    server.replies.extend([Said(json.dumps({"objects": wrong})), Said(json.dumps({"objects": found}))])
-    boxes = locate(services_on(server).chat("executor"), image, ["boat", "gull", "whale"], repairs=1)
-    assert boxes == {"boat": (32, 108, 64, 36), "gull": (304, 0, 16, 16)}
-    assert "right must be greater than left" in server.text(1)
-    assert server.images(1) == server.images(0)  # the model still sees it when it corrects itself

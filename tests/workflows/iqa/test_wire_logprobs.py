@@ -95,24 +95,6 @@ def test_without_enough_of_them_the_declared_ones_count(server, listed):
     assert result.quality_score == pytest.approx(2.02, abs=0.005)
 
 
-def test_without_either_the_tools_score_stands(server):
-    server.replies.append(Said(json.dumps({**REPLY, "level_probabilities": None})))
-    result = scored(services_on(server))
-    assert (result.used_evidence["opinion_source"], result.quality_score) == (None, 2.0)
-
-
-def test_other_questions_do_not_ask_for_them(server):
-    server.replies.append(Said(json.dumps({**REPLY, "final_answer": "It is blurred."})))
-    scored(services_on(server), mode="explanation")
-    assert "logprobs" not in server.bodies[0]
-
-
-def test_a_model_that_is_configured_without_is_not_asked(server):
-    server.replies.append(Said(json.dumps(REPLY)))
-    scored(services_on(server, log_probabilities=False))
-    assert "logprobs" not in server.bodies[0]
-
-
 def test_a_provider_that_refuses_them_is_asked_without_and_no_more(server):
     if server.dialect not in GIVING:
         pytest.skip("is not asked for them")

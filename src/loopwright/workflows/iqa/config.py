@@ -35,8 +35,6 @@ class ToolsSection(Section):
     """How many tools are chosen, the primary one included."""
     timeout: PositiveFloat = 30.0
     """Seconds for one tool on one image."""
-    budget_ms: PositiveFloat | None = None
-    """Choose tools whose stated costs stay under so many milliseconds in all; None does not look."""
     max_pixels: int = Field(default=100_000_000, ge=1)
     """The largest image that is decoded, in pixels."""
 

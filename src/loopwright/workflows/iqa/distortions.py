@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from importlib import resources
+
+import yaml
 
 from loopwright.errors import UnknownNameError
 
@@ -48,79 +51,16 @@ SUBTYPES: dict[str, Distortion] = {
 }
 """Sub-type -> the kind that it belongs to."""
 
-ALIASES: dict[str, str] = {
-    "blur": "blurs",
-    "blurred": "blurs",
-    "blurry": "blurs",
-    "blurriness": "blurs",
-    "out of focus": "lens blur",
-    "defocus": "lens blur",
-    "defocus blur": "lens blur",
-    "camera shake": "motion blur",
-    "gaussianblur": "gaussian blur",
-    "color": "color distortions",
-    "colour": "color distortions",
-    "color distortion": "color distortions",
-    "colour distortion": "color distortions",
-    "colour distortions": "color distortions",
-    "colour cast": "color cast",
-    "white balance": "color cast",
-    "oversaturation": "saturation change",
-    "desaturation": "saturation change",
-    "saturation": "saturation change",
-    "compressed": "compression",
-    "compression artifacts": "compression",
-    "compression artefacts": "compression",
-    "blockiness": "jpeg",
-    "blocking": "jpeg",
-    "block artifacts": "jpeg",
-    "jpeg compression": "jpeg",
-    "jpeg artifacts": "jpeg",
-    "jpeg artefacts": "jpeg",
-    "jpeg 2000": "jpeg2000",
-    "jp2k": "jpeg2000",
-    "ringing": "jpeg2000",
-    "noisy": "noise",
-    "grain": "noise",
-    "grainy": "noise",
-    "white noise": "gaussian noise",
-    "additive noise": "gaussian noise",
-    "salt and pepper": "impulse noise",
-    "salt and pepper noise": "impulse noise",
-    "impulse": "impulse noise",
-    "speckle": "multiplicative noise",
-    "speckle noise": "multiplicative noise",
-    "brightness": "brightness change",
-    "exposure": "brightness change",
-    "too dark": "underexposure",
-    "dark": "underexposure",
-    "darkening": "underexposure",
-    "underexposed": "underexposure",
-    "under exposed": "underexposure",
-    "under exposure": "underexposure",
-    "over exposed": "overexposure",
-    "over exposure": "overexposure",
-    "too bright": "overexposure",
-    "overexposed": "overexposure",
-    "brightening": "overexposure",
-    "blown out": "overexposure",
-    "sharpening": "oversharpening",
-    "over sharpening": "oversharpening",
-    "oversharpened": "oversharpening",
-    "halos": "oversharpening",
-    "sharp": "sharpness",
-    "contrast change": "contrast",
-    "flat": "low contrast",
-    "spatial": "spatial distortions",
-    "spatial distortion": "spatial distortions",
-    "posterization": "banding",
-    "quantization": "banding",
-    "jaggies": "aliasing",
-    "moire": "aliasing",
-    "pixelated": "pixelation",
-}
-"""Other words -> a kind or a sub-type."""
 
+def _other_words(section: str) -> dict[str, str]:
+    """Word -> canonical name, as written in ``data/names.yaml``."""
+    file = resources.files("loopwright.workflows.iqa") / "data" / "names.yaml"
+    listed: dict[str, str] = yaml.safe_load(file.read_text(encoding="utf-8"))[section]
+    return {word.replace("_", " "): name for name, words in listed.items() for word in words.split()}
+
+
+ALIASES = _other_words("distortions")
+"""Other words -> a kind or a sub-type."""
 
 SPOKEN: dict[str, str] = {
     Distortion.BLURS: "blur",
@@ -199,21 +139,5 @@ class Severity(StrEnum):
         return cls(SEVERITY_ALIASES[words]) if words in SEVERITY_ALIASES else None
 
 
-SEVERITY_ALIASES: dict[str, str] = {
-    "no": "none",
-    "absent": "none",
-    "not visible": "none",
-    "mild": "slight",
-    "minor": "slight",
-    "light": "slight",
-    "low": "slight",
-    "medium": "moderate",
-    "noticeable": "moderate",
-    "strong": "severe",
-    "heavy": "severe",
-    "high": "severe",
-    "serious": "severe",
-    "very severe": "extreme",
-    "very strong": "extreme",
-}
+SEVERITY_ALIASES = _other_words("severities")
 """Other words -> a severity."""

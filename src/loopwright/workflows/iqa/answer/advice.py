@@ -80,11 +80,8 @@ def advise(question: Question, facts: Facts) -> str:
         return _held(question, found, facts)
     worst = found[0] if found else None
     if worst is None:
-        return (
-            f"{'No' if question.yes_no else 'Nothing'} is needed: no distortion was found."
-            if not question.yes_no
-            else ("No: nothing was found that would need it.")
-        )
+        needed = "No: nothing was found that would need it."
+        return needed if question.yes_no else "Nothing is needed: no distortion was found."
     remedy = remedy_for(worst)
     if question.yes_no or question.rescue:
         word = ("Yes" if remedy.back else "No") if question.rescue else "Yes"

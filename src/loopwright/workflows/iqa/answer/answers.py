@@ -262,6 +262,11 @@ def _is_excluded(item: DistortionFinding, question: Question) -> bool:
 
 
 def _rate(question: Question, facts: Facts) -> str:
+    by_kind = {kind_of(term.name): term for term in reversed(question.terms)}
+    if len(by_kind) > 1:
+        # Each for itself: one grade for the sharpness and the noise would be that of neither.
+        alone = [question.model_copy(update={"terms": (term,)}) for term in reversed(by_kind.values())]
+        return " ".join(f"{capital(each.terms[0].word)}: {_rate(each, facts)}" for each in alone)
     if question.terms:
         severity = facts.severity(question.names)
         value = None if severity is None else float(IMPAIRMENT_LEVEL[severity])

@@ -10,6 +10,7 @@ from typing import Literal
 from loopwright.workflows.iqa.answer.fusion import quality_score
 from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.wording import capital
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.severity import BLIND, closeness, gauge_of
 from loopwright.workflows.iqa.question.places import place_name
@@ -35,8 +36,6 @@ class Standing:
     """The scopes, the one that has most of what is asked for first."""
     said: str
     """The numbers, one clause."""
-    luma: bool
-    """Whether the order is by brightness."""
     ahead: Callable[[str, str], bool]
     """Whether the one scope has clearly more of what is asked for than the other."""
 
@@ -75,9 +74,9 @@ def compare_parts(question: Question, facts: Facts) -> str:
         return f"About the same: {standing.said}."
     if standing.alike:
         first = " and ".join(map(scope_words, standing.order[:2]))
-        return f"{first[0].upper()}{first[1:]} are about the same, ahead of the rest: {standing.said}."
+        return f"{capital(first)} are about the same, ahead of the rest: {standing.said}."
     does = "" if question.terms or question.good is not None else " is better"
-    return f"{first[0].upper()}{first[1:]}{does}: {standing.said}."
+    return f"{capital(first)}{does}: {standing.said}."
 
 
 def _verdict(scopes: list[str], standing: Standing) -> str:
@@ -120,7 +119,7 @@ def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tu
         alike = re.compile(r"\b(?:equal|same|alike|identical|no difference)")
         same = next((letter for letter, text in options.items() if alike.search(spoken(text))), None)
         return same, f"They are about the same: {standing.said}."
-    return named.get(standing.order[0]), f"{standing.said[0].upper()}{standing.said[1:]}."
+    return named.get(standing.order[0]), f"{capital(standing.said)}."
 
 
 def standing_of(question: Question, facts: Facts) -> Standing | str:
@@ -181,7 +180,7 @@ def _by_finding(found: dict[str, DistortionFinding], sought: Sought, *, luma: bo
         shown = {scope: text.replace("none ", "no ", 1) for scope, text in shown.items()}
     order = sorted(values, key=lambda scope: values[scope], reverse=sought == "more")
     said = label + _joined([f"{shown[scope]} in {scope_words(scope)}" for scope in order])
-    return _standing(order, said, values, max(least, ALIKE * max(map(abs, values.values()))), luma=luma)
+    return _standing(order, said, values, max(least, ALIKE * max(map(abs, values.values()))))
 
 
 def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str:
@@ -203,10 +202,10 @@ def _joined(parts: list[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _standing(order: list[str], said: str, values: dict[str, float], margin: float, *, luma: bool = False) -> Standing:
+def _standing(order: list[str], said: str, values: dict[str, float], margin: float) -> Standing:
     """Values that differ by no more than the margin are about the same."""
 
     def ahead(scope: str, other: str) -> bool:
         return order.index(scope) < order.index(other) and abs(values[scope] - values[other]) > margin
 
-    return Standing(order, said, luma, ahead)
+    return Standing(order, said, ahead)

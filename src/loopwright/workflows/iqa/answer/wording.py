@@ -22,11 +22,12 @@ def capital(sentence: str) -> str:
 
 
 def spoken_names(names: Iterable[str]) -> str:
-    """Distortions as they are put into a sentence: "blur or noise"."""
+    """Distortions as they are put into a sentence: "blur, noise or banding"."""
     found = list(dict.fromkeys(names))
     if Distortion.BLURS in found:  # a question about sharpness names both
         found = [name for name in found if name != Distortion.SHARPNESS]
-    return " or ".join(in_words(name) for name in found) or "distortion"
+    *others, last = [in_words(name) for name in found] or ["distortion"]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def where(facts: Facts) -> str:

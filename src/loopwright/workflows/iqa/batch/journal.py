@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypedDict, cast
+from typing import Any, Self, TypedDict, cast
 
 from loopwright.errors import BackendError, InputError
 
@@ -20,14 +20,10 @@ class Record(TypedDict):
 
     sample_id: str
     """The sample's name."""
-    asked: str
-    """`Sample.asked`."""
     key: str
-    """`loopwright.workflows.iqa.batch.samples.row_key`."""
+    """`loopwright.workflows.iqa.batch.samples.row_key`, taken before the files were read."""
     configuration: str
     """`loopwright.workflows.iqa.batch.samples.configuration_digest`."""
-    stamp: str
-    """`loopwright.workflows.iqa.batch.samples.stamp`, taken before the files were read."""
     versions: str
     """`loopwright.workflows.iqa.batch.samples.versions`."""
     state: dict[str, Any]
@@ -38,21 +34,6 @@ class Record(TypedDict):
     """Wall time of the run."""
     error: str | None
     """Why the row failed, or None; a failed row is run again on resume."""
-
-
-class Entry(NamedTuple):
-    """What is held in memory of a record."""
-
-    asked: str
-    """See `Record`."""
-    key: str
-    """See `Record`."""
-    configuration: str
-    """See `Record`."""
-    stamp: str
-    """See `Record`."""
-    failed: bool
-    """Whether it has an error; 0 or 1 as it is read."""
 
 
 def journal_of(out: Path) -> Path:
@@ -70,8 +51,8 @@ class Journal:
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         """Use `open`."""
         self.path = path
-        self.entries: dict[str, Entry] = {}
-        """Sample -> its last record."""
+        self.keys: dict[str, str] = {}
+        """Sample -> the key of its last record; empty if that has an error."""
         self._database = database
 
     @classmethod
@@ -96,9 +77,9 @@ class Journal:
         journal = cls(path, database)
         try:
             journal._begin(shard)
-            if journal.entries and not resume:
+            if journal.keys and not resume:
                 raise InputError(
-                    f"{str(path)!r} holds {len(journal.entries)} row(s) of an earlier batch; go on with --resume, "
+                    f"{str(path)!r} holds {len(journal.keys)} row(s) of an earlier batch; go on with --resume, "
                     "or remove it to begin anew"
                 )
         except BaseException as error:
@@ -115,10 +96,7 @@ class Journal:
         # Each row reaches the operating system at once, and the disk now and then.
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.execute("CREATE TABLE IF NOT EXISTS batch (format INTEGER, shard TEXT)")
-        self._database.execute(
-            "CREATE TABLE IF NOT EXISTS rows (sample TEXT PRIMARY KEY, asked TEXT, key TEXT, configuration TEXT, "
-            "stamp TEXT, failed INTEGER, record TEXT)"
-        )
+        self._database.execute("CREATE TABLE IF NOT EXISTS rows (sample TEXT PRIMARY KEY, key TEXT, record TEXT)")
         found = self._database.execute("SELECT format, shard FROM batch").fetchone()
         if found is None:
             self._database.execute("INSERT INTO batch VALUES (?, ?)", (_FORMAT, shard))
@@ -127,8 +105,8 @@ class Journal:
         elif found[1] != shard:
             before, now = (name or "the whole" for name in (found[1], shard))
             raise InputError(f"{str(self.path)!r} is of shard {before}, not {now}; give each shard its own --out")
-        rows = self._database.execute("SELECT sample, asked, key, configuration, stamp, failed FROM rows")
-        self.entries = {json.loads(sample): Entry._make(values) for sample, *values in rows}
+        rows = self._database.execute("SELECT sample, key FROM rows")
+        self.keys = {json.loads(sample): key for sample, key in rows}
 
     def __enter__(self) -> Self:
         return self
@@ -145,16 +123,14 @@ class Journal:
         Raises:
             BackendError: If it cannot be written.
         """
-        entry = Entry(
-            record["asked"], record["key"], record["configuration"], record["stamp"], record["error"] is not None
-        )
+        key = record["key"] if record["error"] is None else ""
         # As JSON, names may hold the lone surrogates of file names that are not UTF-8.
-        values = (json.dumps(record["sample_id"]), *entry, json.dumps(record, allow_nan=False))
+        values = (json.dumps(record["sample_id"]), key, json.dumps(record, allow_nan=False))
         try:
-            self._database.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            self._database.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?)", values)
         except sqlite3.Error as error:
             raise _unwritable(self.path, error) from error
-        self.entries[record["sample_id"]] = entry
+        self.keys[record["sample_id"]] = key
 
     def read(self, sample_id: str) -> Record:
         """The record of a sample.

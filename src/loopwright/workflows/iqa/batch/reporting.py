@@ -10,9 +10,7 @@ from typing import Any
 from loopwright.errors import BackendError
 from loopwright.workflows.iqa.batch.journal import Journal, Record
 from loopwright.workflows.iqa.batch.samples import Sample
-from loopwright.workflows.iqa.batch.tables import Row
-from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.report import Outcome, Overview, ReportRow, write_report
+from loopwright.workflows.iqa.report import Overview, ReportRow, View, write_report
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput, SummarizerOutput
 
 WORST = 200
@@ -27,46 +25,50 @@ _MODELS = {
 
 
 class Digest:
-    """What a report needs of the rows of a table as they pass by; it grows by eight bytes a row.
+    """What a report needs of the runs as they pass by; it grows by eight bytes a run.
 
     Args:
         worst: How many rows the report shows; with more, pictures would make the page too large to open.
+        root: What the samples' paths are relative to.
     """
 
-    def __init__(self, worst: int) -> None:
+    def __init__(self, worst: int, root: Path) -> None:
         self.overview = Overview()
-        self._worst = worst
+        self._worst, self._root = worst, root
         # The least of the heap is the best of the worst, and of equal ones the last.
         self._heap: list[tuple[float, int, Sample]] = []
 
-    def add(self, row: Row, sample: Sample) -> None:
-        """Count a row, and keep its sample as long as it is among the worst: those without a score come last.
+    def add(self, sample: Sample, record: Record) -> View:
+        """Count a run, and keep its sample as long as it is among the worst: those without a score come last.
 
         Args:
-            row: The table's row.
             sample: What it is about.
+            record: The run.
+
+        Returns:
+            The run as the report shows it.
         """
-        self.overview.add(_outcome(row))
-        score = row["quality_score"]
-        item = (-math.inf if score is None else -score, -self.overview.rows, sample)
+        view = View(_report_row(self._root, sample, record))
+        self.overview.add(view.outcome)
+        item = (-math.inf if view.score is None else -view.score, -self.overview.rows, sample)
         if len(self._heap) < self._worst:
             heapq.heappush(self._heap, item)
         else:
             heapq.heappushpop(self._heap, item)
+        return view
 
-    def write(self, path: Path, root: Path, journal: Journal) -> None:
+    def write(self, path: Path, journal: Journal) -> None:
         """Write the report.
 
         Args:
             path: The HTML file.
-            root: What the samples' paths are relative to.
             journal: Holds the runs.
 
         Raises:
             BackendError: If it cannot be written.
         """
         worst = (sample for *_, sample in sorted(self._heap, key=lambda item: item[:2], reverse=True))
-        rows = [_report_row(root, sample, journal.read(sample.sample_id)) for sample in worst]
+        rows = [_report_row(self._root, sample, journal.read(sample.sample_id)) for sample in worst]
         count = f"{self.overview.rows:,} images"
         if len(rows) < self.overview.rows:
             count = f"the worst {len(rows):,} of {self.overview.rows:,}"
@@ -74,22 +76,6 @@ class Digest:
             write_report(rows, path, title=f"Image quality: {count}", overview=self.overview)
         except OSError as error:
             raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
-
-
-def _outcome(row: Row) -> Outcome:
-    worst: dict[str, Severity] = {}
-    for found in row["distortions"] or ():
-        worst[found["type"]] = max(Severity(found["severity"]), worst.get(found["type"], Severity.NONE))
-    return Outcome(
-        name=row["sample_id"],
-        score=row["quality_score"],
-        distortions=worst,
-        answered=row["answer"] is not None,
-        error=row["error"],
-        replanned=bool(row["replans"]),
-        stopped=row["stop_reason"] is not None,
-        seconds=row["seconds"] or 0.0,
-    )
 
 
 def _report_row(root: Path, sample: Sample, record: Record) -> ReportRow:

@@ -25,7 +25,6 @@ from loopwright.workflows.iqa.batch.samples import (
     configuration_digest,
     read_source,
     row_key,
-    stamp,
     versions,
 )
 from loopwright.workflows.iqa.batch.tables import Row, check_format, row_of, write_table
@@ -38,16 +37,6 @@ _KEPT = (
     "plan", "executor_evidence", "summarizer_result", "iteration_count", "replan_history", "stop_reason", "error",
 )  # fmt: skip
 """The keys of the final state that are no input."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One sample to assess."""
-
-    sample: Sample
-    """The sample."""
-    finished: str | None = None
-    """The key of its finished row, if there is one whose files may have changed since."""
 
 
 class Assessor:
@@ -68,25 +57,15 @@ class Assessor:
         self._configuration = configuration_digest(config)
         self._graph = build_graph(config, services=Services.of(config))
 
-    def __call__(self, job: Job) -> Record | None:
-        """Run one sample; whatever goes wrong with it is in the record.
-
-        Returns:
-            The record, or None if it is the finished row.
-        """
-        sample = job.sample
-        stamped = stamp(sample, self._root)
+    def __call__(self, sample: Sample) -> Record:
+        """Run one sample; whatever goes wrong with it is in the record."""
         key = row_key(sample, self._root, self._configuration)
-        if key == job.finished:
-            return None
         began = time.perf_counter()
         state, stages, error = self._run(sample)
         return Record(
             sample_id=sample.sample_id,
-            asked=sample.asked,
             key=key,
             configuration=self._configuration,
-            stamp=stamped,
             versions=versions(),
             state=state,
             stages=stages,
@@ -211,19 +190,19 @@ def run_batch(
         interrupted = batch.run(samples, workers or processors(), stopped)
         if interrupted:
             return BatchResult(batch.progress, None, batch.failures, interrupted=True)
-        digest = Digest(worst)
+        digest = Digest(worst, root)
         write_table(out, _rows(samples, journal, digest))
         if report is not None:
-            digest.write(report, root, journal)
+            digest.write(report, journal)
     return BatchResult(batch.progress, out, batch.failures, interrupted=False)
 
 
 def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterator[Row]:
     """The rows one by one, as the digest sees them too."""
     for sample in samples:
-        row = row_of(sample, journal.read(sample.sample_id))
-        digest.add(row, sample)
-        yield row
+        record = journal.read(sample.sample_id)
+        view = digest.add(sample, record)
+        yield row_of(sample, record, view)
 
 
 def _ignore(_progress: Progress) -> None:
@@ -246,28 +225,20 @@ class _Batch:
 
     def run(self, samples: Sequence[Sample], workers: int, stopped: Callable[[], bool]) -> bool:
         """Run what is not finished; whether it was interrupted."""
-        jobs = [job for job in map(self._job, samples) if job is not None]
+        jobs = [sample for sample in samples if self._journal.keys.get(sample.sample_id) != self._key(sample)]
         self.progress = Progress(len(samples), unchanged=len(samples) - len(jobs))
         if not jobs:
             return False
         workers = min(workers, len(jobs))
         # A second Ctrl-C ends the workers where they are; what they had not sent is run on resume.
         with suppress(KeyboardInterrupt):
-            for job, found in over_processes(Assessor, (self._root, self._config), jobs, workers, stopped):
-                if found is None:
-                    self.progress.unchanged += 1
-                else:
-                    self._keep(self._dead(job.sample, found.said) if isinstance(found, Died) else found)
+            for sample, found in over_processes(Assessor, (self._root, self._config), jobs, workers, stopped):
+                self._keep(self._dead(sample, found.said) if isinstance(found, Died) else found)
                 self._on_progress(self.progress)
         return self.progress.done < len(samples)
 
-    def _job(self, sample: Sample) -> Job | None:
-        """What is to be done for a sample; nothing if its finished row is surely still right."""
-        entry = self._journal.entries.get(sample.sample_id)
-        same = (sample.asked, self._configuration)
-        if entry is None or entry.failed or (entry.asked, entry.configuration) != same:
-            return Job(sample)
-        return None if entry.stamp == stamp(sample, self._root) else Job(sample, entry.key)
+    def _key(self, sample: Sample) -> str:
+        return row_key(sample, self._root, self._configuration)
 
     def _keep(self, record: Record) -> None:
         self._journal.append(record)
@@ -279,10 +250,8 @@ class _Batch:
     def _dead(self, sample: Sample, said: str) -> Record:
         return Record(
             sample_id=sample.sample_id,
-            asked=sample.asked,
-            key=row_key(sample, self._root, self._configuration),
+            key=self._key(sample),
             configuration=self._configuration,
-            stamp=stamp(sample, self._root),
             versions=versions(),
             state={},
             stages=[],

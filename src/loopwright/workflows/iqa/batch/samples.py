@@ -311,44 +311,23 @@ def configuration_digest(config: IQAConfig) -> str:
 
 
 def row_key(sample: Sample, root: Path, configuration: str) -> str:
-    """A hash of what the files hold, what is asked about them, and the configuration.
+    """A hash of what is asked, the configuration, and the sizes and times of last change of the files.
 
     Args:
         sample: The sample.
         root: What its paths are relative to.
         configuration: What `configuration_digest` gave.
     """
-    held = [_content(root / path) if path else None for path in (sample.path, sample.reference_path)]
-    given = json.dumps([held, sample.region, sample.query, configuration])
-    return hashlib.sha256(given.encode()).hexdigest()[:32]
-
-
-def stamp(sample: Sample, root: Path) -> str:
-    """Size and time of last change of a sample's files: while these stay, the files are not read again.
-
-    Args:
-        sample: The sample.
-        root: What its paths are relative to.
-    """
-    parts: list[str] = []
+    parts = [sample.asked, configuration]
     for path in filter(None, (sample.path, sample.reference_path)):
         # A file that is not there differs from every one that is.
         with suppress(OSError, ValueError):
             status = (root / path).stat()
             parts.append(f"{status.st_size}:{status.st_mtime_ns}")
-    return " ".join(parts)
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
 
 
 @cache
 def versions() -> str:
     """The packages that measured, with their versions."""
     return "; ".join([f"loopwright {loopwright.__version__}", *(f"{name} {version(name)}" for name in _PACKAGES)])
-
-
-def _content(path: Path) -> str | None:
-    """A hash of a file's bytes; None where it cannot be read, which the run itself says why."""
-    with suppress(OSError, ValueError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-    return None

@@ -6,7 +6,7 @@ import csv
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from loopwright.checkpoints.disk import sync_folder
+from loopwright.engine.ledger import StopReason
 from loopwright.errors import BackendError, InputError, unknown_name_message
-from loopwright.workflows.iqa.answer.fusion import quality_score
 from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.schemas import ExecutorOutput, SummarizerOutput, ToolLog
+from loopwright.workflows.iqa.report import View
+from loopwright.workflows.iqa.schemas import ExecutorOutput, ToolLog
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 Row = dict[str, Any]
@@ -27,9 +28,6 @@ Row = dict[str, Any]
 
 Kind = Literal["text", "number", "whole", "json"]
 """What a column holds; ``json`` is lists, written as text where a table knows no lists."""
-
-_ROUNDING = 1e-3
-"""A summarizer rounds its tool's score; a larger difference is a chat model's opinion."""
 
 
 @cache
@@ -41,24 +39,22 @@ def columns() -> dict[str, Kind]:
         "group": "text", "mos": "number", "answer": "text", "reasoning": "text", "quality_score": "number",
         "score_source": "text", **tools, "distortion": "text", "severity": "text", "distortions": "json",
         "replans": "whole", "stop_reason": "text", "seconds": "number", "error": "text", "notes": "json",
-        "key": "text", "configuration": "text", "versions": "text",
+        "configuration": "text", "versions": "text",
     }  # fmt: skip
 
 
-def row_of(sample: Sample, record: Record) -> Row:
+def row_of(sample: Sample, record: Record, view: View) -> Row:
     """A finished run as a row.
 
     Args:
         sample: The sample, as the source has it now.
         record: Its run.
+        view: The same, as a report shows it.
 
     Returns:
         A value, or None, for each of `columns`.
     """
-    state = record["state"]
-    answer = _answer(state)
-    evidence = evidence_of(state)
-    score, source = _score(answer, evidence)
+    answer, evidence = view.answer, view.evidence
     row: Row = dict.fromkeys(columns())
     row |= {
         "sample_id": sample.sample_id,
@@ -70,44 +66,18 @@ def row_of(sample: Sample, record: Record) -> Row:
         "mos": sample.mos,
         "answer": answer.final_answer if answer else None,
         "reasoning": answer.quality_reasoning if answer else None,
-        "quality_score": score,
-        "score_source": source,
-        "replans": state.get("iteration_count") or 0,
-        "stop_reason": _stops(state),
+        "quality_score": view.score,
+        "score_source": view.score_source,
+        "replans": view.replans,
+        "stop_reason": "; ".join(map(_told, view.stops)) or None,
         "seconds": record["seconds"],
         "error": record["error"],
         "notes": evidence.notes,
-        "key": record["key"],
         "configuration": record["configuration"],
         "versions": record["versions"],
     }
     row |= _tool_columns(evidence.tool_logs) | _distortion_columns(evidence)
     return {name: _encodable(value) for name, value in row.items()}
-
-
-def _answer(state: Mapping[str, Any]) -> SummarizerOutput | None:
-    given = state.get("summarizer_result")
-    return SummarizerOutput.model_validate(given) if given else None
-
-
-def evidence_of(state: Mapping[str, Any]) -> ExecutorOutput:
-    """The evidence of a record's state; an empty one where there is none.
-
-    Args:
-        state: The state in plain JSON.
-    """
-    return ExecutorOutput.model_validate(state.get("executor_evidence") or {})
-
-
-def _score(answer: SummarizerOutput | None, evidence: ExecutorOutput) -> tuple[float | None, str | None]:
-    """The answer's score, or where its form has none the measured one; and whose it is."""
-    measured = quality_score(evidence)
-    if answer is None or answer.quality_score is None:
-        return (measured.value, measured.tool) if measured else (None, None)
-    if measured is None:
-        return answer.quality_score, "answer"
-    own = abs(measured.value - answer.quality_score) <= _ROUNDING
-    return answer.quality_score, measured.tool if own else f"{measured.tool} + opinion"
 
 
 def _tool_columns(logs: list[ToolLog]) -> Row:
@@ -134,10 +104,8 @@ def _distortion_columns(evidence: ExecutorOutput) -> Row:
     }
 
 
-def _stops(state: Mapping[str, Any]) -> str | None:
-    stop = state.get("stop_reason") or []
-    stops: list[dict[str, Any]] = stop if isinstance(stop, list) else [stop]
-    return "; ".join(f"{s['loop']} {s['outcome']} after {s['spent']} of {s['limit']}" for s in stops) or None
+def _told(stop: StopReason) -> str:
+    return f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}"
 
 
 def _encodable(value: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.planes import checked
 
 RGB = NDArray[np.uint8]
 """An image: uint8, H x W x 3, red first."""
@@ -54,10 +55,7 @@ class Pair:
         Raises:
             ImageError: If the shapes differ or are not H x W x 3.
         """
-        for name, array in (("image", image), ("reference", reference)):
-            if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8:
-                raise ImageError(f"the {name} must be uint8 H x W x 3, not {array.dtype} {array.shape}")
-        if image.shape != reference.shape:
+        if checked(image, "a comparison", 1).shape != checked(reference, "a comparison", 1).shape:
             (height, width), (ref_height, ref_width) = image.shape[:2], reference.shape[:2]
             raise ImageError(
                 f"the image is {width} x {height} pixels but the reference {ref_width} x {ref_height}; "
@@ -92,11 +90,7 @@ class Pair:
         Raises:
             ImageError: If it is shorter.
         """
-        if self.shorter_side < smallest:
-            height, width = self.image.shape[:2]
-            raise ImageError(
-                f"{tool} needs at least {smallest} pixels a side, not {width} x {height}; give a larger image or region"
-            )
+        checked(self.image, tool, smallest)
 
     @cached_property
     def luma(self) -> Two:

@@ -1,4 +1,4 @@
-"""The pictures of a row: the image, where its main distortion is, and the reference; made when they are asked for."""
+"""The pictures of a row: the image, its reference, and where they differ; made when they are asked for."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.measuring.maps import distortion_map
+from loopwright.workflows.iqa.measuring.features.planes import checked, whole_view
+from loopwright.workflows.iqa.measuring.local import dissimilarity
 from loopwright.workflows.iqa.report.table_rows import View
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import RGB, LoadedImage, load_image
@@ -30,6 +30,9 @@ THUMBNAIL_BYTES = 40_000
 
 _QUALITIES = (82, 60, 35, 10)
 """Of WebP, in the order in which they are tried."""
+
+_WEAK, _STRONG = 0.01, (0.1, 0.5)
+"""The difference that is nothing on a map, and the bounds of the one that is its strongest colour."""
 
 _STOPS = np.array([[88, 44, 168], [226, 58, 96], [255, 140, 40], [255, 240, 90]], np.float32)
 """The colours of a map from the weakest to the strongest, each lighter than the one before."""
@@ -56,7 +59,7 @@ class Picture:
 
 
 def pictures(view: View) -> Iterator[Picture]:
-    """The image, the map of its main distortion if that has one, and the reference if there is one.
+    """The image, and if there is a reference, where the two differ and the reference.
 
     Args:
         view: The row.
@@ -71,9 +74,8 @@ def pictures(view: View) -> Iterator[Picture]:
     yield _shown("Image", row.image_path, image, small, boxes)
     if isinstance(image, LoadedImage) and small is not None:
         paired = reference if isinstance(reference, LoadedImage) and reference.rgb.shape == image.rgb.shape else None
-        map_ = _map(view, image, paired, small)
-        if map_ is not None:
-            yield map_
+        if paired is not None:
+            yield _map(view, image, paired, small)
     if reference is not None and row.reference_path is not None:
         small = _small(reference.rgb) if isinstance(reference, LoadedImage) else None
         yield _shown("Reference", row.reference_path, reference, small, boxes)
@@ -117,33 +119,20 @@ def _shown(
     return _picture(role, caption, _outlined(small, boxes, small.width / image.width))
 
 
-def _map(view: View, image: LoadedImage, reference: LoadedImage | None, small: Image.Image) -> Picture | None:
-    """Where the row's main distortion is; with a reference and without a finding, where the images differ."""
-    found = view.main_finding
-    if found is None and reference is None:
-        return None
-    scope, distortion = (found[0], found[1].type) if found else ("", None)
-    shown = f"{in_words(distortion)}, {found[1].severity.value}" if distortion and found else "any difference"
-    left, top, width, height = view.evidence.regions.get(scope) or view.region or (0, 0, image.width, image.height)
-    part = np.s_[max(top, 0) : max(top + height, 0), max(left, 0) : max(left + width, 0)]
+def _map(view: View, image: LoadedImage, reference: LoadedImage, small: Image.Image) -> Picture:
+    """Where the image differs from its reference, which is where its distortions are."""
+    caption = "Local difference in edges and colours"
     try:
-        drawn = distortion_map(image.rgb[part], reference.rgb[part] if reference else None, distortion)
+        raw = dissimilarity(*(whole_view(checked(each.rgb)) for each in (image, reference)))
     except ImageError as error:
-        return Picture("Map", shown, problem=str(error))
-    if drawn is None:
-        return None
-    values = np.zeros((small.height, small.width), np.float32)
-    scale = small.width / image.width
-    inside = values[_place(part[0], scale), _place(part[1], scale)]
-    inside[:] = cv2.resize(drawn.values, inside.shape[::-1], interpolation=cv2.INTER_AREA)
-    picture = _outlined(_tinted(np.asarray(small), values), view.boxes.values(), scale)
-    return _picture("Map", f"{drawn.title} ({shown})", picture, scale=drawn.scale)
-
-
-def _place(part: slice, scale: float) -> slice:
-    """A part of the image's rows or columns in the thumbnail, of at least one pixel."""
-    start = int(part.start * scale)
-    return slice(start, max(start + 1, round(part.stop * scale)))
+        return Picture("Map", caption, problem=str(error))
+    # The strongest hundredth of the image is 1, within bounds.
+    top = float(np.clip(np.quantile(raw, 0.99), *_STRONG))
+    values = np.clip((raw - _WEAK) / (top - _WEAK), 0, 1).astype(np.float32)
+    values = np.asarray(cv2.resize(values, small.size, interpolation=cv2.INTER_LINEAR), np.float32)
+    picture = _outlined(_tinted(np.asarray(small), values), view.boxes.values(), small.width / image.width)
+    said = "; ".join(f"{mark}: a difference of {at:.0%} (as MDSI sees it)" for mark, at in enumerate((_WEAK, top)))
+    return _picture("Map", caption, picture, scale=said)
 
 
 @cache

@@ -17,7 +17,6 @@ from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_of, qualit
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import (
     Box,
-    DistortionFinding,
     ExecutorOutput,
     PlannerOutput,
     SummarizerOutput,
@@ -29,6 +28,8 @@ BINS = 16
 
 FAILURES_SHOWN = 100
 """How many failed rows are named with their errors."""
+
+_ROUNDING = 1e-3
 
 STRENGTHS = tuple(severity for severity in Severity if severity > Severity.NONE)
 """The severities of what is there."""
@@ -215,7 +216,17 @@ class View:
         stop = state.get("stop_reason") or []
         self.stops: list[StopReason] = stop if isinstance(stop, list) else [stop]
         self.steps = [Step.of(text) for text in row.path]
-        self.score, self.score_tool = _score(self.answer, self.evidence)
+        measured = quality_score(self.evidence)
+        own = self.answer.quality_score if self.answer else None
+        self.score: float | None = own if own is not None or measured is None else measured.value
+        """The answer's score, or where its form has none the measured one."""
+        self.score_tool: str | None = measured.tool if measured and own is None else None
+        """The tool that the score is from if it is not the answer's own."""
+        self.score_source = self.score_tool or (own and "answer")
+        """Whose score it is; a summarizer rounds its tool's, and a larger difference is a chat model's opinion."""
+        if own is not None and measured is not None:
+            opinion = abs(measured.value - own) > _ROUNDING
+            self.score_source = f"{measured.tool} + opinion" if opinion else measured.tool
 
     @cached_property
     def flags(self) -> list[str]:
@@ -257,30 +268,9 @@ class View:
         return scores
 
     @property
-    def main_finding(self) -> tuple[str, DistortionFinding] | None:
-        """The strongest distortion with its scope, of equal ones the surest; None if nothing was found."""
-        found = [
-            (scope, finding)
-            for scope, findings in self.evidence.distortion_analysis.items()
-            for finding in findings
-            if finding.severity > Severity.NONE
-        ]
-        return max(found, key=lambda item: (item[1].severity, item[1].confidence), default=None)
-
-    @property
     def boxes(self) -> dict[str, Box]:
         """Scope -> the part of the image that it stands for, without scopes that are the whole image."""
         located = self.evidence.regions
         # A region that was asked for may be located too, under a name of its own; it is told once.
         asked = {"region": self.region} if self.region and self.region not in located.values() else {}
         return {**asked, **located}
-
-
-def _score(answer: SummarizerOutput | None, evidence: ExecutorOutput) -> tuple[float | None, str | None]:
-    """The score to sort by, and the tool that it is from if it is not the answer's own."""
-    if answer is not None and answer.quality_score is not None:
-        return answer.quality_score, None
-    measured = quality_score(evidence)
-    if measured is None or not 1 <= measured.value <= 5:
-        return None, None
-    return measured.value, measured.tool

@@ -50,8 +50,6 @@ def niqe(image: NDArray[np.uint8]) -> float:
         ImageError: If the image is too small for two blocks (96 x 120 pixels), or so flat that no two blocks have
             any structure to measure.
     """
-    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-        raise ImageError(f"NIQE: the image must be uint8 H x W x 3, not {image.dtype} {image.shape}")
     luma = grey(image)
     height, width = luma.shape
     if min(height, width) < BLOCK or max(height, width) < BLOCK + _DENSE_STRIDE:

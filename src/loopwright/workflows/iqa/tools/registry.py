@@ -24,133 +24,43 @@ from loopwright.workflows.iqa.tools.full_reference import (
     vsi,
 )
 from loopwright.workflows.iqa.tools.niqe import niqe
-from loopwright.workflows.iqa.tools.tool import COST_PIXELS, Tool, plain
+from loopwright.workflows.iqa.tools.tool import Tool, plain
 
 _ARTEFACTS = frozenset({Distortion.BLURS, Distortion.COMPRESSION, Distortion.SPATIAL})
+_NOISE, _COLOR = {Distortion.NOISE}, {Distortion.COLOR}
+_FULL, _NONE = ReferenceMode.FULL, ReferenceMode.NONE
 
-# In order of measured agreement with people within each reference mode; the order breaks ties in `select_tools`.
+# In order of measured agreement with people within each reference mode; the order breaks ties in `select_tools`. After
+# the reference mode: whether a higher value is better, strengths, cost in ms.
 _TOOLS = (
-    Tool(
-        name="MDSI",
-        reference=ReferenceMode.FULL,
-        higher_is_better=False,
-        strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
-        cost_ms=2.5,
-        compute=mdsi,
-        source="Nafchi, Shahkolaei, Hedjam, Cheriet: IEEE Access 4, 2016",
-        primary=True,
-    ),
-    Tool(
-        name="VSI",
-        reference=ReferenceMode.FULL,
-        higher_is_better=True,
-        strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
-        cost_ms=11.5,
-        compute=vsi,
-        source="L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014",
-    ),
-    Tool(
-        name="HaarPSI",
-        reference=ReferenceMode.FULL,
-        higher_is_better=True,
-        strengths=_ARTEFACTS | {Distortion.NOISE},
-        cost_ms=5.0,
-        compute=haarpsi,
-        source="Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018",
-    ),
-    Tool(
-        name="FSIMc",
-        reference=ReferenceMode.FULL,
-        higher_is_better=True,
-        strengths=_ARTEFACTS | {Distortion.NOISE, Distortion.COLOR},
-        cost_ms=18.0,
-        compute=fsimc,
-        source="L. Zhang, L. Zhang, Mou, D. Zhang: IEEE Transactions on Image Processing 20(8), 2011",
-    ),
-    Tool(
-        name="GMSD",
-        reference=ReferenceMode.FULL,
-        higher_is_better=False,
-        strengths=_ARTEFACTS | {Distortion.NOISE},
-        cost_ms=0.8,
-        compute=gmsd,
-        source="Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014",
-    ),
-    Tool(
-        name="MS-SSIM",
-        reference=ReferenceMode.FULL,
-        higher_is_better=True,
-        strengths=_ARTEFACTS,
-        cost_ms=4.0,
-        compute=ms_ssim,
-        source="Wang, Simoncelli, Bovik: Asilomar Conference on Signals, Systems and Computers, 2003",
-    ),
-    Tool(
-        name="VIFp",
-        reference=ReferenceMode.FULL,
-        higher_is_better=True,
-        strengths=_ARTEFACTS | {Distortion.NOISE},
-        cost_ms=7.0,
-        compute=vif,
-        source="Sheikh, Bovik: IEEE Transactions on Image Processing 15(2), 2006",
-    ),
-    Tool(
-        name="SSIM",
-        reference=ReferenceMode.FULL,
-        higher_is_better=True,
-        strengths=_ARTEFACTS,
-        cost_ms=1.0,
-        compute=ssim,
-        source="Wang, Bovik, Sheikh, Simoncelli: IEEE Transactions on Image Processing 13(4), 2004",
-    ),
-    Tool(
-        name="PSNR",
-        reference=ReferenceMode.FULL,
-        higher_is_better=True,
-        strengths=_ARTEFACTS | {Distortion.NOISE},
-        cost_ms=0.05,
-        compute=psnr,
-        source="10 log10(255^2 / mean squared error) over the three channels",
-        unit="dB",
-    ),
-    Tool(
-        name=BLIND_SCORE,
-        reference=ReferenceMode.NONE,
-        higher_is_better=True,
-        strengths=frozenset({Distortion.BLURS, Distortion.NOISE, Distortion.SPATIAL}),
-        cost_ms=22.0,
-        compute=blind_score,
-        source="our own regression, trained by scripts/train_blind.py on BIQ2021 (train split) and TID2013 (rebuilt)",
-        primary=True,
-    ),
-    Tool(
-        name="BRISQUE",
-        reference=ReferenceMode.NONE,
-        higher_is_better=False,
-        strengths=_ARTEFACTS,
-        cost_ms=7.0,
-        compute=brisque,
-        source="Mittal, Moorthy, Bovik: IEEE Transactions on Image Processing 21(12), 2012",
-    ),
-    Tool(
-        name="NIQE",
-        reference=ReferenceMode.NONE,
-        higher_is_better=False,
-        strengths=_ARTEFACTS,
-        cost_ms=11.0,
-        compute=niqe,
-        source="Mittal, Soundararajan, Bovik: IEEE Signal Processing Letters 20(3), 2013",
-    ),
-    Tool(
-        name="PIQE",
-        reference=ReferenceMode.NONE,
-        higher_is_better=False,
-        strengths=_ARTEFACTS,
-        cost_ms=3.0,
-        compute=piqe,
-        source="Venkatanath, Praneeth, Chandrasekhar, Channappayya, Medasani: NCC, 2015",
-    ),
-)
+    Tool("MDSI", _FULL, False, _ARTEFACTS | _NOISE | _COLOR, 2.5, mdsi,
+         "Nafchi, Shahkolaei, Hedjam, Cheriet: IEEE Access 4, 2016", primary=True),
+    Tool("VSI", _FULL, True, _ARTEFACTS | _NOISE | _COLOR, 11.5, vsi,
+         "L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014"),
+    Tool("HaarPSI", _FULL, True, _ARTEFACTS | _NOISE, 5.0, haarpsi,
+         "Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018"),
+    Tool("FSIMc", _FULL, True, _ARTEFACTS | _NOISE | _COLOR, 18.0, fsimc,
+         "L. Zhang, L. Zhang, Mou, D. Zhang: IEEE Transactions on Image Processing 20(8), 2011"),
+    Tool("GMSD", _FULL, False, _ARTEFACTS | _NOISE, 0.8, gmsd,
+         "Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014"),
+    Tool("MS-SSIM", _FULL, True, _ARTEFACTS, 4.0, ms_ssim,
+         "Wang, Simoncelli, Bovik: Asilomar Conference on Signals, Systems and Computers, 2003"),
+    Tool("VIFp", _FULL, True, _ARTEFACTS | _NOISE, 7.0, vif,
+         "Sheikh, Bovik: IEEE Transactions on Image Processing 15(2), 2006"),
+    Tool("SSIM", _FULL, True, _ARTEFACTS, 1.0, ssim,
+         "Wang, Bovik, Sheikh, Simoncelli: IEEE Transactions on Image Processing 13(4), 2004"),
+    Tool("PSNR", _FULL, True, _ARTEFACTS | _NOISE, 0.05, psnr,
+         "10 log10(255^2 / mean squared error) over the three channels", unit="dB"),
+    Tool(BLIND_SCORE, _NONE, True, _ARTEFACTS - {Distortion.COMPRESSION} | _NOISE, 22.0, blind_score,
+         "our own regression, trained by scripts/train_blind.py on BIQ2021 (train split) and TID2013 (rebuilt)",
+         primary=True),
+    Tool("BRISQUE", _NONE, False, _ARTEFACTS, 7.0, brisque,
+         "Mittal, Moorthy, Bovik: IEEE Transactions on Image Processing 21(12), 2012"),
+    Tool("NIQE", _NONE, False, _ARTEFACTS, 11.0, niqe,
+         "Mittal, Soundararajan, Bovik: IEEE Signal Processing Letters 20(3), 2013"),
+    Tool("PIQE", _NONE, False, _ARTEFACTS, 3.0, piqe,
+         "Venkatanath, Praneeth, Chandrasekhar, Channappayya, Medasani: NCC, 2015"),
+)  # fmt: skip
 
 
 def all_tools() -> tuple[Tool, ...]:
@@ -194,10 +104,7 @@ def select_tools(
     distortions: Iterable[str],
     reference_mode: ReferenceMode,
     *,
-    exclude: Iterable[str] = (),
-    budget_ms: float | None = None,
     limit: int = 3,
-    pixels: int = COST_PIXELS,
 ) -> list[Tool]:
     """The tools to run: the primary one first, then those that are good at the named distortions.
 
@@ -207,27 +114,14 @@ def select_tools(
     Args:
         distortions: Kinds or sub-types, in any known spelling; naming one twice changes nothing.
         reference_mode: Whether there is a reference.
-        exclude: Names of tools that must not be chosen, for example because they failed.
-        budget_ms: The most milliseconds that the chosen tools may take together, on one thread; a tool that no longer
-            fits is passed over. None for no bound.
         limit: The most tools to choose.
-        pixels: The number of pixels of the image, for the budget.
 
     Returns:
-        Different tools, at most `limit`; empty if none is left.
+        Different tools.
 
     Raises:
-        UnknownNameError: If a distortion, or an excluded tool is unknown.
+        UnknownNameError: If a distortion is unknown.
     """
     kinds = {kind_of(parse_distortion(name)) for name in distortions}
-    unwanted = {get_tool(name).name for name in exclude}
-    candidates = [t for t in _TOOLS if t.reference is reference_mode and t.name not in unwanted]
-    candidates.sort(key=lambda tool: (not tool.primary, -len(kinds & tool.strengths)))
-    chosen: list[Tool] = []
-    spent = 0.0
-    for tool in candidates:
-        cost = tool.cost_ms * (pixels / COST_PIXELS)
-        if len(chosen) < limit and (budget_ms is None or spent + cost <= budget_ms):
-            chosen.append(tool)
-            spent += cost
-    return chosen
+    candidates = [tool for tool in _TOOLS if tool.reference is reference_mode]
+    return sorted(candidates, key=lambda tool: (not tool.primary, -len(kinds & tool.strengths)))[:limit]

@@ -33,8 +33,8 @@ class Tool:
     a trained tool on references left out of the training (`docs/tools.md`); no tool reaches that on brightness and
     contrast, and sharpening was not measured. Empty for a metric of pyiqa, which nobody here measured."""
     cost_ms: float
-    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels. Infinite, which
-    no budget holds, where nobody measured it."""
+    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels. Infinite where
+    nobody measured it."""
     compute: Callable[[Any], float]
     """The function: of a `Pair`, or without a reference of a uint8 RGB array."""
     source: str

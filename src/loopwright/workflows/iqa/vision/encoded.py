@@ -10,16 +10,13 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import cv2
 import numpy as np
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
 from PIL import Image
-from pydantic import BaseModel
 
-from loopwright.models import UsageRecorder, consult
 from loopwright.models.fallback import chain_of
 from loopwright.models.vision import image_side
 from loopwright.workflows.iqa.schemas import Box
@@ -38,8 +35,6 @@ quality is no reason to tell a provider that."""
 
 _SHRINK = 0.8
 """The factor by which the sides of an image are reduced as long as its PNG is larger than `MAX_BYTES`."""
-
-T = TypeVar("T", bound=BaseModel)
 
 Blocks = list[dict[str, Any]]
 """LangChain's standard content blocks."""
@@ -138,39 +133,6 @@ def _png(rgb: RGB) -> bytes:
     # Half of the usual effort takes less than half of the time, and the file is 4 % larger.
     Image.fromarray(np.ascontiguousarray(rgb)).save(held, "PNG", compress_level=3)
     return held.getvalue()
-
-
-def ask_about(
-    chat: BaseChatModel,
-    image: LoadedImage,
-    instruction: str,
-    question: str,
-    schema: type[T],
-    *,
-    repairs: int,
-    usage: UsageRecorder | None = None,
-) -> T:
-    """Show a model an image and ask for a structured reply.
-
-    Args:
-        chat: A chat model that sees images.
-        image: The image.
-        instruction: What to do, as the system's message.
-        question: What is asked of this image.
-        schema: The reply.
-        repairs: How often the model may correct a reply that breaks the schema.
-        usage: Where the calls are counted.
-
-    Returns:
-        The validated reply.
-
-    Raises:
-        ModelError: If the model is known to see no images.
-        StructuredReplyError: If the reply still breaks the schema after the repairs.
-    """
-    shown = image_blocks(image, "The image", longest_side_for(chat))
-    messages = [SystemMessage(instruction), HumanMessage(content=[*shown, {"type": "text", "text": question}])]
-    return consult(chat, messages, schema, repairs=repairs, node="executor", usage=usage, needs_images=True).reply
 
 
 MOST_OBJECTS = 2

@@ -8,13 +8,14 @@ from functools import cache
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model, model_validator
 
-from loopwright.models import UsageRecorder
+from loopwright.models import UsageRecorder, consult
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.services import prompts
 from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage
-from loopwright.workflows.iqa.vision.encoded import ask_about
+from loopwright.workflows.iqa.vision.encoded import image_blocks, longest_side_for
 
 _SCALE = 1000
 """Boxes come in thousandths of the width and height: they mean the same whatever size the provider looks at."""
@@ -77,14 +78,14 @@ def locate(
     names = tuple(dict.fromkeys(objects))
     if not names:
         return {}
-    question = json.dumps({"objects": names}, ensure_ascii=False)
-    prompt = prompts().get("locator").render()
-    reply = ask_about(chat, image, prompt, question, _schema(names), repairs=repairs, usage=usage)
+    question = {"type": "text", "text": json.dumps({"objects": names}, ensure_ascii=False)}
+    shown = image_blocks(image, "The image", longest_side_for(chat))
+    messages = [SystemMessage(prompts().get("locator").render()), HumanMessage(content=[*shown, question])]
+    found = consult(chat, messages, _schema(names), repairs=repairs, node="executor", usage=usage, needs_images=True)
     boxes: dict[str, Box] = {}
     for name in names:
-        found = [item for item in reply.objects if item.name == name]
-        if found:
-            boxes[name] = _box(found, image.width, image.height)
+        if seen := [item for item in found.reply.objects if item.name == name]:
+            boxes[name] = _box(seen, image.width, image.height)
     return boxes
 
 

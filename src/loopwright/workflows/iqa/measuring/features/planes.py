@@ -22,26 +22,27 @@ SMALLEST = 32
 """Shorter side, in pixels, below which nothing can be measured."""
 
 
-def checked(rgb: Rgb) -> Rgb:
+def checked(rgb: Rgb, what: str = "the detection of distortions", smallest: int = SMALLEST) -> Rgb:
     """Return the image if it can be measured.
 
     Args:
         rgb: uint8, shape (height, width, 3).
+        what: What is to measure it, for the message.
+        smallest: Shorter side that this needs, pixels.
 
     Returns:
         The same array.
 
     Raises:
-        ImageError: If dtype or shape are different, or a side has fewer than 32 pixels.
+        ImageError: If dtype or shape are different, or a side has fewer pixels.
     """
     if rgb.dtype != np.uint8 or rgb.ndim != 3 or rgb.shape[2] != 3:
+        raise ImageError(f"{what} takes uint8 RGB of shape (height, width, 3), not {rgb.dtype} of {rgb.shape}")
+    height, width = rgb.shape[:2]
+    if min(height, width) < smallest:
         raise ImageError(
-            f"cannot measure an array of {rgb.dtype} with shape {rgb.shape}: need uint8 RGB of shape (height, width, 3)"
-        )
-    if min(rgb.shape[:2]) < SMALLEST:
-        raise ImageError(
-            f"an image of {rgb.shape[1]} x {rgb.shape[0]} pixels is too small to measure distortions: "
-            f"both sides need at least {SMALLEST}. Use a larger region."
+            f"{what} needs at least {smallest} x {smallest} pixels, not {width} x {height}; "
+            "give a larger image or region"
         )
     return rgb
 

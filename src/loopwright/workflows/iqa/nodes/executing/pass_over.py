@@ -309,15 +309,9 @@ class Pass:
         required = [get_tool(name) for name in self.plan.required_tools or []]
         if not self.plan.plan.tool_selection:
             return list({tool.name: tool for tool in required}.values())
-        settings, image = self.services.config.iqa.tools, self.subject.image
-        chosen = select_tools(
-            names,
-            self.plan.reference_mode,
-            budget_ms=settings.budget_ms,
-            limit=settings.limit,
-            pixels=image.width * image.height,
-        )
-        room = [tool for tool in chosen if tool not in required][: max(0, settings.limit - len(required))]
+        limit = self.services.config.iqa.tools.limit
+        chosen = select_tools(names, self.plan.reference_mode, limit=limit)
+        room = [tool for tool in chosen if tool not in required][: max(0, limit - len(required))]
         return list({tool.name: tool for tool in [*required, *room]}.values())
 
     def _execute(self, tools: list[Tool]) -> list[ToolLog]:

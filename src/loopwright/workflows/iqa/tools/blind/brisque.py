@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.planes import checked
 from loopwright.workflows.iqa.tools.blind.scene_statistics import (
     SHIFTS,
     Fit,
     Floats,
     Map,
-    check_image,
     fit,
     grey,
     halved,
@@ -85,7 +85,7 @@ def brisque_features(image: NDArray[np.uint8]) -> Floats:
     Raises:
         ImageError: If a side has fewer than 32 pixels.
     """
-    check_image("BRISQUE", image, SMALLEST)
+    checked(image, "BRISQUE", SMALLEST)
     luma = grey(image)
     return np.concatenate([scale_features(normalised(plane)) for plane in (luma, halved(luma))])
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail
-from loopwright.workflows.iqa.measuring.features.planes import block_means, level_counts, quantiles, whole_view
+from loopwright.workflows.iqa.measuring.features.planes import block_means, checked, level_counts, quantiles, whole_view
 from loopwright.workflows.iqa.tools.blind.brisque import scale_features
-from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats, Map, check_image, grey, halved, normalised
+from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats, Map, grey, halved, normalised
 
 LONG_SIDE = 1024
 """Longer side, in pixels, beyond which a reduced copy is measured: the image as a screen shows it."""
@@ -45,7 +45,7 @@ def blind_features(image: NDArray[np.uint8]) -> dict[str, Floats]:
     Raises:
         ImageError: If a side has fewer than 32 pixels.
     """
-    check_image(NAME, image, SMALLEST)
+    checked(image, NAME, SMALLEST)
     image = whole_view(image, LONG_SIDE)
     luma = plane = grey(image)
     groups: dict[str, Floats] = {}

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.tools.blind.scene_statistics import Map, check_image, grey, normalised
+from loopwright.workflows.iqa.measuring.features.planes import checked
+from loopwright.workflows.iqa.tools.blind.scene_statistics import Map, grey, normalised
 
 BLOCK = 16
 """Side of a block, pixels."""
@@ -35,7 +36,7 @@ def piqe(image: NDArray[np.uint8]) -> float:
     Raises:
         ImageError: If a side has fewer than 16 pixels.
     """
-    check_image("PIQE", image, BLOCK)
+    checked(image, "PIQE", BLOCK)
     luma = grey(image)
     luma = np.pad(luma, [(0, -length % BLOCK) for length in luma.shape], mode="symmetric")
     values = normalised(np.rint(luma * np.float32(255) / max(1.0, float(luma.max()))))

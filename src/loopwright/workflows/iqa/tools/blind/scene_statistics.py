@@ -15,7 +15,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.planes import whole_view
 
 Floats = NDArray[np.float64]
@@ -63,27 +62,6 @@ class _Shapes(NamedTuple):
     """sqrt(Gamma(1/a) / Gamma(3/a)), from a standard deviation to the scale parameter."""
     mean: Floats
     """Gamma(2/a) / Gamma(1/a), from a difference of scale parameters to the mean."""
-
-
-def check_image(tool: str, image: NDArray[np.uint8], smallest: int) -> None:
-    """Refuse what a tool cannot measure.
-
-    Args:
-        tool: Its name, for the message.
-        image: uint8 RGB, H x W x 3.
-        smallest: Shorter side that it needs, pixels.
-
-    Raises:
-        ImageError: If dtype or shape are different, or a side is shorter.
-    """
-    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-        raise ImageError(f"{tool}: the image must be uint8 H x W x 3, not {image.dtype} {image.shape}")
-    height, width = image.shape[:2]
-    if min(height, width) < smallest:
-        raise ImageError(
-            f"{tool} needs at least {smallest} x {smallest} pixels, not {width} x {height}; "
-            "give a larger image or region"
-        )
 
 
 def grey(image: NDArray[np.uint8]) -> Map:
