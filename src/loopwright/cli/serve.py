@@ -21,6 +21,13 @@ from loopwright.workflows import registry
 if TYPE_CHECKING:
     from loopwright.workflows.api import Workflow
 
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[WORKFLOW|MODULE:GRAPH|FILE.py[:GRAPH]]...", show_default=False,
+        help="What to serve; by default the workflows that are installed.",
+    ),
+]  # fmt: skip
 Store = Annotated[
     str | None,
     typer.Option(
@@ -66,20 +73,14 @@ class Opened:
 
     exits: ExitStack
     """Closes it."""
-    address: socket.socket
-    """Where it is served."""
+    address: socket.socket | None = None
+    """Where it is served, if that is had already."""
     workflows: list[Workflow[Any]] = field(default_factory=list["Workflow[Any]"])
     """The workflows."""
 
 
 def serve(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[WORKFLOW|MODULE:GRAPH|FILE.py[:GRAPH]]...", show_default=False,
-            help="What to serve; by default the workflows that are installed.",
-        ),
-    ] = None,
+    targets: Targets = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Token = None,
@@ -95,16 +96,16 @@ def serve(
     starts_per_minute: Starts = 3000,
     demo: Demos = True,
     open: Open = False,
-) -> None:  # fmt: skip
+) -> None:
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
     _require_known(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
         raise InputError("--store is for one workflow: name it, or set NAME.store in the configuration")
     with reserved(host, port, token) as served:
-        for target in targets or _installed():
+        for target in targets or installed():
             if targets:
                 loading(target)
-            _add(served, target, config, store)
+            add(served, target, config, store)
         run(
             served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days,
             running=max_running, rates=(reads_per_minute, starts_per_minute), demo=demo, open=open,
@@ -201,7 +202,7 @@ def _require_known(targets: Sequence[str]) -> None:
             raise GraphError(f"there is no file {place}")
 
 
-def _installed() -> Iterator[str]:
+def installed() -> Iterator[str]:
     """The workflows whose packages are installed, each when it is asked for."""
     found = False
     for name in registry.names():
@@ -217,12 +218,24 @@ def _installed() -> Iterator[str]:
         raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
 
 
-def _add(served: Opened, target: str, config: Path | None, store: str | None) -> None:
+def add(
+    served: Opened, target: str, config: Path | None = None, store: str | None = None, *, warm: bool = True
+) -> None:
+    """Open a workflow, or load a graph of one's own.
+
+    Args:
+        served: Where it is added.
+        target: The workflow's name, or where the graph is.
+        config: The file of the workflow's configuration.
+        store: Where the workflow has its documents.
+        warm: Whether what its first run would wait for is made now.
+    """
     if target not in registry.names():
         return _add_own(served, target)
     workflow = registry.load(target).open(config, {f"{target}.store": store} if store else None)
     served.exits.callback(workflow.close)
-    workflow.warm_up()
+    if warm:
+        workflow.warm_up()
     served.workflows.append(workflow)
 
 
