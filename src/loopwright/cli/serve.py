@@ -191,7 +191,10 @@ def run(
         max_running=running,
         demos=demo,
     )
-    serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
+    from loopwright.tracing import exporting
+
+    with exporting():
+        serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
 
 
 def _require_known(targets: Sequence[str]) -> None:
