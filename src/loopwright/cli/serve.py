@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import sys
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 Targets = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[WORKFLOW|MODULE:GRAPH|FILE.py[:GRAPH]]...", show_default=False,
-        help="What to serve; by default the workflows that are installed.",
+        metavar="[WORKFLOW|MODULE:GRAPH|FILE.py[:GRAPH]|langgraph.json]...", show_default=False,
+        help="What to serve; by default what a langgraph.json here names, else the workflows that are installed.",
     ),
 ]  # fmt: skip
 Store = Annotated[
@@ -63,6 +64,8 @@ Starts = Annotated[int, typer.Option(min=0, help="The same for requests that beg
 Demos = Annotated[bool, typer.Option("--demo/--no-demo", help="Show recorded runs where there are none yet.")]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")]
 
+LANGGRAPH = "langgraph.json"
+"""The file in which projects name their graphs for LangGraph's own server."""
 DATA = Path(".loopwright")
 """Where runs are kept by default."""
 
@@ -206,7 +209,11 @@ def _require_known(targets: Sequence[str]) -> None:
 
 
 def installed() -> Iterator[str]:
-    """The workflows whose packages are installed, each when it is asked for."""
+    """What a ``langgraph.json`` here names, else the workflows whose packages are installed, each when asked for."""
+    if Path(LANGGRAPH).is_file():
+        loading(LANGGRAPH)
+        yield LANGGRAPH
+        return
     found = False
     for name in registry.names():
         loading(name)
@@ -233,6 +240,8 @@ def add(
         store: Where the workflow has its documents.
         warm: Whether what its first run would wait for is made now.
     """
+    if Path(target).name == LANGGRAPH:
+        return _add_configured(served, Path(target))
     if target not in registry.names():
         return _add_own(served, target)
     workflow = registry.load(target).open(config, {f"{target}.store": store} if store else None)
@@ -252,6 +261,27 @@ def _add_own(served: Opened, target: str) -> None:
         taken = {hosted.name for hosted in served.workflows}
         words = re.sub(r"[^a-z0-9]+", "-", f"{stem} {variable}".lower()).strip("-")
         name = next(each for each in _numbered(words or "graph") if each not in taken)
+        served.workflows.append(UserGraph(name, graph))
+
+
+def _add_configured(served: Opened, file: Path) -> None:
+    """Load the graphs that a ``langgraph.json`` names, each under its own name there."""
+    from loopwright.check.loading import load_graphs
+    from loopwright.workflows.user_graph import UserGraph
+
+    try:
+        graphs: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["graphs"]
+        places = {name: each if isinstance(each, str) else str(each["path"]) for name, each in graphs.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise GraphError(f"{file} names no graphs: {type(error).__name__}: {error}") from error
+    folder = file.resolve().parent
+    sys.path.insert(0, str(folder))  # where its dependency "." is
+    for name, place in places.items():
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name) or name in registry.names():
+            raise GraphError(f"{file}: {name!r} cannot name a graph: letters, digits, - and _, and no workflow of ours")
+        path, _colon, variable = place.partition(":")
+        target = f"{folder / path}:{variable}" if path.endswith(".py") else place
+        (graph,) = load_graphs(target).values()
         served.workflows.append(UserGraph(name, graph))
 
 

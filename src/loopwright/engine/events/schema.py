@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import AbstractAsyncContextManager, aclosing
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -320,6 +320,14 @@ RunEvent = Annotated[
 
 run_event: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 """Validates and writes any `RunEvent`."""
+
+
+_TAGS = frozenset(kind.model_fields["type"].default for kind in get_args(get_args(RunEvent)[0]))
+
+
+def is_told(payload: Any) -> bool:
+    """Whether what came in LangGraph's ``custom`` stream is an event that was emitted here."""
+    return isinstance(payload, Mapping) and payload.get("type") in _TAGS and "at" in payload
 
 
 # Emitting and hearing them
