@@ -85,6 +85,12 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """LangGraph's own drawing; see `get_graph`."""
         return await self.given.aget_graph(config, xray=xray)
 
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """How a notebook shows it: drawn with its loops and their limits, and its certificate; nothing is sent."""
+        from loopwright.diagram.notebook import shown
+
+        return shown(self)
+
     def topology(self) -> Topology:
         """The nodes and edges, gates included."""
         return read_topology(self)

@@ -109,7 +109,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run; see `start`. In place of a text, chat messages may be given as the graph itself takes them."""
-        if self._messages is None or not isinstance(given.get(self._messages), list):
+        if self._messages is None or MESSAGE in given or not isinstance(given.get(self._messages), list):
             run = super().run(given, uploads, run_id)
             return _UserRun(given, run.graph_input, run.title, self)
         try:
