@@ -301,6 +301,25 @@ async def _waited(asked: NewRun, thread_id: str | None, request: Request) -> Res
     return JSONResponse(await _threads(context, request).last(record))
 
 
+# AG-UI
+
+
+@router.post("/v1/agui/{workflow}")
+async def run_for_front_end(workflow: str, request: Request) -> Response:
+    """Run a workflow, and send what happens as AG-UI's events."""
+    try:
+        from loopwright.server import agui
+    except ModuleNotFoundError as error:
+        told = f"{error.name} is not installed: pip install 'loopwright[ag-ui]'"
+        raise Problem(told, "ConfigError", status=501).exception from None
+    context = context_of(request)
+    hosted = _hosted(context, workflow)
+    asked, live = await agui.begun(_threads(context, request), hosted, await request.body())
+    stream = agui.frames(context, asked, live.record, live.count("run"))
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": live.id}
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
 @router.post("/threads/{thread_id}/runs/stream")
 async def stream_run(thread_id: ThreadId, asked: NewRun, request: Request) -> Response:
     """Run the thread, and send what happens as it happens."""
