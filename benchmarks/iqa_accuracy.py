@@ -15,8 +15,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from scipy.stats import spearmanr
 
-from loopwright.workflows.iqa.evaluating.agreement import draw, interval, srcc
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.full_reference import Pair
@@ -91,13 +91,16 @@ def _measured(images: Sequence[Path], references: Sequence[Path | None]) -> tupl
 
 
 def _whole(values: np.ndarray, people: np.ndarray) -> float:
-    return float(srcc(values, people, np.ones((1, len(people)), np.float32))[0])
+    return float(spearmanr(values, people).statistic)
 
 
 def _figure(values: np.ndarray, people: np.ndarray, units: Sequence[str]) -> tuple[float, float, float]:
     """SRCC, and the ends of its interval; rows of one unit are drawn together."""
-    drawn = np.concatenate([srcc(values, people, weights) for weights in draw(units, RESAMPLES, seed=0)])
-    return _whole(values, people), *interval(drawn)
+    rows = [np.flatnonzero(np.array(units) == unit) for unit in dict.fromkeys(units)]
+    draws = np.random.default_rng(0).integers(0, len(rows), (RESAMPLES, len(rows)))
+    places = (np.concatenate([rows[unit] for unit in draw]) for draw in draws)
+    low, high = np.quantile([_whole(values[place], people[place]) for place in places], (0.025, 0.975))
+    return _whole(values, people), float(low), float(high)
 
 
 def _lines(

@@ -125,7 +125,7 @@ def report(images: int, more: int, repetitions: int) -> str:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         seen = memory(target / "many", target, more)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        journal = (target / "memory.csv.journal.jsonl").stat().st_size / more
+        journal = (target / "memory.csv.journal.sqlite").stat().st_size / more
         table = (target / "memory.csv").stat().st_size / more
     spent = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / more
     rates = [f"{images / statistics.median(side):.1f}" for side in (ours, theirs)]

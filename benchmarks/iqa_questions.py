@@ -30,7 +30,8 @@ from loopwright.errors import ImageError, UnknownNameError
 from loopwright.workflows.evaluation import evaluate, mean_figure
 from loopwright.workflows.evaluation.results import shown
 from loopwright.workflows.iqa import IQAConfig, Services
-from loopwright.workflows.iqa.answer.verdicts import UNABLE, parse_choice
+from loopwright.workflows.iqa.answer.choosing import parse_choice
+from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.batch.samples import read_folder
 from loopwright.workflows.iqa.nodes import planner_node, summarizer_node
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput

@@ -6,8 +6,8 @@ Writes src/loopwright/workflows/iqa/data/calibration.json and prints the agreeme
 
 Data: TID2013 (rebuilt) for every tool; the train split of BIQ2021 as well for the tools without a reference. People's
 scores are mapped linearly to 1..5. TID2013's 0..9 counts the comparisons won out of nine, so a perfect image has 9.
-The curve is that of `loopwright.workflows.iqa.evaluating.calibrating`. The error is cross-validated: twelve folds, each
-leaving one reference of TID2013 and one twelfth of BIQ2021 out. Takes about five minutes.
+Each curve is the weighted least-squares strictly monotone piecewise-linear one. The error is cross-validated: twelve
+folds, each leaving one reference of TID2013 and one twelfth of BIQ2021 out. Takes about five minutes.
 
 BlindScore is a regression onto these same scores, so its values are scores already: its curve is the straight line, and
 its error the one that scripts/train_blind.py cross-validated with the whole training inside the folds.
@@ -27,10 +27,10 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from scipy.optimize import lsq_linear
 from scipy.stats import spearmanr
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.evaluating.calibrating import Ends, Samples, cross_validate
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
@@ -49,6 +49,109 @@ TID2013 or BIQ2021 has less."""
 HOPELESS = {"BRISQUE": 125.0, "PIQE": 100.0}
 """The raw value that gets 1 where white noise is not the worst: PIQE's scale ends there, and no image of TID2013 or
 BIQ2021 has more by BRISQUE."""
+
+
+INNER_KNOTS = 9
+SMALLEST_STEP = 0.03
+"""Least rise of the score from knot to knot, so that no stretch of a curve is flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where a curve begins and ends."""
+
+    perfect: float
+    """The raw value that gets 5."""
+    hopeless: float
+    """The raw value that gets 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """One tool's values on one data set."""
+
+    dataset: str
+    """The data set's name."""
+    raw: np.ndarray
+    """The tool's values."""
+    score: np.ndarray
+    """People's scores, 1 to 5."""
+    fold: np.ndarray
+    """The fold that each row is left out with, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedCurve:
+    """A curve, and how far to trust it."""
+
+    knots: list[tuple[float, float]]
+    """(raw value, score) in rising order of the raw value."""
+    error: float
+    """Root mean square error on the rows left out of the fit; data sets count equally."""
+    errors: dict[str, float]
+    """The same for each data set alone."""
+    rows: int
+    """How many rows it was fitted to."""
+
+
+def fit_curve(raw: np.ndarray, score: np.ndarray, weight: np.ndarray, ends: Ends) -> list[tuple[float, float]]:
+    """The knots of the weighted least-squares strictly monotone piecewise-linear curve.
+
+    Args:
+        raw: A tool's values.
+        score: People's scores, 1 to 5.
+        weight: How much each row counts.
+        ends: Where the curve begins and ends.
+
+    Returns:
+        (raw value, score) in rising order of the raw value.
+    """
+    sign = 1.0 if ends.perfect > ends.hopeless else -1.0
+    x, best, worst = sign * raw, sign * ends.perfect, sign * ends.hopeless
+    inner = np.unique(np.quantile(x, np.linspace(0.01, 0.99, INNER_KNOTS)))
+    knots = np.append(inner[(inner > worst) & (inner < best)], best)
+    if len(knots) == 1:
+        # Every value lies beyond an end: nothing is between them to fit.
+        return sorted([(float(ends.hopeless), 1.0), (float(ends.perfect), 5.0)])
+    # Column k falls from 1 to 0 between knots k and k + 1; the curve is 5 less what is still to rise.
+    design = 1 - np.clip((x[:, None] - knots[:-1]) / np.diff(knots), 0, 1)
+    lower = np.full(design.shape[1], SMALLEST_STEP)
+    root = np.sqrt(weight / weight.mean())
+    steps = lsq_linear(design * root[:, None], (5 - score) * root, bounds=(lower, np.inf)).x
+    levels = 5 - np.append(np.cumsum(steps[::-1])[::-1], 0)
+    # Scores near 1 could bring the curve below its own end.
+    levels = np.maximum(levels, 1 + SMALLEST_STEP * np.arange(1, len(levels) + 1))
+    pairs = zip(np.append(worst, knots), np.append(1, levels), strict=True)
+    return sorted((round(float(sign * k), 6), round(float(level), 4)) for k, level in pairs)
+
+
+def cross_validate(sets: list[Samples], ends: Ends) -> FittedCurve:
+    """Fit a curve to all rows, and measure its error on folds left out.
+
+    Args:
+        sets: One tool's values on each data set.
+        ends: Where the curve begins and ends.
+
+    Returns:
+        The curve with its error.
+    """
+    raw, score = (np.concatenate([getattr(part, name) for part in sets]) for name in ("raw", "score"))
+    fold = np.concatenate([part.fold for part in sets])
+    weight = np.concatenate([np.full(len(part.raw), 1 / len(part.raw)) for part in sets])
+    predicted = np.empty_like(score)
+    for left_out in np.unique(fold):
+        inside = fold != left_out
+        knots = fit_curve(raw[inside], score[inside], weight[inside], ends)
+        at, level = zip(*knots, strict=True)
+        predicted[~inside] = np.interp(raw[~inside], at, level)
+    square = (predicted - score) ** 2
+    parts = np.split(square, np.cumsum([len(part.raw) for part in sets])[:-1])
+    return FittedCurve(
+        knots=fit_curve(raw, score, weight, ends),
+        error=round(float(np.sqrt(np.average(square, weights=weight))), 4),
+        errors={part.dataset: round(float(np.sqrt(held.mean())), 4) for part, held in zip(sets, parts, strict=True)},
+        rows=len(raw),
+    )
 
 
 @dataclass(frozen=True, slots=True)

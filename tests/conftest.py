@@ -26,7 +26,6 @@ LONGEST = (
     "workflows/iqa/test_processes_dying.py",
     "workflows/iqa/test_batch_runs.py",
     "workflows/iqa/test_image_oddities.py",
-    "workflows/iqa/test_evaluating_runs.py",
     "server/test_server_process.py",
     "durability/test_kills.py",
     "durability/test_chat_kills.py",
@@ -35,13 +34,11 @@ LONGEST = (
     "workflows/iqa/test_detection.py",
     "cli/test_iqa_batch_command.py",
     "cli/test_serve_command.py",
-    "workflows/iqa/test_comparing_folders.py",
     "workflows/iqa/test_same_image_same_score.py",
     "durability/test_ingest_kills.py",
     "contract/test_checkpointers.py",
     "cli/test_rag_command.py",
     "cli/test_assistant_command.py",
-    "cli/test_iqa_measuring_command.py",
 )
 """The files that take a quarter of a minute or more, the longest first."""
 

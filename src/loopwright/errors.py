@@ -13,6 +13,7 @@
     ├── NodeFailed                  a node raised; names the node and shows its input
     │   └── NodeTimeout             a node took longer than its timeout (also a TimeoutError)
     ├── CheckpointError             a checkpoint cannot be read, written or resumed
+    │   └── GraphChanged            a graph of another structure wrote it
     ├── ModelError                  a chat model is unknown, unreachable or answers badly
     │   ├── StructuredReplyError    a reply that still breaks its schema after the repairs
     │   └── WeightsError            an embedded model's files are missing, damaged or not the expected ones
@@ -21,6 +22,7 @@
     │   │   └── AttemptLost         a run goes on elsewhere; what this attempt of it did is not kept
     │   └── SearchError             a web search engine, or a page of its results, cannot be had
     ├── TooManyEvents               a run made more events than may be kept of one
+    ├── RunGivenUp                  a run whose process ended each time that it went on
     └── InputError                  the user's input is unusable
         ├── DocumentError           a document cannot be read
         ├── ImageError              an image cannot be used
@@ -188,6 +190,18 @@ class CheckpointError(LoopwrightError):
     """A checkpoint cannot be read, written or resumed."""
 
 
+class GraphChanged(CheckpointError):
+    """A checkpoint was written by a graph of another structure.
+
+    Attributes:
+        written: The hash of that graph's structure.
+    """
+
+    def __init__(self, message: str, written: str) -> None:
+        super().__init__(message)
+        self.written = written
+
+
 class ModelError(LoopwrightError):
     """A chat model is unknown, unreachable, or answers badly."""
 
@@ -244,6 +258,10 @@ class AttemptLost(StoreError):
             f"run {run!r} was given up here: this was attempt {epoch + 1}, and attempt {newest + 1} began elsewhere"
         )
         self.run = run
+
+
+class RunGivenUp(LoopwrightError):
+    """A run whose process ended each time that it went on: it may be what ends them."""
 
 
 class SearchError(BackendError):

@@ -7,13 +7,20 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import pg8000.dbapi as pg
 
 from loopwright.errors import ConfigError, unknown_name_message
 
+SCHEMES = ("postgres", "postgresql")
+"""What the address of a PostgreSQL database begins with."""
+
+STANDSTILL = 3000
+"""Milliseconds after which a process that stands still in a transaction loses what it has locked in it."""
+
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_IDLE = "idle_in_transaction_session_timeout"
 _OPTIONS = ("host", "schema", "sslmode")
 # What pg8000 takes for each of the names that libpq gives to these; None encrypts where the server can.
 _ENCRYPTION: dict[str, Callable[[], Any]] = {
@@ -91,11 +98,13 @@ class PostgresAddress:
             holds=holds,
         )
 
-    def connect(self, search_path: str) -> pg.Connection:
+    def connect(self, search_path: str, idle: int = 0) -> pg.Connection:
         """Open a connection.
 
         Args:
             search_path: The schemas in which names are looked up, separated by commas.
+            idle: Milliseconds after which the server takes back a transaction in which nothing happens: a process
+                that stands still keeps its locks no longer. 0 for never.
 
         Raises:
             pg8000.exceptions.Error: If the server does not let it.
@@ -111,14 +120,15 @@ class PostgresAddress:
             password=self.password,
             ssl_context=False if by_socket else _ENCRYPTION[self.sslmode](),
             application_name="loopwright",
-            startup_params={"search_path": search_path},
+            startup_params={"search_path": search_path, _IDLE: str(idle)},
         )
 
-    def libpq(self, search_path: str) -> dict[str, Any]:
+    def libpq(self, search_path: str, idle: int = 0) -> dict[str, Any]:
         """Give what psycopg takes to connect.
 
         Args:
             search_path: The schemas in which names are looked up, separated by commas.
+            idle: As for `connect`.
         """
         return {
             "user": self.user,
@@ -129,9 +139,23 @@ class PostgresAddress:
             "sslmode": self.sslmode,
             "sslrootcert": "system" if self.sslmode == "verify-full" else None,
             "application_name": "loopwright",
-            "options": f"-c search_path={search_path}",
+            "options": f"-c search_path={search_path} -c {_IDLE}={idle}",
         }
 
     def __str__(self) -> str:
         place = f"in schema {self.schema} of {self.database} at {self.host}:{self.port}"
         return f"{self.holds.replace('a ', 'the ', 1)} {place}"
+
+
+def with_schema(url: str, default: str, what: str) -> str:
+    """The same address, with a schema beside the one that it names.
+
+    Args:
+        url: The address.
+        default: The schema where it names none.
+        what: What is appended to the schema that it names, "checkpoints" for example.
+    """
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    options["schema"] = f"{options['schema']}_{what}" if "schema" in options else default
+    return urlunsplit(parts._replace(query=urlencode(options)))

@@ -20,8 +20,21 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "devtools/tests/browser"
 TITLE = re.compile(r"""^\s*(describe|it)\((['"`])(.+?)\2,""", re.MULTILINE)
-EVERY_RUN = {"figures", "frame", "people", "run_page", "workflow_page"}
-"""The files of every run: the frame, a run as it goes on and its figures, a form with its answer, a question to people. ``./test --all`` runs all."""
+EVERY_RUN = {
+    "asks for the token once, says that a wrong one is wrong, and keeps it for the tab",
+    "needs a wide screen nowhere: no page scrolls sideways at 1280 x 800",
+    "lights up its nodes and fills its loop",
+    "is stopped, and goes on where it stood",
+    "has three visits of its search in graph, timeline and inspector, at their true times",
+    "is replayed by the keyboard alone",
+    "shows what a model was asked and what it replied",
+    "shows failed attempts, and the error with its node",
+    "shows the question and what belongs to it, is answered by a button and by a form, and says how long it waited",
+    "is acknowledged, thought over, answered as a stream, and its sources open as cards",
+    "takes a picture from the disk, shows it, and the run measures it",
+    "is that of a workflow from a package of somebody else",
+}
+"""The tests of every run: one of each kind. ``./test --all`` runs all of them."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -30,7 +43,13 @@ class BrowserTest:
     """A test of the page."""
 
     file: str
-    name: str
+    group: str
+    title: str
+
+    @property
+    def name(self) -> str:
+        """Its name in a report."""
+        return f"{self.group} {self.title}".strip()
 
 
 def declared() -> list[BrowserTest]:
@@ -42,7 +61,7 @@ def declared() -> list[BrowserTest]:
             if kind == "describe":
                 group = title
             else:
-                found.append(BrowserTest(path.name, f"{group} {title}".strip()))
+                found.append(BrowserTest(path.name, group, title))
     return found
 
 
@@ -62,8 +81,8 @@ def prepared() -> tuple[str, str] | str:
 
 
 @cache
-def outcomes(file: str) -> dict[str, str | None] | str:
-    """Name of each test of a file -> why it failed, or None; or the whole output where no test ran."""
+def outcomes(tests: frozenset[BrowserTest]) -> dict[str, str | None] | str:
+    """Name of each test that ran -> why it failed, or None; or the whole output where no test ran."""
     ready = prepared()
     assert not isinstance(ready, str)
     node, browser = ready
@@ -75,7 +94,9 @@ def outcomes(file: str) -> dict[str, str | None] | str:
             "run",
             "--config",
             "vitest.browser.config.ts",
-            f"tests/browser/{file}",
+            *sorted({f"tests/browser/{test.file}" for test in tests}),
+            "--testNamePattern",
+            "|".join(f"^{re.escape(test.name)}$" for test in tests),
         ]
         ran = subprocess.run(
             [*command, "--reporter=json", f"--outputFile={report}"],
@@ -94,6 +115,7 @@ def outcomes(file: str) -> dict[str, str | None] | str:
         else "\n".join(test["failureMessages"]) or test["status"]
         for result in results
         for test in result["assertionResults"]
+        if test["status"] != "skipped" or result.get("message")
     }
     # A file whose preparation fails has skipped tests, and its reason stands beside them.
     message = "\n".join(filter(None, (result.get("message") for result in results)))
@@ -102,18 +124,24 @@ def outcomes(file: str) -> dict[str, str | None] | str:
 
 def parameters() -> Iterator[Any]:
     for test in declared():
-        file = test.file.partition(".")[0]
-        yield pytest.param(test, id=f"{file}: {test.name}", marks=[] if file in EVERY_RUN else [pytest.mark.slow])
+        marks = [] if test.title in EVERY_RUN else [pytest.mark.slow]
+        yield pytest.param(test, id=f"{test.file.partition('.')[0]}: {test.name}", marks=marks)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("test", [*parameters()])
-def test_page(test: BrowserTest) -> None:
+def test_page(test: BrowserTest, request: pytest.FixtureRequest) -> None:
     ready = prepared()
     if isinstance(ready, str):
         pytest.skip(ready)
-    found = outcomes(test.file)
+    # The first of them runs all that this run has chosen.
+    chosen = (item for item in request.session.items if isinstance(item, pytest.Function))
+    found = outcomes(frozenset(item.callspec.params["test"] for item in chosen if item.function is test_page))
     assert not isinstance(found, str), found
     assert test.name in found, f"{test.file} ran no such test; it ran {', '.join(found)}"
     failure = found[test.name]
     assert failure is None, failure
+
+
+def test_the_tests_of_every_run_are_there() -> None:
+    assert {test.title for test in declared()} >= EVERY_RUN

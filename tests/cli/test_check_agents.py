@@ -127,20 +127,6 @@ def test_a_limit_that_was_not_read_may_bound_and_is_not_counted_on(middleware: s
 
 
 @pytest.mark.parametrize(
-    ("maker", "package"),
-    [
-        ("create_checkpoint", "langgraph.pregel"),
-        ("create_model", "pydantic"),
-        ("create_handoff_tool", "langgraph_supervisor"),
-        ("create_react_agent", "langchain.agents"),
-        ("create_extractor", "trustcall"),
-    ],
-)
-def test_what_makes_no_graph_is_no_graph(maker: str, package: str, tmp_path: Path) -> None:
-    assert checked(tmp_path, f"from {package} import {maker}\nx = {maker}()\n") == {}
-
-
-@pytest.mark.parametrize(
     ("maker", "package"), [("create_codeact", "langgraph_codeact"), ("create_reflection_graph", "langgraph_reflection")]
 )
 def test_other_makers_of_agents_are_not_read_and_named(maker: str, package: str, tmp_path: Path) -> None:
@@ -214,23 +200,3 @@ def test_a_cycle_beside_a_counted_one_is_unbounded(tmp_path: Path) -> None:
     source = COUNTED.format(key="tries", before="", test="if state['tries'] > 3: return END")
     more = 'g.add_node("a", other)\ng.add_edge("work", "a")\ng.add_edge("a", "a")\napp = g.compile()\n'
     assert checked(tmp_path, source + more)["app"].verdict == "unbounded"
-
-
-def test_one_loop_is_suggested_once(tmp_path: Path) -> None:
-    source = """
-    def f(state): return {}
-    g = StateGraph(dict)
-    for name in "abcd": g.add_node(name, f)
-    g.add_edge(START, "a")
-    g.add_edge("a", "b")
-    g.add_edge("a", "c")
-    g.add_edge("b", "d")
-    g.add_edge("c", "d")
-    g.add_edge("d", "a")
-    app = g.compile()
-    """.replace('"abcd"', '["a", "b", "c", "d"]')
-    graph = checked(tmp_path, source)["app"]
-    assert len(graph.findings) == 2
-    assert [finding.suggestion for finding in graph.findings if finding.suggestion] == [
-        "Loop(name='a', target='a', sources=('d',), limit=5)"
-    ]

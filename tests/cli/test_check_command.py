@@ -63,16 +63,6 @@ def test_the_exit_code_says_what_was_found(check, files, source, code):
     assert len(done.stderr.splitlines()) == (code == 2)
 
 
-def test_text_names_the_cycle_its_line_and_a_loop_to_paste(check, files):
-    files(graph=CYCLE)
-    assert check("graph.py").stdout.splitlines() == [
-        "unbounded graph.py:app: up to 10,007 steps, then an error",
-        "  cycle  work -> work",
-        "  at     graph.py:13",
-        "  bound  Loop(name='work', target='work', sources=('work',), limit=5)",
-    ]
-
-
 def test_a_folder_is_read_without_what_is_not_the_user_s_own(check, files, tmp_path):
     files(a=LINE, b=CYCLE, broken=BROKEN, plain="x = 1\n", inner__c=CYCLE)
     files(tests__t=CYCLE, venv__v=CYCLE, _hidden=LINE)
@@ -88,12 +78,6 @@ def test_a_folder_is_read_without_what_is_not_the_user_s_own(check, files, tmp_p
         "_hidden.py:app", "a.py:app", "b.py:app:", "inner/c.py:app:",
     ]  # fmt: skip
     assert "4 graphs in 6 files: 2 bounded, 2 unbounded" in done.stdout
-
-
-def test_a_folder_without_graphs_is_clean_and_says_so(check, files):
-    files(plain="x = 1\n")
-    done = check(".")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "no graph found in .\n", "")
 
 
 def test_several_files_may_hold_no_graph_and_one_only_if_allowed(check, files):
@@ -146,13 +130,6 @@ def test_a_comment_silences_an_imported_graph_too(check, files):
     done = check("graph.py:app")
     assert done.returncode == 0
     assert "silenced" in done.stdout
-
-
-def test_an_imported_cycle_is_found_at_the_function_of_its_node(check, files):
-    files(graph=CYCLE)
-    (graph,) = json.loads(check("graph.py:app", "--format", "json").stdout)["graphs"]
-    assert graph["line"] == 14
-    assert graph["cycles"][0]["line"] == 8
 
 
 @pytest.mark.parametrize(
@@ -226,19 +203,6 @@ def test_github_commands_escape_what_would_end_them(check, files):
     )
     assert lines[1].startswith("::warning file=unread.py,line=13,")
     assert lines[2] == "::error title=loopwright::broken.py: line 1: invalid syntax"
-
-
-def test_a_clean_run_is_silent_on_github(check, files):
-    files(graph=LINE)
-    done = check("graph.py", "--format", "github")
-    assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_what_imported_code_prints_stays_out_of_the_report(check, files):
-    files(graph="print('noise')\n" + LINE)
-    done = check("graph.py:app", "--format", "sarif")
-    assert json.loads(done.stdout)["version"] == "2.1.0"
-    assert "noise" in done.stderr
 
 
 # Around it

@@ -263,30 +263,6 @@ def test_a_graph_of_another_package_is_not_read(tmp_path: Path) -> None:
     assert "elsewhere.builder" in graph.findings[0].message
 
 
-def test_graphs_in_functions_are_named_after_them(tmp_path: Path) -> None:
-    found = checked(
-        tmp_path,
-        """
-        def build():
-            g = StateGraph(State)
-            g.add_node("work", work)
-            g.add_edge(START, "work")
-            g.add_edge("work", "work")
-            return g.compile()
-
-        class Maker:
-            async def make(self):
-                def inner():
-                    return StateGraph(State).add_node("work", work).add_edge(START, "work").compile()
-                return inner
-        """,
-    )
-    assert {name: graph.verdict for name, graph in found.items()} == {
-        "build.g": "unbounded",
-        "Maker.make.inner": "bounded",
-    }
-
-
 def test_a_builder_that_is_kept_in_an_object_is_not_taken_for_whole(tmp_path: Path) -> None:
     found = checked(
         tmp_path,
@@ -342,24 +318,6 @@ app = bounded(g, [Loop(name="x", target={!r}, sources=({!r},), limit=2, exhauste
 END_NODE = "__end__"
 
 
-@pytest.mark.parametrize(
-    "bound",
-    [
-        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, exhausted="sorry")])',
-        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, stall=[Stall(key=len, route="sorry")])])',
-        'app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2)], budget=Budget(tokens=9, exhausted="sorry"))',
-    ],
-)
-def test_a_node_that_only_a_bound_leads_to_is_reached(bound: str, tmp_path: Path) -> None:
-    graph = """
-from loopwright import Budget, Loop, Stall, bounded
-g.add_conditional_edges("check", lambda s: "work" if s else "other")
-g.add_node("sorry", work)
-"""
-    assert checked(tmp_path, THREE + graph + bound)["app"].verdict == "bounded"
-    assert checked(tmp_path, THREE + graph + bound.replace('"sorry"', '"other"'))["app"].verdict == "unreachable"
-
-
 def test_a_loop_may_lead_to_the_fallback_that_bounded_adds(tmp_path: Path) -> None:
     text = (
         THREE
@@ -373,14 +331,6 @@ app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, exh
     assert checked(tmp_path, text.replace(", fallback=work", ""))["app"].verdict == "not read"
 
 
-def test_a_cycle_is_found_at_the_line_of_the_edge_that_closes_it(tmp_path: Path) -> None:
-    (graph,) = checked(tmp_path, THREE + 'g.add_edge("check", "other")\ng.add_edge(\n    "other", "work"\n)\n').values()
-    (finding,) = graph.findings
-    assert finding.cycle == ("work", "check", "other")
-    assert finding.line == line_of(tmp_path, "g.add_edge(\n".strip() + "") or finding.line
-    assert (tmp_path / "file.py").read_text().splitlines()[finding.line - 1] == "g.add_edge("
-
-
 @pytest.mark.parametrize("where", ["graph", "edge", "elsewhere"])
 def test_a_comment_silences_what_is_found_on_its_line(where: str, tmp_path: Path) -> None:
     comment = "  # loopwright: ignore"
@@ -389,12 +339,3 @@ def test_a_comment_silences_what_is_found_on_its_line(where: str, tmp_path: Path
     source += '\ng.add_edge("other", "work")' + comment * (where == "edge")
     (graph,) = checked(tmp_path, source).values()
     assert bool(graph.findings) == (where == "elsewhere")
-
-
-def test_a_comment_on_one_edge_leaves_other_cycles(tmp_path: Path) -> None:
-    source = (
-        THREE
-        + 'g.add_edge("check", "work")  # loopwright: ignore\ng.add_edge("check", "other")\ng.add_edge("other", "check")'
-    )
-    (graph,) = checked(tmp_path, source).values()
-    assert [finding.cycle for finding in graph.findings] == [("check", "other")]

@@ -37,42 +37,15 @@ def test_two_images_as_a_table(loopwright, folder):
     assert "(100% sure)" in done.stdout or "% sure)" in done.stdout
 
 
-def test_two_folders_as_json_and_a_page(loopwright, folder):
+def test_two_folders_as_json(loopwright, folder):
     (folder / "b" / "2.webp").write_bytes(b"RIFF")
     (folder / "a" / "2.jpg").write_bytes((folder / "a" / "1.jpg").read_bytes())
     (folder / "r" / "2.png").write_bytes((folder / "r" / "1.png").read_bytes())
-    done = loopwright(
-        "iqa", "compare", "a", "b", "-r", "r", "-w", 1, "--json", "--report", "out/page.html", cwd=folder
-    )  # fmt: skip
+    done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, "--json", cwd=folder)
     assert done.returncode == 1  # one file is bad
     found = json.loads(done.stdout)
-    assert set(found) == {
-        "kind", "a", "b", "references", "reference_mode", "images_a", "images_b", "pairs", "rates", "tools", "curves",
-        "codecs", "failures", "left_out", "verdict", "warning", "seed",
-    }  # fmt: skip
-    assert set(found["tools"][0]) == {
-        "tool", "primary", "pairs", "groups", "mean_a", "mean_b", "difference", "interval", "share_a", "share_b",
-        "sign_p", "wilcoxon_p", "error",
-    }  # fmt: skip
-    assert found["kind"] == "folders" and found["verdict"]["better"] == "B"
-    assert [item["path"] for item in found["left_out"] if item["bad"]] == ["2.webp"]
-    assert "6 of 6, " in done.stderr
-    assert "B is better" in (folder / "out" / "page.html").read_text("utf-8")
-
-
-def test_several_rates_as_a_table(loopwright, folder):
-    for place, suffix in (("a", ".jpg"), ("b", ".webp")):
-        for old in (folder / place).iterdir():
-            old.unlink()
-        for number in range(2):
-            for quality in (10, 30, 50, 70):
-                picture = Image.open(folder / "r" / f"{number}.png")
-                picture.save(folder / place / f"{number}_q{quality}{suffix}", quality=quality)
-    done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, cwd=folder)
-    assert done.returncode == 0
-    assert "by BD-rate on " in done.stdout
-    lines = done.stdout.splitlines()
-    assert lines[1].split()[:2] == ["curves", "BD-rate"] and max(map(len, lines[1:])) <= 80
+    assert found["better"] == "B" and [item["path"] for item in found["left_out"] if item["bad"]] == ["2"]
+    assert "3 of 3, " in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no file names in bytes")
@@ -83,10 +56,9 @@ def test_file_names_that_are_not_utf8(loopwright, folder):
             old.rename(old.with_stem(name + old.stem))
     (folder / "a" / f"{name}left.jpg").write_bytes(b"x")
     for more in ([], ["--json"]):
-        done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, "--report", "p.html", *more, cwd=folder)
+        done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, *more, cwd=folder)
         assert done.returncode == 0
         assert "caf\\udce9left.jpg" in done.stdout and "B is better" in done.stdout
-    assert "caf\\udce9" in (folder / "p.html").read_text("utf-8")
     done = loopwright("iqa", "compare", f"a/{name}0.jpg", f"b/{name}0.webp", cwd=folder)
     assert done.returncode == 0 and "caf\\udce9" in done.stdout
 

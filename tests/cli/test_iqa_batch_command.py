@@ -1,4 +1,4 @@
-"""``loopwright iqa batch`` and ``merge``."""
+"""``loopwright iqa batch``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_batch_resume_and_merge(loopwright, folder):
+def test_batch_and_resume(loopwright, folder):
     (folder / "photos" / "cut.jpg").write_bytes(b"\xff\xd8\xff")
     done = loopwright("iqa", "batch", "photos", "--out", "r.csv", "--workers", 2, "--report", "r.html", cwd=folder)
     assert done.returncode == 1  # one image failed
@@ -38,29 +38,6 @@ def test_batch_resume_and_merge(loopwright, folder):
     assert again.returncode == 0
     assert "0 assessed, 0 failed, 3 unchanged of 3" in again.stdout
 
-    merged = loopwright("iqa", "merge", "r.csv", "r.csv", "--out", "all.jsonl", cwd=folder)
-    assert (merged.returncode, merged.stdout) == (0, "3 rows in all.jsonl\n")
-    assert len(rows_of(folder / "all.jsonl")) == 3
-    shown = loopwright(
-        "iqa",
-        "merge",
-        "r.csv",
-        "--out",
-        "all.jsonl",
-        "--report",
-        "m.html",
-        "--images",
-        "photos",
-        "--worst",
-        2,
-        cwd=folder,
-    )
-    assert shown.returncode == 0
-    said = shown.stdout.splitlines()
-    assert said[0].startswith("the report takes 0.") and said[1:] == ["m.html", "3 rows in all.jsonl"]
-    page = (folder / "m.html").read_text()
-    assert "the worst 2 of 3" in page and "No thumbnail" not in page
-
 
 @pytest.mark.parametrize(
     ("words", "said"),
@@ -69,7 +46,6 @@ def test_batch_resume_and_merge(loopwright, folder):
         (["batch", "photos", "--out", "r.csv", "--shard", "3/2"], "give i/n"),
         (["batch", "nowhere", "--out", "r.csv"], "neither a folder nor a manifest"),
         (["batch", "m.jsonl", "--out", "r.csv"], "line 2: image_path: Field required"),
-        (["merge", "none.csv", "--out", "all.csv"], "cannot read 'none.csv'"),
     ],
 )
 def test_mistakes_are_one_line(loopwright, folder, words, said):
@@ -77,7 +53,7 @@ def test_mistakes_are_one_line(loopwright, folder, words, said):
     done = loopwright("iqa", *words, cwd=folder)
     assert done.returncode == 2
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
-    assert not list(folder.glob("*.journal.jsonl"))
+    assert not list(folder.glob("*.journal*"))
 
 
 @pytest.mark.slow

@@ -81,21 +81,6 @@ def test_json_is_all_that_is_on_standard_output(rag):
     assert json.loads(rag("ingest", "notes", "--json").stdout)["progress"]["skipped"] == 4
 
 
-def test_an_answer_is_printed_once(rag):
-    done = rag("ask", "What is the price of Bitcoin today?")
-    assert done.stdout.count("The documents do not answer this question") == 1
-
-
-def test_a_chat_goes_on_until_it_is_told_to_end(folder):
-    subprocess.run([PROGRAM, "rag", "ingest", "notes"], cwd=folder, check=True, capture_output=True)
-    said = f"{QUESTION}\nAnd where was he born?\nexit\nWhat is bread?\n"
-    done = subprocess.run(
-        [PROGRAM, "rag", "chat"], cwd=folder, input=said, capture_output=True, text=True, check=True, timeout=100
-    )
-    assert "Horace Jones was born in London" in done.stdout
-    assert "flour" not in done.stdout
-
-
 def test_filters_and_their_mistakes(rag):
     assert "answered" in rag("ask", QUESTION, "--source", "notes/bridge.md", "--tag", "test").stdout
     assert "no answer" in rag("ask", QUESTION, "--source", "notes/bread.txt", "--max-retry", "0").stdout
@@ -104,13 +89,6 @@ def test_filters_and_their_mistakes(rag):
         assert (done.returncode, done.stdout) == (2, "")
         assert "no document matches the filter" in done.stderr
     assert "give a day as" in rag("ask", QUESTION, "--after", "yesterday").stderr
-
-
-def test_facts_and_sources(rag, folder):
-    assert "Arden Mills | supplies | paper clips" in rag("facts", "Arden Mills").stdout
-    sources = rag("sources").stdout
-    assert str(folder / "notes/people.jsonl#jones") in sources
-    assert "\x1b" not in sources
 
 
 def test_control_characters_of_documents_stay_out_of_the_terminal(rag, folder):
@@ -128,12 +106,6 @@ def test_delete_takes_all_or_nothing(rag):
     assert rag("delete", "").returncode == 2
     assert "1 document(s) deleted" in rag("delete", "notes/bread.txt").stdout
     assert "bread.txt" not in rag("sources").stdout
-
-
-def test_prune_deletes_what_is_gone(rag, folder):
-    (folder / "notes/bread.txt").unlink()
-    assert "0 deleted" in rag("ingest", "notes").stdout
-    assert "1 deleted" in rag("ingest", "notes", "--prune").stdout
 
 
 def test_a_damaged_document_is_told_and_the_rest_is_kept(rag, folder):
@@ -162,13 +134,6 @@ def test_mistakes_are_one_line_and_no_traceback(rag, words, said):
     assert done.returncode in (1, 2)
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_configuration_that_cannot_work_is_refused_at_once(rag, folder):
-    (folder / "config.yaml").write_text("rag: {web: {engine: searxng}}\n")
-    done = rag("ask", QUESTION, "-c", "config.yaml")
-    assert done.returncode == 2
-    assert "searxng needs the url" in done.stderr
 
 
 def test_an_interrupted_ingest_says_that_it_goes_on(folder):

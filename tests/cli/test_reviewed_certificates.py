@@ -80,11 +80,6 @@ def test_a_file_that_was_written_again_within_a_second_is_read_anew(graph: Path)
     assert run("deployed.py:app", "--certificate", "reviewed.json")[0] == 1
 
 
-def test_a_lower_worst_case_passes(graph: Path) -> None:
-    graph.write_text(GRAPH.format(limit=1, more=""))
-    assert run("deployed.py:app", "--certificate", "reviewed.json")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [(None, "cannot read the certificate"), ("{}", "bounded: Field required"), ("no", "no certificate"),

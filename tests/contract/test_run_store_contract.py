@@ -367,8 +367,8 @@ def test_many_runs_are_pruned_at_once(store: RunStore) -> None:
 
 
 def test_one_server_has_a_history_at_a_time(open_history: Open, request: pytest.FixtureRequest) -> None:
-    if "memory" in request.node.name:
-        pytest.skip("nobody else can reach it")
+    if "sqlite" not in request.node.name:
+        pytest.skip("nobody else can reach it, or any number may have it")
     first, second = open_history(), open_history()
     first.claim()
     first.claim()
@@ -472,29 +472,6 @@ def test_what_is_written_while_another_attempt_begins_is_kept_before_it_or_not_a
     writing.join()
     assert lost.is_set()
     assert store.count("a") == count == len(kept_numbers)
-
-
-def test_a_process_that_was_taken_for_gone_keeps_nothing_more(store: RunStore) -> None:
-    store.create(a_run("a", status="running"), shown())
-    assert store.interrupt_running() == ("a",)
-    assert store.get("a").epoch == 1
-    with pytest.raises(AttemptLost):
-        store.write([a_run("a", answer="I live")], [news("a", [1])])
-    assert (store.get("a").status, store.count("a")) == ("interrupted", 0)
-
-
-def test_running_runs_are_marked_as_interrupted(store: RunStore) -> None:
-    for number, status in enumerate(["running", "finished", "waiting", "failed", "running"]):
-        store.create(a_run(f"r{number}", minute=number, status=status, input={"q": "x"}, events=3), shown())
-    assert list(store.interrupt_running()) == ["r0", "r4"]
-    assert store.interrupt_running() == ()
-    assert store.list(RunFilter(status="interrupted")).total == 2
-    found = store.get("r4")
-    assert found.status == "interrupted"
-    assert found.error_type == "ProcessEnded"
-    assert "resume" in found.error
-    assert (found.input, found.events, found.ended_at) == ({"q": "x"}, 3, None)
-    assert store.get("r1").error is None
 
 
 def version(number: int, prompt: str = "p", workflow: str = "w") -> PromptVersion:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
+from store_contract import StoreContract
 
 from loopwright.retrieval.stores import KnowledgeStore, open_store
-from loopwright.testing.store_contract import StoreContract
 
 
 class TestSqliteStore(StoreContract):

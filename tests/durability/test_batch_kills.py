@@ -17,7 +17,7 @@ from loopwright.workflows.iqa.batch import run_batch
 from loopwright.workflows.iqa.batch.journal import journal_of
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
-COUNT, WORKERS = 12, 2
+COUNT, WORKERS = 24, 2
 IN_FLIGHT = 2 * WORKERS
 LONGEST_S = 300
 pytestmark = pytest.mark.timeout(600)
@@ -83,7 +83,9 @@ def test_killed_with_sigkill(photos, uninterrupted, tmp_path):
     assert start(photos, out, "--resume").wait(LONGEST_S) == 0
     assert rows_of(out) == uninterrupted
     # No row that was kept ran again.
-    assert sorted(journalled(journal_of(out))) == [row["sample_id"] for row in uninterrupted]
+    after = journalled(journal_of(out))
+    assert kept.items() <= after.items()
+    assert sorted(after) == [row["sample_id"] for row in uninterrupted]
 
 
 @pytest.mark.slow

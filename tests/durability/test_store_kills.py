@@ -15,6 +15,7 @@ import pytest
 
 from loopwright.retrieval.stores.sqlite import SqliteStore
 
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
 DOCUMENTS = 400
 BATCH = 20
 
@@ -24,7 +25,7 @@ WRITE = textwrap.dedent(
     import sys
     import numpy as np
     from loopwright.retrieval.stores.sqlite import SqliteStore
-    from loopwright.testing.store_contract import contribution
+    from store_contract import contribution
 
     def document(number, digest):
         id = f"d{{number:04}}"
@@ -46,6 +47,11 @@ WRITE = textwrap.dedent(
             store.put_vectors("m", [(passage, np.ones(8)) for passage in passages])
     """
 )
+
+
+def program(text: str, path: Path) -> list[str]:
+    """The command that runs it over a store."""
+    return [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(SUPPORT)!r}){text}", str(path)]
 
 
 def check(path: Path) -> int:
@@ -73,7 +79,7 @@ def test_kills_at_random_moments_leave_whole_documents(tmp_path: Path, kills: in
     chance = random.Random(kills)
     seen: list[int] = []
     for _ in range(kills):
-        with subprocess.Popen([sys.executable, "-c", WRITE, str(path)], stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(program(WRITE, path), stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             process.stdout.readline()
             time.sleep(chance.uniform(0.0, 0.3))
@@ -84,7 +90,7 @@ def test_kills_at_random_moments_leave_whole_documents(tmp_path: Path, kills: in
         seen.append(check(path))
     assert seen
     assert seen == sorted(seen)
-    assert subprocess.run([sys.executable, "-c", WRITE, str(path)]).returncode == 0
+    assert subprocess.run(program(WRITE, path)).returncode == 0
     assert check(path) == DOCUMENTS
     with SqliteStore(path) as store:
         assert [int(id[1:]) for id, digest in store.digests().items() if digest == "2"] == [*range(0, DOCUMENTS, 5)]
@@ -96,7 +102,7 @@ FILL = textwrap.dedent(
     import resource, sys
     from loopwright.errors import StoreError
     from loopwright.retrieval.stores.sqlite import SqliteStore
-    from loopwright.testing.store_contract import contribution
+    from store_contract import contribution
 
     with SqliteStore(sys.argv[1]) as store:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, resource.RLIM_INFINITY))
@@ -117,7 +123,7 @@ FILL = textwrap.dedent(
 
 def test_a_full_disk_is_an_error_and_costs_nothing_that_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "k.db"
-    done = subprocess.run([sys.executable, "-c", FILL, str(path)], capture_output=True, text=True)
+    done = subprocess.run(program(FILL, path), capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     number, found, message = done.stdout.split(maxsplit=2)
     assert int(number) > 3

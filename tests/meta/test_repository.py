@@ -87,7 +87,7 @@ def test_the_readme_shows_the_diagram_that_the_program_prints():
         "cli",
         "workflows.assistant.sources",
         "workflows.iqa.batch.processes",
-        "workflows.iqa.comparing.scoring",
+        "workflows.iqa.comparing",
         "workflows.iqa.tools.registry",
     ],
 )

@@ -59,13 +59,13 @@ def wheel(folder: Path) -> Path:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of a new environment with Loopwright and the package in it."""
     folder = tmp_path_factory.mktemp("environment")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     made = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    offline = ["--no-index", "--no-deps", "--disable-pip-version-check", "-q"]
-    subprocess.run([made, "-m", "pip", "install", *offline, wheel(folder)], check=True)
-    # Loopwright itself and what it needs are taken from here, since nothing can be downloaded.
-    places = f"{ROOT / 'src'}\n{sysconfig.get_path('purelib')}\n"
-    (next((folder / "venv").rglob("site-packages")) / "loopwright.pth").write_text(places)
+    # The pip from here installs it there. Loopwright and what it needs are taken from here: nothing can be downloaded.
+    site = next((folder / "venv").rglob("site-packages"))
+    pip = [sys.executable, "-m", "pip", "install", "--target", site, "--no-index", "--no-deps", "--no-compile"]
+    subprocess.run([*pip, "--disable-pip-version-check", "-q", wheel(folder)], check=True)
+    (site / "loopwright.pth").write_text(f"{ROOT / 'src'}\n{sysconfig.get_path('purelib')}\n")
     return made
 
 
@@ -150,7 +150,6 @@ def test_what_the_page_shows_of_the_terminal_is_what_it_prints(loopwright):
 
 
 def test_it_is_bounded_and_certified(loopwright, client, tmp_path):
-    assert loopwright("check", "headline").returncode == 0
     assert loopwright("check", "headline", "--write-certificate", "headline.json").returncode == 0
     assert json.loads((tmp_path / "headline.json").read_text())["max_supersteps"] == 12
     assert loopwright("check", "headline", "--certificate", "headline.json").returncode == 0

@@ -9,25 +9,11 @@ import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
 from loopwright.errors import BackendError, InputError
-from loopwright.runs.line import Line
 from loopwright.runs.schemas import RunFilter, RunLimits
 
 HELD = {"question": "where?", "rounds": 1, "hold": "plan"}
 FREE = {"question": "where?", "rounds": 1}
 ONE = RunLimits(running=1)
-
-
-def test_places_in_the_line() -> None:
-    line = Line(2)
-    for name in "abcd":
-        line.join(name)
-    assert [line.status(name) for name in "abcd"] == ["running", "running", "queued", "queued"]
-    line.leave("c")
-    line.leave("a")
-    line.leave("a")
-    assert (line.status("d"), len(line)) == ("running", 0)
-    line.join("e")
-    assert (line.status("e"), len(line)) == ("queued", 1)
 
 
 async def test_runs_beyond_the_limit_wait_and_begin_in_order(tmp_path: Path) -> None:
@@ -106,12 +92,11 @@ async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path
     assert desk.begun["plan"] == 1, "nothing begins while the server stops"
     again = Desk()
     async with opened(tmp_path, Walk(again), limits=ONE) as hub:
-        going = [hub.live(live.id) for live in lives]
-        assert [live.latest.status for live in going] == ["running", "queued", "queued", "queued"]
         await until(lambda: again.waiting["plan"])
+        assert [hub.store.get(live.id).status for live in lives] == ["running", "queued", "queued", "queued"]
         assert again.begun["plan"] == 1
         again.opened.add("plan")
-        assert [(await live.wait()).status for live in going] == ["finished"] * 4
+        assert [(await hub.until_ended(live.id, 60)).status for live in lives] == ["finished"] * 4
 
 
 async def test_runs_that_waited_when_the_process_was_killed_are_begun_in_order(tmp_path: Path) -> None:
@@ -137,7 +122,7 @@ async def test_a_run_that_waited_and_cannot_begin_any_more_says_why(tmp_path: Pa
         gone = record.model_copy(update={"id": "gone", "status": "queued", "workflow": "retired"})
         hub.store.create(gone, hub.store.graph(record.id))
     async with opened(tmp_path, Walk()) as hub:
-        found = await hub.record("gone")
+        found = await hub.until_ended("gone", 60)
         assert (found.status, found.error_type) == ("interrupted", "UnknownNameError")
         assert "retired" in found.error
 

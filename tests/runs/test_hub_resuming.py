@@ -134,8 +134,7 @@ async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_sta
         assert first.record.path == ("plan", "left", "right")
     again = Desk()
     async with opened(tmp_path, Walk(again)) as hub:
-        live = hub.live(first.id)
-        record = await live.wait()
+        record = await hub.until_ended(first.id, 60)
         events = await log(hub, first.id)
         clients = await log(hub, first.id, "client")
     assert again.begun == {"plan": 1, "check": 2, "left": 1, "right": 1, "answer": 1}
@@ -163,7 +162,7 @@ async def test_a_visit_of_which_the_log_misses_start_and_end_is_told_from_the_ch
     again = Desk()
     again.opened.add("left#1")
     async with opened(tmp_path, Walk(again)) as hub:
-        record = await hub.live(live.id).wait()
+        record = await hub.until_ended(live.id, 60)
         events = await log(hub, live.id)
     assert again.begun == {"left": 1, "check": 1, "answer": 1}
     assert sorted(record.path) == sorted((*PATH, "answer"))
@@ -183,20 +182,18 @@ async def test_a_shutdown_cancels_what_does_not_end_in_time(tmp_path: Path) -> N
         assert "stopping" in hub.refusal
     desk.opened.add("check#1")
     async with opened(tmp_path, Walk(desk)) as hub:
-        assert (await hub.live(live.id).wait()).status == "finished"
+        assert (await hub.until_ended(live.id, 60)).status == "finished"
 
 
-async def test_runs_of_a_process_that_is_gone_are_marked_and_wait_to_be_resumed(tmp_path: Path) -> None:
+async def test_runs_of_a_process_that_is_gone_go_on_at_the_next_start(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
         record = await (await hub.start("walk", ASKED)).wait()
         gone = record.model_copy(update={"id": "gone", "status": "running", "ended_at": None})
         hub.store.create(gone, hub.store.graph(record.id))
     async with opened(tmp_path, Walk()) as hub:
-        assert (await hub.record("gone")).status == "interrupted"
-        assert hub.live("gone") is None
         # It was gone before its first checkpoint: it begins with its input again.
-        again = await (await hub.resume("gone")).wait()
-        assert (again.status, again.path) == ("finished", record.path)
+        again = await hub.until_ended("gone", 60)
+        assert (again.status, again.path, again.epoch, again.lost) == ("finished", record.path, 2, 1)
 
 
 async def test_a_second_server_leaves_the_runs_of_the_first_alone(tmp_path: Path) -> None:

@@ -34,6 +34,5 @@ async def test_a_turn_that_waited_while_the_server_stopped_begins_with_its_own_i
         assert live.record.status == "queued"
     walk.desk.opened.add("plan")
     async with opened(tmp_path, walk, limits=limits) as hub:
-        await until(lambda: hub.live("b") is None)
-        turn = await hub.record("b")
+        turn = await hub.until_ended("b", 30)
         assert (turn.status, turn.outcome.answer) == ("finished", "done after 2")

@@ -7,9 +7,9 @@ import logging
 
 import httpx
 import pytest
-from chat_server import serving
 from langgraph.graph import START, StateGraph
 from prometheus_client.parser import text_string_to_metric_families
+from provider_server import Failed, Said, providing
 from scripted_server import read_all
 from typing_extensions import TypedDict
 
@@ -52,7 +52,7 @@ def asking(url: str) -> UserGraph:
 
 @pytest.fixture
 def models():
-    with serving() as played:
+    with providing("openai") as played:
         yield played
 
 
@@ -63,8 +63,10 @@ def models():
 async def test_no_secret_is_told_to_anybody(serve_script, models, caplog, repeated):
     caplog.set_level(logging.DEBUG)
     # Providers may repeat the key that was sent.
-    models.replies.extend([(401, {}, f"Incorrect: {repeated}"), (500, {}, f"no upstream for {repeated}"), "Hello."])
-    served = serve_script(workflows=[asking(models.url)], token=TOKEN)
+    models.replies.extend(
+        [Failed(401, f"Incorrect: {repeated}"), Failed(500, f"no upstream for {repeated}"), Said("Hello.")]
+    )
+    served = serve_script(workflows=[asking(models.base_url)], token=TOKEN)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     told: list[str] = []
     async with httpx.AsyncClient(base_url=served.url, timeout=120, headers=headers, trust_env=False) as client:
@@ -93,7 +95,7 @@ async def test_no_secret_is_told_to_anybody(serve_script, models, caplog, repeat
             assert reply.status_code == 400, model
         assert (await note("GET", "/runs", headers={"Authorization": f"Bearer {TOKEN}x"})).status_code == 401
         assert (await note("GET", f"/runs?token={TOKEN}", headers={"Authorization": ""})).status_code == 401
-    assert len(models.keys) == 3, "the model was asked"
+    assert len(models.bodies) == 3, "the model was asked"
     # The clients of the tests, and the models' own, log what they send; the server does not.
     told += [
         record.getMessage() for record in caplog.records if record.name.partition(".")[0] in ("loopwright", "uvicorn")

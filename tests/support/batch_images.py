@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import sqlite3
 import struct
+import tempfile
 import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +71,17 @@ def rows_of(table: Path) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in TIMED} for row in rows]
 
 
-def journalled(journal: Path) -> list[str]:
-    """The samples of a journal's whole lines, in order."""
-    lines = journal.read_bytes().splitlines(keepends=True)[1:] if journal.exists() else []
-    return [json.loads(line)["sample_id"] for line in lines if line.endswith(b"\n")]
+def journalled(journal: Path) -> dict[str, int]:
+    """The samples of a journal, and how often each was kept: a later record takes a new row number."""
+    if not journal.exists():
+        return {}
+    # A batch holds its journal while it writes; a copy of what is on disk can be read meanwhile.
+    with tempfile.TemporaryDirectory() as folder:
+        for file in journal.parent.glob(f"{journal.name}*"):
+            shutil.copy(file, folder)
+        try:
+            with closing(sqlite3.connect(Path(folder) / journal.name)) as database:
+                found = database.execute("SELECT sample, rowid FROM rows").fetchall()
+        except sqlite3.Error:
+            return {}
+    return {json.loads(sample): number for sample, number in found}

@@ -39,7 +39,10 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
     desk.opened.update(given.pop("open", ()))
     async with opened(folder, Walk(desk, asynchronous=given.get("asynchronous", True))) as hub:
         record = await hub.record(RUN)
-        live = await (hub.resume(RUN) if record else hub.start("walk", given, run_id=RUN))
+        if record is None:
+            await hub.start("walk", given, run_id=RUN)
+        elif record.status == "interrupted":
+            await hub.resume(RUN)
         seen = 0
         opening = asyncio.create_task(_open(desk, given.get("hold", ""), folder / "go"))
         while True:
@@ -51,7 +54,7 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
             if part.ended:
                 break
         opening.cancel()
-        await live.wait()
+        await hub.until_ended(RUN, 60)
 
 
 if __name__ == "__main__":

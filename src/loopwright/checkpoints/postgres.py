@@ -12,12 +12,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Collection, Generator, Mapping
-from typing import Any
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, TypeVar
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -26,13 +35,18 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from loopwright.checkpoints.blobs import RecentlyPut
 from loopwright.checkpoints.content import THRESHOLD, ContentSerializer
 from loopwright.checkpoints.fencing import POSTGRES
-from loopwright.errors import CheckpointError
-from loopwright.postgres import PostgresAddress
+from loopwright.errors import CheckpointError, StoreError
+from loopwright.postgres import STANDSTILL, PostgresAddress
 
 TABLE = "loopwright_blobs"
 
 SCHEMA = "loopwright_checkpoints"
 """The schema where the address names none."""
+
+T = TypeVar("T")
+
+_OUTAGE = 120.0
+"""Seconds for which a run waits for a database that is gone, before it fails."""
 
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
@@ -60,7 +74,7 @@ class PostgresBlobs:
         self._address = address
         self._recent = RecentlyPut()
         self._pool = ConnectionPool(
-            kwargs=_connecting(address),
+            kwargs=connecting(address),
             min_size=0,
             max_size=4,
             open=True,
@@ -120,7 +134,39 @@ class KeptPostgresSaver(PostgresSaver):
 
 
 class AsyncKeptPostgresSaver(AsyncPostgresSaver):
-    """The same for asynchronous calls."""
+    """The same for asynchronous calls; a run waits for a database that is gone for a moment, and does not fail."""
+
+    async def fence(self, query: str, parameters: Sequence[Any]) -> None:
+        """Note which attempt of a run may save; see `fencing`."""
+
+        async def note() -> None:
+            async with self._cursor() as cursor:
+                await cursor.execute(query.encode(), parameters)
+
+        await _patiently(note)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint."""
+        return await _patiently(lambda: AsyncPostgresSaver.aget_tuple(self, config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Read checkpoints, the newest first."""
+        with _outage():
+            async for each in super().alist(config, filter=filter, before=before, limit=limit):
+                yield each
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save what a task wrote."""
+        await _patiently(lambda: AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path))
 
     async def aput(
         self,
@@ -130,8 +176,31 @@ class AsyncKeptPostgresSaver(AsyncPostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint."""
-        checkpoint, new_versions = _set_apart(checkpoint, new_versions)
-        return await super().aput(config, checkpoint, metadata, new_versions)
+        apart, versions = _set_apart(checkpoint, new_versions)
+        return await _patiently(lambda: AsyncPostgresSaver.aput(self, config, apart, metadata, versions))
+
+
+async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Do it again while the database is gone; each of these can be repeated, whether or not it was done."""
+    end = time.monotonic() + _OUTAGE
+    while True:
+        with _outage():
+            try:
+                return await call()
+            except (psycopg.OperationalError, CheckpointError) as error:
+                lost = isinstance(error.__cause__ or error, psycopg.OperationalError)
+                if not lost or time.monotonic() > end:
+                    raise
+        await asyncio.sleep(0.5)
+
+
+@contextlib.contextmanager
+def _outage() -> Generator[None]:
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        told = " ".join(str(error).split())
+        raise StoreError(f"the checkpoints in PostgreSQL cannot be reached: {told}", transient=True) from error
 
 
 class _Apart:
@@ -141,8 +210,11 @@ class _Apart:
         self.value = value
 
 
-class _Serializer(ContentSerializer):
+class KeptSerializer(ContentSerializer):
+    """Writes what was set apart as what it is."""
+
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Turn a value into bytes."""
         return super().dumps_typed(obj.value if type(obj) is _Apart else obj)
 
 
@@ -190,9 +262,9 @@ def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSav
     with contextlib.ExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
         pool: ConnectionPool[Any] = ConnectionPool(
-            kwargs=_connecting(address), check=ConnectionPool.check_connection, **_POOL
+            kwargs=connecting(address), check=ConnectionPool.check_connection, **_POOL
         )
-        yield KeptPostgresSaver(stack.enter_context(pool), serde=_Serializer(serde, blobs))
+        yield KeptPostgresSaver(stack.enter_context(pool), serde=KeptSerializer(serde, blobs))
 
 
 @contextlib.asynccontextmanager
@@ -213,10 +285,9 @@ async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[Asy
     address = await asyncio.to_thread(prepared, url)
     async with contextlib.AsyncExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
-        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-            kwargs=_connecting(address), check=AsyncConnectionPool.check_connection, **_POOL
-        )
-        yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=_Serializer(serde, blobs))
+        # Not checked before each use: what finds its connection dead is done again.
+        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(kwargs=connecting(address), **_POOL)
+        yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=KeptSerializer(serde, blobs))
 
 
 def prepared(url: str) -> PostgresAddress:
@@ -227,7 +298,7 @@ def prepared(url: str) -> PostgresAddress:
         CheckpointError: If the database cannot be used.
     """
     address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
-    with postgres_problems(address), psycopg.connect(**_connecting(address)) as connection:
+    with postgres_problems(address), psycopg.connect(**connecting(address)) as connection:
         if not _is_prepared(connection, address):
             _make_tables(connection, address)
     return address
@@ -256,9 +327,10 @@ def _one(connection: psycopg.Connection[Any], query: str, *parameters: str) -> A
     return row[0] if row else None
 
 
-def _connecting(address: PostgresAddress) -> dict[str, Any]:
+def connecting(address: PostgresAddress) -> dict[str, Any]:
+    """What psycopg takes to connect for checkpoints."""
     return {
-        **address.libpq(address.schema),
+        **address.libpq(address.schema, STANDSTILL),
         "autocommit": True,
         "prepare_threshold": 0,
         "connect_timeout": 10,

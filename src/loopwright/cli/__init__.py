@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from loopwright import __version__
-from loopwright.cli import check, checkpoints, evaluate, graph, mcp, models, run, runs, serve
+from loopwright.cli import check, checkpoints, evaluate, graph, mcp, models, run, runs, serve, worker
 from loopwright.cli.words import one_line
 from loopwright.errors import LoopwrightError
 from loopwright.workflows import registry
@@ -51,11 +51,13 @@ app.add_typer(models.app, name="models")
 app.add_typer(typer.Typer(cls=run.Workflows, callback=run.group, no_args_is_help=True), name="run")
 app.add_typer(runs.app, name="runs")
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 
 
 _EXTRAS = {
     "ddgs": "web", "mcp": "mcp", "mcp_types": "mcp", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
-    "pg8000": "postgres", "fastapi": "server", "uvicorn": "server", "starlette": "server", "sqlalchemy": "server",
+    "pg8000": "postgres", "procrastinate": "postgres", "psycopg": "postgres",
+    "fastapi": "server", "uvicorn": "server", "starlette": "server", "sqlalchemy": "server",
     "limits": "server", "prometheus_client": "server", "multipart": "server", "python_multipart": "server",
 }  # fmt: skip
 """Package -> the extra of this one that installs it; what a workflow needs is in the extra that is called as it is."""

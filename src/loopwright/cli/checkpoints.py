@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Look at saved runs, and tidy them up.", no_args_is_help=True)
 
-Spec = Annotated[str, typer.Argument(metavar="SPEC", help="Where they are: json:DIR or sqlite:FILE.")]
+Spec = Annotated[str, typer.Argument(metavar="SPEC", help="Where they are: json:DIR, sqlite:FILE or postgresql://...")]
 Thread = Annotated[str, typer.Argument(metavar="THREAD", help="The run's thread.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

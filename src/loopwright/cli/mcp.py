@@ -32,6 +32,5 @@ def mcp(
 
     with ExitStack() as exits, suppress(KeyboardInterrupt):
         opened = serve.Opened(exits)
-        for target in targets or serve.installed():
-            serve.add(opened, target, config, warm=False)
+        serve.add(opened, targets, config, warm=False)
         asyncio.run(serve_stdio(opened.workflows) if http is None else serve_http(opened.workflows, http, started))

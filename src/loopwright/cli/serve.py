@@ -54,6 +54,7 @@ Runs = Annotated[
         show_default=False,
     ),
 ]
+Work = Annotated[bool, typer.Option("--work/--no-work", help="Work on runs in this process; without it, workers do.")]
 Keep = Annotated[
     int | None, typer.Option("--keep", min=1, help="Keep so many runs of each workflow.", show_default=False)
 ]
@@ -77,7 +78,7 @@ class Opened:
     exits: ExitStack
     """Closes it."""
     address: socket.socket | None = None
-    """Where it is served, if that is had already."""
+    """Where it is served, if it is."""
     workflows: list[Workflow[Any]] = field(default_factory=list["Workflow[Any]"])
     """The workflows."""
 
@@ -95,22 +96,20 @@ def serve(
     keep: Keep = None,
     keep_days: KeepDays = None,
     max_running: Running = 100,
+    work: Work = True,
     reads_per_minute: Reads = 6000,
     starts_per_minute: Starts = 3000,
     demo: Demos = True,
     open: Open = False,
 ) -> None:
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
-    _require_known(targets or ())
+    require_known(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
         raise InputError("--store is for one workflow: name it, or set NAME.store in the configuration")
     with reserved(host, port, token) as served:
-        for target in targets or installed():
-            if targets:
-                loading(target)
-            add(served, target, config, store)
+        add(served, targets, config, store)
         run(
-            served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days,
+            served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days, work=work,
             running=max_running, rates=(reads_per_minute, starts_per_minute), demo=demo, open=open,
         )  # fmt: skip
 
@@ -154,6 +153,7 @@ def run(
     runs: str | None = None,
     keep: int | None = None,
     keep_days: float | None = None,
+    work: bool = True,
     running: int,
     rates: tuple[int, int],
     demo: bool = True,
@@ -171,6 +171,7 @@ def run(
         runs: The address of the run history.
         keep: Runs of each workflow that are kept.
         keep_days: Days for which runs are kept.
+        work: Whether this process works on runs.
         running: Runs that go on at the same time.
         rates: Requests that a client may send in a minute: reading ones, and others.
         demo: Whether recorded runs are shown.
@@ -192,6 +193,7 @@ def run(
         runs=runs,
         retention=Retention(keep, keep_days),
         max_running=running,
+        works=work,
         demos=demo,
     )
     from loopwright.tracing import exporting
@@ -200,7 +202,30 @@ def run(
         serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
 
 
-def _require_known(targets: Sequence[str]) -> None:
+def add(
+    served: Opened,
+    targets: Sequence[str] | None,
+    config: Path | None,
+    store: str | None = None,
+    *,
+    warm: bool = True,
+) -> None:
+    """Open workflows.
+
+    Args:
+        served: Takes them.
+        targets: Names, modules and files; None for what is installed.
+        config: The configuration.
+        store: Where the one workflow has its documents.
+        warm: Whether what the first run would wait for is made now.
+    """
+    for target in targets or _installed():
+        if targets:
+            loading(target)
+        _add(served, target, config, store, warm)
+
+
+def require_known(targets: Sequence[str]) -> None:
     """Refuse what can be seen to be wrong without loading anything."""
     for target in targets:
         place = registry.place_of(target).partition(":")[0]
@@ -208,7 +233,7 @@ def _require_known(targets: Sequence[str]) -> None:
             raise GraphError(f"there is no file {place}")
 
 
-def installed() -> Iterator[str]:
+def _installed() -> Iterator[str]:
     """What a ``langgraph.json`` here names, else the workflows whose packages are installed, each when asked for."""
     if Path(LANGGRAPH).is_file():
         loading(LANGGRAPH)
@@ -228,18 +253,7 @@ def installed() -> Iterator[str]:
         raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
 
 
-def add(
-    served: Opened, target: str, config: Path | None = None, store: str | None = None, *, warm: bool = True
-) -> None:
-    """Open a workflow, or load a graph of one's own.
-
-    Args:
-        served: Where it is added.
-        target: The workflow's name, or where the graph is.
-        config: The file of the workflow's configuration.
-        store: Where the workflow has its documents.
-        warm: Whether what its first run would wait for is made now.
-    """
+def _add(served: Opened, target: str, config: Path | None, store: str | None, warm: bool) -> None:
     if Path(target).name == LANGGRAPH:
         return _add_configured(served, Path(target))
     if target not in registry.names():

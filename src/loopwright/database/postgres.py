@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from sqlalchemy import create_engine
 
-from sqlalchemy import Engine, create_engine
-
-from loopwright.database.database import Claim, Database
+from loopwright.database.database import Database
 from loopwright.postgres import PostgresAddress
 
 _CONNECTIONS = 8
@@ -19,7 +17,7 @@ def open_database(
     schema: str,
     holds: str,
     beside: str = "",
-    claiming: Callable[[Engine, str], Claim | None] | None = None,
+    idle: int = 0,
 ) -> Database:
     """Read the address of a database; nothing is connected yet.
 
@@ -31,7 +29,7 @@ def open_database(
         schema: The schema where the address names none.
         holds: What the schema holds, for messages: "a run history".
         beside: Schemas in which names are looked up besides, each after a comma.
-        claiming: Claims the schema for one process; None where several may have it.
+        idle: As for `PostgresAddress.connect`.
 
     Raises:
         ConfigError: If a part is wrong; the message does not show the password.
@@ -39,13 +37,11 @@ def open_database(
     address = PostgresAddress.parse(url, schema=schema, holds=holds)
     engine = create_engine(
         "postgresql+pg8000://",
-        creator=lambda: address.connect(f"{address.schema}{beside}"),
+        creator=lambda: address.connect(f"{address.schema}{beside}", idle),
         pool_size=_CONNECTIONS,
         max_overflow=0,
         pool_timeout=_WAIT,
         pool_pre_ping=True,
         hide_parameters=True,
     )
-    return Database(
-        engine, str(address), (lambda: claiming(engine, address.schema)) if claiming else None, schema=address.schema
-    )
+    return Database(engine, str(address), schema=address.schema)

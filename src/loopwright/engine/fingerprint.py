@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from loopwright.engine.ledger import LEDGER, OF_THE_RUN
 from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
-from loopwright.errors import CheckpointError
+from loopwright.errors import GraphChanged
 
 FORCE = "loopwright_force"
 """The key of a config's ``configurable`` that lets a run go on with a changed graph."""
@@ -52,7 +52,7 @@ def require_same_graph(name: str, structure: str, nodes: Collection[str], saved:
         saved: The checkpoint; one without a hash was not written by a bounded graph, and is let pass.
 
     Raises:
-        CheckpointError: If the hashes differ.
+        GraphChanged: If the hashes differ.
     """
     written = saved.checkpoint["channel_values"].get(LEDGER, {}).get(OF_THE_RUN, {}).get("graph")
     if written in (None, structure):
@@ -61,8 +61,9 @@ def require_same_graph(name: str, structure: str, nodes: Collection[str], saved:
     gone = sorted(set(ran) - set(nodes))
     missing = f" Of the nodes that ran, it has no {', '.join(map(repr, gone))} any more." if gone else ""
     thread = saved.config.get("configurable", {}).get("thread_id")
-    raise CheckpointError(
+    raise GraphChanged(
         f"thread {thread!r} was begun by a graph of another structure ({written}) "
         f"than {name!r} has now ({structure}).{missing} Resume it with the graph that began it, start a new thread, or "
-        f"go on all the same: resume(..., force=True), --force, or {{'configurable': {{'{FORCE}': True}}}} as config."
+        f"go on all the same: resume(..., force=True), --force, or {{'configurable': {{'{FORCE}': True}}}} as config.",
+        written,
     )

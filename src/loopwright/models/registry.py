@@ -81,20 +81,6 @@ class ModelRegistry:
             self._assigned[node] = value
             self._made.pop(node, None)
 
-    def unassign(self, node: str) -> None:
-        """Take a node's own entry away, so that the default serves it again.
-
-        Args:
-            node: The node; one without an entry is left as it is.
-
-        Raises:
-            ConfigError: If the node is unknown.
-        """
-        self._require_known(node)
-        with self._lock:
-            self._assigned.pop(node, None)
-            self._made.pop(node, None)
-
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, made on first use and kept.
 

@@ -84,6 +84,10 @@ class Drive:
     """What happened before it and is not in its log."""
     resumable: bool = True
     """Whether it can go on when the server is back."""
+    given_back: bool = False
+    """Whether somebody else goes on with it where this process stops: to its followers it waits its turn then."""
+    refused: Exception | None = None
+    """Why it must not go on at all."""
     control: RunControl = field(default_factory=RunControl)
     """By it the graph is asked to end with the superstep that is under way."""
     _heard: deque[ModelCalled | NodeRetried] = field(default_factory=deque["ModelCalled | NodeRetried"], init=False)
@@ -105,6 +109,8 @@ class Drive:
         model_calls.set(ModelCalls(partial(self._hear, asyncio.get_running_loop()), self.prices))
         try:
             self.live.begin()
+            if self.refused:
+                raise self.refused
             await self.turn()
             self._began = monotonic()
             if self.live.latest.status == "queued":
@@ -222,6 +228,8 @@ class Drive:
         """The record of a run that ended with an exception."""
         status, kind, message = self._why(error)
         self._tell_heard()
+        if status == "queued":
+            return self._record(status=status)
         message = self.recorder.words(message)
         self._keep(RunFailed(kind=kind, message=message), last=True)
         if kind != SHUTDOWN:
@@ -239,6 +247,8 @@ class Drive:
             case "cancelled", _:
                 return "cancelled", "Cancelled", "the run was cancelled"
             case _, GraphDrained() | asyncio.CancelledError():
+                if self.resumable and self.given_back:
+                    return "queued", SHUTDOWN, ""
                 later = "it goes on when the server is back" if self.resumable else "it cannot go on without a saver"
                 return "interrupted" if self.resumable else "failed", SHUTDOWN, f"the server was stopped; {later}"
             case _, TimeoutError() if type(error) is TimeoutError:

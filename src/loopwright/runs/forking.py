@@ -15,8 +15,7 @@ from loopwright.engine.ledger import LEDGER
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs import editing, states
 from loopwright.runs.checkpoints import before_first_pass, copied
-from loopwright.runs.driving import Drive
-from loopwright.runs.launching import Launcher
+from loopwright.runs.launching import Launcher, NewRun
 from loopwright.runs.schemas import Parent, RunRecord
 from loopwright.workflows.api import Run, RunChanges
 
@@ -28,7 +27,7 @@ async def forked(
     state: Mapping[str, Any],
     changes: RunChanges,
     run_id: str,
-) -> Drive:
+) -> NewRun:
     """Make a fork ready; see `RunHub.fork`.
 
     Args:
@@ -58,7 +57,7 @@ async def forked(
     return await launcher.branch(origin, parent, changes, place, run_id)
 
 
-async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, Any], run_id: str) -> Drive:
+async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, Any], run_id: str) -> NewRun:
     """Make the next turn ready; see `RunHub.continued`.
 
     Args:
@@ -78,7 +77,7 @@ async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, A
     return await launcher.branch(origin, parent, RunChanges(), place, run_id, given)
 
 
-async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, run_id: str) -> Drive:
+async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, run_id: str) -> NewRun:
     """Make a counterfactual ready; see `RunHub.counterfactual`.
 
     Args:

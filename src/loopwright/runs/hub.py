@@ -1,7 +1,8 @@
 """All runs of a server: those that go on in this process, and those that are kept.
 
 A run is an asyncio task on a checkpointer, with the run's id as its thread; it goes on by itself, whether or not
-anybody follows it. What happens in it is kept before it is shown, see `loopwright.runs.live`.
+anybody follows it. What happens in it is kept before it is shown, see `loopwright.runs.live`. With jobs that other
+processes share, a run waits for whoever has room, and what happens in it is read from the store.
 """
 
 from __future__ import annotations
@@ -13,22 +14,23 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, S
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
-from loopwright.errors import AttemptLost, BackendError, InputError, LoopwrightError
+from loopwright.errors import AttemptLost, BackendError, GraphChanged, InputError, LoopwrightError, RunGivenUp
 from loopwright.runs import forking, preparing
 from loopwright.runs.driving import Drive
-from loopwright.runs.launching import Launcher
-from loopwright.runs.line import Line
+from loopwright.runs.jobs.local import LocalJobs
+from loopwright.runs.jobs.protocol import Job, Jobs, Served
+from loopwright.runs.launching import Launcher, NewRun
 from loopwright.runs.live import LiveRun
-from loopwright.runs.reading import RunReader
-from loopwright.runs.schemas import RESUMABLE, RunLimits, RunRecord
+from loopwright.runs.reading import KeptRun, RunReader
+from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord, RunStatus
 from loopwright.runs.store.protocol import RunStore
-from loopwright.runs.writer import Writer
+from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
 
 logger = logging.getLogger(__name__)
@@ -38,6 +40,18 @@ UNCHANGED = RunChanges()
 
 STOPPING = 5.0
 """Seconds that a cancelled run has to clean up before whoever cancelled it goes on without it."""
+
+SUSPECT = 2
+"""A run that was lost so often in a row, at one checkpoint, goes on while no other such run does."""
+
+MOST_LOST = 3
+"""A run that was lost so often in a row, at one checkpoint, is given up."""
+
+ORPHANED = 60.0
+"""Seconds between two looks for runs that are to go on and have no job."""
+
+SHARED_PATIENCE = 120.0
+"""Seconds for which a write waits for a database that other processes share, and that is gone."""
 
 _BROKEN = 100
 """Runs that could not be kept to their end and whose followers are still told so."""
@@ -60,6 +74,8 @@ class RunHub(RunReader):
         limits: RunLimits | None = None,
         prices: PriceTable | None = None,
         uploads: Mapping[str, Path] | None = None,
+        jobs: Jobs | None = None,
+        works: bool = True,
     ) -> None:
         """Prepare; nothing is read before `open`.
 
@@ -70,41 +86,48 @@ class RunHub(RunReader):
             limits: How much runs may hold.
             prices: What models cost; None leaves the cost unknown.
             uploads: Id of an uploaded file -> where it lies, for runs that go on or are forked.
+            jobs: Decides who works on which run; None for this process alone.
+            works: Whether this process works on runs, where others do too.
         """
-        super().__init__(store)
         self.limits = limits or RunLimits()
-        self._writer = Writer(store)
-        self._line = Line(self.limits.running)
+        self._local = LocalJobs(self.limits.running)
+        self._jobs: Jobs = jobs or self._local
+        super().__init__(store, shared=self._jobs.shared)
+        self._works = works or not self._jobs.shared
+        self._writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
         self._launcher = Launcher(
-            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer, self._line
-        )
+            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer,
+            self._status, self._local.turn,
+        )  # fmt: skip
         self.workflows = self._launcher.workflows
         self._saver = saver
-        self._closed = False
+        self._loops: list[asyncio.Task[None]] = []
+        self._carried: set[asyncio.Task[None]] = set()
 
     # The server's life
 
     async def open(self) -> None:
-        """Mark the runs of a process that is gone, apply what people chose, and go on with what waited or was cut off.
+        """Apply what people chose, and go on with what waited or was cut off.
 
         Raises:
             StoreError: If the store cannot be read, or another server has it.
         """
         await asyncio.to_thread(self.store.claim)
-        lost = await asyncio.to_thread(self.store.interrupt_running)
-        if lost:
-            logger.warning("%d run(s) of a process that is gone are marked as interrupted", len(lost))
         for hosted in self.workflows.values():
             await asyncio.to_thread(preparing.assign_models, self.store, hosted)
-        for record in await asyncio.to_thread(preparing.shut_down, self.store):
-            try:
-                with self._reserved_for(record.id):
-                    self._go(await self._launcher.resumed(record, None, False))
-            except LoopwrightError as error:
-                logger.warning("run %s does not go on: %s", record.id, error)
-                if record.status == "queued":
-                    update = {"status": "interrupted", "error": str(error), "error_type": type(error).__name__}
-                    await self._writer.write(record.model_copy(update=update))
+        queues = await asyncio.to_thread(self._launcher.queues) if self._works and self._jobs.shared else ()
+        await self._jobs.open(Served(queues=queues, cancel=self._told_to_cancel, changed=self.changed))
+        if self._jobs.shared:
+            self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
+        else:
+            for record in await asyncio.to_thread(preparing.unfinished, self.store):
+                if record.status == "running":
+                    record = await self._launcher.taken_over(record)
+                elif record.status != "queued":
+                    record = await self._launcher.waiting(record)
+                await self._local.give_back(_job(record), alone=record.lost >= SUSPECT)
+        if self._works:
+            self._loops.append(asyncio.create_task(self._work(), name="claiming runs"))
 
     async def close(self, grace: float = 5.0) -> None:
         """Start no further run, let those that go on end with the superstep that is under way, and cancel the rest.
@@ -113,9 +136,10 @@ class RunHub(RunReader):
             grace: Seconds for them to end by themselves.
         """
         self._closed = True
+        await _cancelled(self._loops)
         drives = [*self._going.values()]
         for drive in drives:
-            if self._line.status(drive.live.id) == "queued":
+            if not self._jobs.shared and self._local.status(drive.live.id) == "queued":
                 drive.live.stop("shutdown")
             else:
                 drive.control.request_drain("the server stops")
@@ -123,14 +147,19 @@ class RunHub(RunReader):
         for drive in drives:
             drive.live.stop("shutdown")
         await _ended(drives, STOPPING)
+        if self._carried:
+            await asyncio.wait(self._carried, timeout=STOPPING)
+        await _cancelled(self._carried)
+        await self._jobs.close()
         await self._writer.aclose()
+        self.changed(None)
 
     @property
     def refusal(self) -> str | None:
         """Why no further run can be taken now, or None."""
         if self._closed:
             return "the server is stopping: ask again when it is back"
-        if len(self._line) >= self.limits.queued:
+        if self._jobs.waiting >= self.limits.queued:
             return f"{self.limits.queued} runs wait their turn, which is the limit: ask again in a moment"
         return None
 
@@ -149,7 +178,8 @@ class RunHub(RunReader):
         uploads: Mapping[str, Path] = {},
         run_id: str | None = None,
         request: str | None = None,
-    ) -> LiveRun:
+        priority: int = 0,
+    ) -> LiveRun | KeptRun:
         """Start a run, or let it wait its turn.
 
         Args:
@@ -159,16 +189,18 @@ class RunHub(RunReader):
             uploads: Id of an uploaded file -> where it lies.
             run_id: Names it; None makes a new name.
             request: A digest of what was asked for, to be kept with it.
+            priority: Of the runs that wait, those with the highest have their turn first.
 
         Raises:
             InputError: If the input or a change is unusable, or there is a run with this id.
             BackendError: If no further run can be taken now; see `refusal`.
         """
         run_id = run_id or uuid.uuid4().hex
-        with self._reserved_for(run_id):
-            return self._go(await self._launcher.new(workflow, given, changes, uploads, run_id, request))
+        with self._reserved_for(run_id, workflow, priority):
+            new = await self._launcher.new(workflow, given, changes, uploads, run_id, request, priority)
+            return await self._begin(new)
 
-    async def resume(self, run_id: str, *, answer: Any = None, force: bool = False) -> LiveRun:
+    async def resume(self, run_id: str, *, answer: Any = None, force: bool = False) -> LiveRun | KeptRun:
         """Go on with a run from its last checkpoint: finished nodes do not run again.
 
         Args:
@@ -180,14 +212,19 @@ class RunHub(RunReader):
             InputError: If there is no such run, or it cannot go on; the message says why.
             BackendError: If no further run can be taken now; see `refusal`.
         """
-        with self._reserved_for(run_id):
-            record = await self._known(run_id)
+        record = await self._known(run_id)
+        with self._reserved_for(run_id, record.workflow, record.priority):
             if record.status not in RESUMABLE:
                 can = ", ".join(sorted(RESUMABLE))
                 raise InputError(f"run {run_id!r} is {record.status}; what can be resumed is {can}")
             if record.status == "waiting" and answer is None:
                 raise InputError(f"run {run_id!r} waits for an answer: give one")
-            return self._go(await self._launcher.resumed(record, answer, force))
+            record = record.model_copy(update={"lost": 0})
+            if not self._jobs.shared:
+                return self._go(await self._launcher.resumed(record, answer, force))
+            waits = await self._launcher.waiting(record)
+            await self._jobs.submit(_job(waits, answer=answer, force=force))
+            return KeptRun(self, waits)
 
     async def fork(
         self,
@@ -196,7 +233,7 @@ class RunHub(RunReader):
         *,
         state: Mapping[str, Any] | None = None,
         changes: RunChanges = UNCHANGED,
-    ) -> LiveRun:
+    ) -> LiveRun | KeptRun:
         """Let a new run begin at a checkpoint of another one, which stays as it is.
 
         Args:
@@ -210,9 +247,10 @@ class RunHub(RunReader):
             BackendError: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
-        return await self._branch(partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes))
+        make = partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes)
+        return await self._branch(record.workflow, make)
 
-    async def continued(self, run_id: str, given: Mapping[str, Any], *, turn: str) -> LiveRun:
+    async def continued(self, run_id: str, given: Mapping[str, Any], *, turn: str) -> LiveRun | KeptRun:
         """Let a new run take up the state that another one ended with, and give it new input: the next turn.
 
         Args:
@@ -225,8 +263,8 @@ class RunHub(RunReader):
             BackendError: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
-        with self._reserved_for(turn):
-            return self._go(await forking.continued(self._launcher, record, given, turn))
+        with self._reserved_for(turn, record.workflow, record.priority):
+            return await self._begin(await forking.continued(self._launcher, record, given, turn))
 
     def graph(self, workflow: str) -> BoundedGraph:
         """A workflow's graph as its runs have it, with what keeps their states.
@@ -236,7 +274,7 @@ class RunHub(RunReader):
         """
         return self._launcher.hosted(workflow).graph(self._saver)
 
-    async def counterfactual(self, run_id: str, loop: str) -> LiveRun:
+    async def counterfactual(self, run_id: str, loop: str) -> LiveRun | KeptRun:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.
 
         Args:
@@ -248,7 +286,7 @@ class RunHub(RunReader):
             BackendError: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
-        return await self._branch(partial(forking.without_loop, self._launcher, record, loop))
+        return await self._branch(record.workflow, partial(forking.without_loop, self._launcher, record, loop))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
@@ -262,6 +300,10 @@ class RunHub(RunReader):
         if drive := self._going.get(run_id):
             drive.live.stop("cancelled")
             await _ended([drive], STOPPING)
+        elif (record := await self._known(run_id)).status not in ENDED:
+            if await self._jobs.cancel(run_id):
+                await self._jobs.submit(_job(record, cancelled=True))
+            await self.until_ended(run_id, STOPPING)
         return await self._known(run_id)
 
     async def delete(self, run_id: str) -> None:
@@ -270,7 +312,8 @@ class RunHub(RunReader):
         Raises:
             InputError: If there is no such run, or it goes on.
         """
-        if run_id in self._going or run_id in self._reserved:
+        kept = await self.record(run_id)
+        if run_id in self._going or run_id in self._reserved or (kept and kept.status not in ENDED):
             raise InputError(f"run {run_id!r} goes on: cancel it first")
         if not await asyncio.to_thread(self.store.delete, run_id) and run_id not in self._broken:
             raise InputError(f"there is no run {run_id!r}")
@@ -281,25 +324,125 @@ class RunHub(RunReader):
     # Inside
 
     @contextmanager
-    def _reserved_for(self, run_id: str) -> Generator[None]:
+    def _reserved_for(self, run_id: str, workflow: str, priority: int = 0) -> Generator[None]:
         """Keep a place for a run that is about to go on, and everybody else off it."""
         if refusal := self.refusal:
             raise BackendError(refusal, transient=True)
         if run_id in self._going or run_id in self._reserved:
             raise InputError(f"run {run_id!r} goes on already")
         self._reserved.add(run_id)
-        self._line.join(run_id)
+        if not self._jobs.shared:
+            self._local.join(Job(run_id=run_id, workflow=workflow, priority=priority))
         try:
             yield
         finally:
             self._reserved.discard(run_id)
             if run_id not in self._going:
-                self._line.leave(run_id)
+                self._local.leave(run_id)
 
-    async def _branch(self, make: Callable[[str], Awaitable[Drive]]) -> LiveRun:
+    async def _branch(self, workflow: str, make: Callable[[str], Awaitable[NewRun]]) -> LiveRun | KeptRun:
         run_id = uuid.uuid4().hex
-        with self._reserved_for(run_id):
-            return self._go(await make(run_id))
+        with self._reserved_for(run_id, workflow):
+            return await self._begin(await make(run_id))
+
+    async def _begin(self, new: NewRun) -> LiveRun | KeptRun:
+        if not self._jobs.shared:
+            return self._go(self._launcher.drive(new))
+        await self._jobs.submit(_job(new.record))
+        return KeptRun(self, new.record)
+
+    def _status(self, run_id: str) -> RunStatus:
+        # With shared jobs, a run that is made ready here was claimed, and one that is not waits for who claims it.
+        if self._jobs.shared:
+            return "running" if run_id in self._claimed else "queued"
+        return self._local.status(run_id)
+
+    # Working
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._jobs.claim()
+            task = asyncio.create_task(self._carry(job), name=f"job of run {job.run_id}")
+            self._carried.add(task)
+            task.add_done_callback(self._carried.discard)
+
+    async def _carry(self, job: Job) -> None:
+        """See one job to its end, or give it back."""
+        self._claimed.add(job.run_id)
+        try:
+            await self._carry_on(job)
+        except AttemptLost as error:
+            logger.warning("%s", error)
+            await self._jobs.drop(job)
+        except Exception as error:
+            logger.warning("run %s waits once more: %s", job.run_id, error)
+            await asyncio.sleep(1)
+            await self._jobs.give_back(job)
+        finally:
+            self._claimed.discard(job.run_id)
+
+    async def _carry_on(self, job: Job) -> None:
+        record = await asyncio.to_thread(self.store.get, job.run_id)
+        if record is None or record.status in ENDED:
+            return await self._jobs.finish(job)
+        if record.status == "running":
+            record = await self._launcher.taken_over(record)
+            logger.warning("run %s goes on here: the process in which it ran is gone", record.id)
+            if record.lost == SUSPECT:
+                return await self._jobs.give_back(job, alone=True)
+        try:
+            drive = await self._launcher.resumed(record, job.answer, job.force)
+        except Exception as error:
+            if isinstance(error, AttemptLost) or (isinstance(error, BackendError) and error.transient):
+                raise
+            return await self._cannot_go_on(job, record, error)
+        if record.lost >= MOST_LOST:
+            drive.refused = RunGivenUp(
+                f"the process in which it ran ended {record.lost} times in a row before it came any further, so it is "
+                "given up: it may be what ends them; resume it to try again"
+            )
+        drive.given_back = self._jobs.shared
+        live = self._go(drive)
+        if job.cancelled:
+            live.stop("cancelled")
+        await asyncio.wait({cast("asyncio.Task[None]", live.task)})
+        if isinstance(live.broken, AttemptLost):
+            await self._jobs.drop(job)
+        elif live.broken or live.record.status == "queued":
+            await self._jobs.give_back(job)
+        else:
+            await self._jobs.finish(job)
+
+    async def _cannot_go_on(self, job: Job, record: RunRecord, error: Exception) -> None:
+        foreseen = isinstance(error, LoopwrightError)
+        logger.warning("run %s does not go on: %s", record.id, error, exc_info=None if foreseen else error)
+        graph = error.__cause__.written if isinstance(error.__cause__, GraphChanged) else None
+        told = {"error": str(error), "error_type": type(error).__name__}
+        if graph and self._jobs.shared:
+            await self._writer.write(record.model_copy(update={**told, "status": "queued"}))
+            return await self._jobs.give_back(job, graph=graph)
+        await self._writer.write(record.model_copy(update={**told, "status": "interrupted"}))
+        await self._jobs.finish(job)
+
+    def _told_to_cancel(self, run_id: str) -> None:
+        if drive := self._going.get(run_id):
+            drive.live.stop("cancelled")
+
+    async def _adopt_orphans(self) -> None:
+        """Submit what is to go on and has no job: its server died in between, or the jobs were lost."""
+        before: set[str] = set()
+        while True:
+            try:
+                known = {job.run_id for job in await self._jobs.list()}
+                kept = await asyncio.to_thread(preparing.unfinished, self.store)
+                orphans = {record.id: record for record in kept if record.id not in known | self._reserved}
+                for run_id in before & orphans.keys():
+                    logger.warning("run %s had no job, and is given one", run_id)
+                    await self._jobs.submit(_job(orphans[run_id]))
+                before = {*orphans}
+            except Exception as error:
+                logger.warning("runs without a job are not looked for now: %s", error)
+            await asyncio.sleep(ORPHANED)
 
     def _go(self, drive: Drive) -> LiveRun:
         live = drive.live
@@ -317,7 +460,8 @@ class RunHub(RunReader):
         # One that ended as it should has left already, and may be going on again.
         if self._going.get(drive.live.id) is drive:
             del self._going[drive.live.id]
-            self._line.leave(drive.live.id)
+            self._local.leave(drive.live.id)
+            self.changed(drive.live.id)
 
     def _conclude(self, drive: Drive, task: asyncio.Task[None]) -> None:
         live = drive.live
@@ -328,6 +472,16 @@ class RunHub(RunReader):
             self._broken[live.id] = live
             if len(self._broken) > _BROKEN:
                 del self._broken[next(iter(self._broken))]
+
+
+def _job(record: RunRecord, **more: Any) -> Job:
+    return Job(run_id=record.id, workflow=record.workflow, priority=record.priority, **more)
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[None]]) -> None:
+    for task in (waited := [*tasks]):
+        task.cancel()
+    await asyncio.gather(*waited, return_exceptions=True)
 
 
 async def _ended(drives: Sequence[Drive], patience: float) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,21 +21,22 @@ from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.fingerprint import FORCE, require_same_graph
-from loopwright.errors import CheckpointError, ConfigError, InputError, UnknownNameError
+from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import states
 from loopwright.runs.checkpoints import thread, without_passes
 from loopwright.runs.driving import Drive
-from loopwright.runs.line import Line
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.preparing import models_at_start, prompts_at_start, settings_of
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
-from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
+from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord, RunStatus
 from loopwright.runs.store.protocol import RunStore
 from loopwright.runs.tally import Tally
 from loopwright.runs.writer import Writer
 from loopwright.workflows.api import Run, RunChanges, Setting, Workflow
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -47,6 +50,22 @@ _INPUT = Bounds(text=1_000_000, items=10_000)
 """How much is kept of a run's input: it is needed when the run goes on."""
 
 
+@dataclass(frozen=True)
+class NewRun:
+    """A run that is kept, and has not begun."""
+
+    record: RunRecord
+    """The run."""
+    graph: BoundedGraph
+    """Its graph."""
+    run: Run
+    """Its input, and what is made of its events."""
+    settings: Sequence[Setting]
+    """Context variables to set while it goes on."""
+    input: Any
+    """What its graph is run with."""
+
+
 class Launcher:
     """Makes runs ready to be driven.
 
@@ -58,7 +77,8 @@ class Launcher:
         prices: What models cost; None leaves the cost unknown.
         uploads: Id of an uploaded file -> where it lies, for runs that go on.
         writer: Keeps what happens.
-        line: Where each run has a place when it is made ready.
+        status: How a run stands that is made ready: whether it has its turn.
+        turn: Waits until it is a run's turn.
     """
 
     def __init__(
@@ -70,7 +90,8 @@ class Launcher:
         prices: PriceTable | None,
         uploads: Mapping[str, Path],
         writer: Writer,
-        line: Line,
+        status: Callable[[str], RunStatus],
+        turn: Callable[[str], Awaitable[None]],
     ) -> None:
         self.workflows = {hosted.name: hosted for hosted in workflows}
         self.saver = saver
@@ -79,7 +100,8 @@ class Launcher:
         self._prices = prices
         self._uploads = uploads
         self._writer = writer
-        self._line = line
+        self._status = status
+        self._turn = turn
         self._shown: dict[str, ShownGraph] = {}
         self._creating = asyncio.Lock()
 
@@ -101,16 +123,16 @@ class Launcher:
         uploads: Mapping[str, Path],
         run_id: str,
         request: str | None,
-    ) -> Drive:
+        priority: int,
+    ) -> NewRun:
         """Make a new run; see `RunHub.start`."""
         hosted = self.hosted(workflow)
         settings = await self._settings(hosted, changes)
         run = _within(settings, partial(hosted.run, given, uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
-        record = record.model_copy(update={"request": request})
+        record = record.model_copy(update={"request": request, "priority": priority})
         await self._create(record, hosted)
-        await self._fence(record)
-        return self._drive(record, graph, run, settings, run.graph_input)
+        return NewRun(record, graph, run, settings, run.graph_input)
 
     async def resumed(self, record: RunRecord, answer: Any, force: bool) -> Drive:
         """Make a run ready to go on; see `RunHub.resume`."""
@@ -126,18 +148,18 @@ class Launcher:
         if saved and not force:
             try:
                 require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
-            except CheckpointError as error:
+            except GraphChanged as error:
                 raise InputError(f"run {record.id!r} cannot go on: {error}") from error
         missing = await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
         update = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "asked": ()}
-        going = record.model_copy(update={"status": self._line.status(record.id), "epoch": record.epoch + 1, **update})
+        going = record.model_copy(update={"status": self._status(record.id), "epoch": record.epoch + 1, **update})
         await asyncio.to_thread(self.store.begin, going)
         await self._fence(going)
         # The checkpoint of a turn that was cut off before its own first one is the turn's before.
         is_turn = record.parent is not None and record.parent.kind == "turn" and not recorder.saved_any
         given: Any = None if saved and not is_turn else run.graph_input
-        if record.status == "waiting":
+        if record.status == "waiting" or (record.asked and answer is not None):
             given = Command(resume=answer)
         drive = self._drive(going, graph, run, settings, given, counts)
         drive.recorder, drive.tally, drive.before = recorder, tally, missing.events
@@ -154,7 +176,7 @@ class Launcher:
         place: Place,
         run_id: str,
         given: Mapping[str, Any] | None = None,
-    ) -> Drive:
+    ) -> NewRun:
         """Make a new run that begins at a checkpoint of another one.
 
         Args:
@@ -177,9 +199,56 @@ class Launcher:
         as_before = {"input": origin.input, "title": origin.title} if given is None else {}
         record = record.model_copy(update={"parent": parent, **as_before})
         await self._create(record, hosted)
-        await self._fence(record)
         own = None if given is None else run.graph_input
-        return self._drive(record, self._as_forked(graph, parent), run, settings, own)
+        return NewRun(record, self._as_forked(graph, parent), run, settings, own)
+
+    def drive(self, new: NewRun) -> Drive:
+        """Make a new run ready to be driven in this process."""
+        return self._drive(new.record, new.graph, new.run, new.settings, new.input)
+
+    async def waiting(self, record: RunRecord) -> RunRecord:
+        """Let a run that ended wait for its turn to go on.
+
+        Raises:
+            AttemptLost: If somebody else was faster.
+        """
+        update = {"status": "queued", "ended_at": None, "error": None, "error_type": None, "error_node": None}
+        waits = record.model_copy(update={**update, "epoch": record.epoch + 1})
+        await asyncio.to_thread(self.store.begin, waits)
+        return waits
+
+    async def taken_over(self, record: RunRecord) -> RunRecord:
+        """Take a run from a process that is gone: from now on nothing that it might still do is kept.
+
+        Args:
+            record: The run as that process left it.
+
+        Returns:
+            The run, which waits for its turn; with how often in a row it was lost at the same checkpoint.
+
+        Raises:
+            AttemptLost: If somebody else was faster.
+        """
+        fenced = record.model_copy(update={"status": "queued", "epoch": record.epoch + 1})
+        await asyncio.to_thread(self.store.begin, fenced)
+        await self._fence(fenced)
+        saved = await self._last(record.id)
+        place = saved.checkpoint["id"] if saved else ""
+        lost = record.lost + 1 if place == record.lost_at else 1
+        taken = fenced.model_copy(update={"lost": lost, "lost_at": place})
+        await self._writer.write(taken)
+        return taken
+
+    def queues(self) -> list[str]:
+        """What this process can work on: the workflows, and the graphs that it has of them."""
+        known: list[str] = []
+        for hosted in self.workflows.values():
+            known.append(hosted.name)
+            try:
+                known.append(f"{hosted.name}@{hosted.graph(self.saver).structure}")
+            except ConfigError as error:
+                logger.warning("no graph of %s can be made: %s", hosted.name, error)
+        return known
 
     async def saved(self, run_id: str, checkpoint_id: str | None) -> CheckpointTuple:
         """A checkpoint of a run.
@@ -209,6 +278,7 @@ class Launcher:
         # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
         async with self._creating:
             await asyncio.to_thread(self.store.create, record, self._shown[hosted.name])
+        await self._fence(record)
 
     async def _fence(self, record: RunRecord) -> None:
         if self.saver:
@@ -228,7 +298,7 @@ class Launcher:
                 raise InputError(str(error)) from error
             title = shortened(" ".join(run.title.split()), _TITLE)
             return graph, RunRecord(
-                id=run_id, workflow=hosted.name, title=title, status=self._line.status(run_id),
+                id=run_id, workflow=hosted.name, title=title, status=self._status(run_id),
                 started_at=datetime.now(UTC), input=plain(run.given, _INPUT), changes=changes, models=models,
                 prompts=dict(prompts),
             )  # fmt: skip
@@ -257,7 +327,7 @@ class Launcher:
         live = LiveRun(record, self._writer, self._limits, counts)
         return Drive(
             live=live, graph=graph, run=run, input=given, recorder=Recorder(run), tally=Tally(), settings=settings,
-            prices=self._prices, resumable=self.saver is not None, turn=partial(self._line.turn, record.id),
+            prices=self._prices, resumable=self.saver is not None, turn=partial(self._turn, record.id),
         )  # fmt: skip
 
 

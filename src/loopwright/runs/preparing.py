@@ -36,10 +36,13 @@ def assign_models(store: RunStore, hosted: Workflow) -> None:
             logger.warning("the model chosen for %s of %s is not used: %s", node, hosted.name, error)
 
 
-def shut_down(store: RunStore) -> list[RunRecord]:
-    """The runs that a stopping server interrupted, then those that waited their turn; the oldest first. Blocks."""
+def unfinished(store: RunStore) -> list[RunRecord]:
+    """The runs that go on when a process opens their history; the oldest of each kind first. Blocks.
+
+    Those whose process ended before they did, those that a stopping server interrupted, those that waited their turn.
+    """
     interrupted = [run for run in _all(store, "interrupted") if run.error_type == SHUTDOWN]
-    return [*reversed(interrupted), *reversed([*_all(store, "queued")])]
+    return [*reversed([*_all(store, "running")]), *reversed(interrupted), *reversed([*_all(store, "queued")])]
 
 
 def _all(store: RunStore, status: RunStatus) -> Iterator[RunRecord]:

@@ -175,7 +175,7 @@ class RunRecord(RunSummary):
     outcome: Outcome | None = None
     """How it ended, if it did."""
     error: str | None = None
-    """What went wrong, of a run that failed or was interrupted."""
+    """What went wrong, of a run that failed or was interrupted; or why one that is queued waits."""
     error_type: str | None = None
     """Its class."""
     error_node: str | None = None
@@ -194,6 +194,12 @@ class RunRecord(RunSummary):
     """The runs that were forked from it."""
     epoch: int = 0
     """Counts its attempts from 0: higher each time that it goes on, or that its process is taken for gone."""
+    priority: int = 0
+    """Runs with a higher one have their turn first."""
+    lost: int = 0
+    """How often in a row its process ended before it did and before it came any further."""
+    lost_at: str | None = None
+    """The last checkpoint when its process ended last."""
     request: str | None = None
     """SHA-256 of the request that began it, where that had an ``Idempotency-Key``."""
 

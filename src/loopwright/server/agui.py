@@ -32,6 +32,7 @@ from loopwright.engine.gate import is_engine_node
 from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads
 from loopwright.server.context import Context, kept_run
@@ -39,11 +40,13 @@ from loopwright.server.given import keepable
 from loopwright.server.sse import BATCH, SIZE
 from loopwright.workflows.api import MULTILINE, Workflow
 
+Begun = tuple[LiveRun | KeptRun, int]
+"""A run that was begun, and how many events it had before."""
 PASS = "loopwright.pass"
 """The type of the activity that tells how far a loop is."""
 
 
-async def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgentInput, LiveRun]:
+async def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgentInput, Begun]:
     """Begin the run that a front end asks for, or go on with the one whose question it answers.
 
     The last words of the person are the text that the workflow asks for first; the object in ``forwardedProps`` has its

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from loopwright.errors import InputError
 from loopwright.models.registry import DEFAULT
 from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.context import Context, refuse_when_busy
 from loopwright.server.problems import Problem, status_of
@@ -48,7 +49,8 @@ async def begin(
     changes: RunChanges | None = None,
     run_id: str | None = None,
     request: str | None = None,
-) -> LiveRun:
+    priority: int = 0,
+) -> LiveRun | KeptRun:
     """Begin a run, with the models that people chose unless it asks for others; it may have to wait its turn.
 
     Args:
@@ -58,6 +60,7 @@ async def begin(
         changes: What it does otherwise than configured.
         run_id: Names it; None makes a new name.
         request: A digest of what was asked for, to be kept with it.
+        priority: Of the runs that wait, those with the highest have their turn first.
 
     Raises:
         InputError: If the input or a change is unusable.
@@ -74,10 +77,13 @@ async def begin(
         uploads=context.uploads,
         run_id=run_id,
         request=request,
+        priority=priority,
     )
 
 
-async def begin_once(context: Context, key: str, request: str, begin: Callable[[str], Awaitable[LiveRun]]) -> RunRecord:
+async def begin_once(
+    context: Context, key: str, request: str, begin: Callable[[str], Awaitable[LiveRun | KeptRun]]
+) -> RunRecord:
     """Begin a run, or give the one that the same request began before.
 
     The key names the run: whoever keeps it first has begun it, on whichever server, and it is known as long as the run.

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from uvicorn.loops.auto import auto_loop_factory
 
 from loopwright.checkpoints import aopen_checkpointer
+from loopwright.errors import ConfigError
+from loopwright.postgres import SCHEMES, PostgresAddress, with_schema
 from loopwright.runs.hub import RunHub
+from loopwright.runs.jobs.protocol import Jobs
 from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import open_runs
+from loopwright.runs.store.opening import SCHEMA
+from loopwright.runs.store.protocol import RunStore
 from loopwright.runs.transfer import ensure_demos
 from loopwright.server.app import create_app
 from loopwright.server.connections import Connection
@@ -108,9 +115,64 @@ class Serving:
     retention: Retention = field(default_factory=Retention)
     """How long runs are kept."""
     max_running: int = RunLimits.running
-    """How many runs go on at the same time; further ones wait their turn."""
+    """How many runs go on at the same time in this process; further ones wait their turn."""
+    works: bool = True
+    """Whether this process works on runs; where it does not, workers do."""
+    lease: float = 6.0
+    """Seconds without a sign of life after which another process goes on with this one's runs."""
     demos: bool = True
     """Whether a new run history is given the demonstrations."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether any number of processes may work on the runs: they are kept in PostgreSQL."""
+        return (self.runs or "").partition(":")[0] in SCHEMES
+
+    def open_history(self) -> RunStore:
+        """Open the run history.
+
+        Raises:
+            StoreError: If it cannot be used.
+            ConfigError: If its address cannot be read, or others are to work on what is kept in a file.
+        """
+        if not self.works and not self.shared:
+            raise ConfigError(
+                "only runs in PostgreSQL can be worked on elsewhere: say where they are kept, with --runs postgresql://"
+            )
+        return open_runs(self.runs or f"sqlite:{self.settings.data / 'runs.db'}")
+
+    @asynccontextmanager
+    async def hub(
+        self, store: RunStore, uploads: Mapping[str, Path]
+    ) -> AsyncGenerator[tuple[RunHub, BaseCheckpointSaver[str]]]:
+        """Open the checkpoints, and all runs on them.
+
+        Args:
+            store: The run history.
+            uploads: The files that clients gave.
+
+        Raises:
+            CheckpointError: If the checkpoints cannot be used.
+            ConfigError: If a package that is needed is not installed.
+        """
+        allow = [type for hosted in self.workflows for type in hosted.allow or ()]
+        known = all(hosted.allow is not None for hosted in self.workflows)
+        limits = RunLimits(running=self.max_running)
+        place, jobs = f"sqlite:{self.settings.data / 'checkpoints.db'}", None
+        if self.runs and self.shared:
+            place = with_schema(self.runs, "loopwright_checkpoints", "checkpoints")
+            jobs = self._jobs(self.runs)
+        async with aopen_checkpointer(place, allow=allow if known else None) as saver:
+            yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works), saver
+
+    def _jobs(self, address: str) -> Jobs:
+        try:
+            from loopwright.runs.jobs.shared import SCHEMA as JOBS
+            from loopwright.runs.jobs.shared import ProcrastinateJobs
+        except ModuleNotFoundError as missing:
+            raise ConfigError(f"runs in PostgreSQL need {missing.name}: pip install 'loopwright[postgres]'") from None
+        told = PostgresAddress.parse(address, schema=SCHEMA, holds="a run history").schema
+        return ProcrastinateJobs(with_schema(address, JOBS, "jobs"), told, self.max_running, self.lease)
 
 
 def serve(
@@ -156,19 +218,14 @@ def serve(
 async def _served(
     serving: Serving, listener: socket.socket, token: str | None, cors: Sequence[str], started: Callable[[], None]
 ) -> None:
-    data = serving.settings.data
-    allow = [type for hosted in serving.workflows for type in hosted.allow or ()]
-    known = all(hosted.allow is not None for hosted in serving.workflows)
     metrics = Metrics()
-    with closing(open_runs(serving.runs or f"sqlite:{data / 'runs.db'}")) as store:
+    with closing(serving.open_history()) as store:
         # Before anything of a server that runs already is touched.
         store.claim()
         if serving.demos:
             ensure_demos(store)
-        async with aopen_checkpointer(f"sqlite:{data / 'checkpoints.db'}", allow=allow if known else None) as saver:
-            uploads = Uploads(serving.settings)
-            limits = RunLimits(running=serving.max_running)
-            hub = RunHub(counting(store, metrics), serving.workflows, saver, limits, prices(), uploads)
+        uploads = Uploads(serving.settings)
+        async with serving.hub(counting(store, metrics), uploads) as (hub, saver):
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
             async with retaining(store, saver, uploads, serving.retention):
                 await Server(app, started).serve([listener])

@@ -7,4 +7,3 @@ from .crashing import CrashInjector as CrashInjector, InjectedCrash as InjectedC
 from .graders import AlwaysNo as AlwaysNo
 from .processes import ProcessResult as ProcessResult, run_in_process as run_in_process
 from .stopping import Stopped as Stopped, aassert_stops as aassert_stops, assert_stops as assert_stops
-from .store_contract import StoreContract as StoreContract

@@ -136,14 +136,3 @@ class ManualClock:
         with self._changed:
             if not self._changed.wait_for(lambda: self.sleeping >= number, _PATIENCE):
                 raise TimeoutError(f"{self.sleeping} sleep(s) went on after {_PATIENCE:g} s, and not {number}")
-
-    async def auntil_sleeping(self, number: int = 1) -> None:
-        """Do what `until_sleeping` does, without blocking the event loop.
-
-        Args:
-            number: How many.
-
-        Raises:
-            TimeoutError: If that takes more than ten seconds.
-        """
-        await asyncio.to_thread(self.until_sleeping, number)

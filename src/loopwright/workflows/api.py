@@ -359,6 +359,14 @@ class Workflow(ABC, Generic[S]):
         """
         return {}
 
+    def rated(self, expected: Expected, outcome: Outcome) -> tuple[float, Mapping[str, float]] | None:
+        """What people gave, and the numbers of an outcome that are to rise with it, for rank correlations.
+
+        Returns:
+            The one, and the others by name; None where nobody gave any.
+        """
+        return None
+
     def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
         """The graph. Within a run whose models are changed (see `loopwright.models.changes`), as it is with these.
 

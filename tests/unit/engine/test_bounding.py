@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
@@ -21,9 +20,8 @@ from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.budget.budget import Budget
-from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import Loop
-from loopwright.errors import GraphError, UnboundedCycleError
+from loopwright.errors import GraphError
 
 
 class State(TypedDict, total=False):
@@ -72,16 +70,6 @@ def test_a_limit_alone_bounds_every_cycle_and_logs_the_loops_ready_to_paste(
     assert app.invoke({"log": []})["log"] == ["work", "check"] * (limit + 1)
 
 
-def test_the_model_calls_of_a_fallback_are_not_forgotten_by_the_certificate() -> None:
-    """A node of the user's, although the engine adds it: nothing says how many calls it makes."""
-    made = StateGraph(State)
-    made.add_node("work", note("work"), metadata={"loopwright_max_model_calls": 1, "loopwright_max_seconds": 1})
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _: "work", ["work", END])
-    assert bounded(made, limit=1).certificate.max_model_calls == 2
-    assert bounded(made, limit=1, fallback=note("answer")).certificate.max_model_calls is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -95,33 +83,12 @@ def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, A
         bounded(graph(), **arguments)
 
 
-def test_a_declared_loop_can_lead_to_the_fallback() -> None:
-    app = bounded(graph(), [loop(limit=1, exhausted="fallback")], fallback=note("sorry"))
-    assert app.invoke({"log": []})["log"][-1] == "sorry"
-
-
 def test_a_fallback_beside_a_node_of_that_name_is_refused() -> None:
     made = graph()
     made.add_node("fallback", note("fallback"))
     made.add_edge("work", "fallback")
     with pytest.raises(GraphError, match="has a node 'fallback' already"):
         bounded(made, limit=1, fallback=note("x"))
-
-
-def test_a_cycle_that_no_loop_covers_is_named() -> None:
-    with pytest.raises(UnboundedCycleError) as caught:
-        bounded(graph())
-    assert caught.value.cycles == (("work", "check"),)
-    assert "work -> check -> work" in str(caught.value) and "Loop(name='work'" in str(caught.value)
-
-
-def test_an_exhausted_route_that_leads_back_into_the_loop_is_rejected_by_name() -> None:
-    made = graph()
-    made.add_node("retry", note("retry"))
-    made.add_edge("retry", "check")
-    with pytest.raises(UnboundedCycleError, match="exhausted route of loop 'again' leads back into it") as caught:
-        bounded(made, [loop(exhausted="retry")])
-    assert set(caught.value.cycles[0]) == {"check", "loop.again", "retry"}
 
 
 # What a compiled graph had is carried over
@@ -146,11 +113,6 @@ def test_saver_store_cache_name_interrupts_and_configuration_are_carried_over() 
     assert app.config["metadata"] == {"who": "me"}
 
 
-def test_options_that_are_given_win() -> None:
-    app = bounded(graph().compile(checkpointer=InMemorySaver(), name="old"), [loop()], checkpointer=None, name="new")
-    assert (app.checkpointer, app.name) == (None, "new")
-
-
 def test_interrupts_before_every_node_leave_the_gates_out() -> None:
     for app in (
         bounded(graph().compile(checkpointer=InMemorySaver(), interrupt_before="*"), [loop(limit=1)]),
@@ -164,26 +126,7 @@ def test_interrupts_before_every_node_leave_the_gates_out() -> None:
         assert [name for stop in stops for name in stop if not name.startswith("loop..")] == ["work", "check"] * 2
 
 
-def test_a_smaller_limit_of_the_compiled_graph_stays() -> None:
-    app = bounded(graph().compile().with_config(recursion_limit=3), [loop(limit=5)])
-    assert app.invoke({"log": []})["stop_reason"]["loop"] == "recursion_limit"
-
-
 # It stays a bounded graph
-
-
-def test_copies_stay_bounded_graphs_with_their_certificate() -> None:
-    app = bounded(graph(), [loop()])
-    for copy in (
-        app.with_config(tags=["x"]),
-        app.copy(),
-        app.copy({"name": "other"}),
-        app.with_config({"metadata": {}}),
-    ):
-        assert isinstance(copy, BoundedGraph)
-        assert (copy.loops, copy.certificate) == (app.loops, app.certificate)
-        assert copy.invoke({"log": []})["stop_reason"]["spent"] == 2
-    assert app.copy({"name": "other"}).name == "other"
 
 
 def test_limited_to_lowers_the_step_limit_and_never_lifts_it() -> None:
@@ -195,15 +138,6 @@ def test_limited_to_lowers_the_step_limit_and_never_lifts_it() -> None:
 
 
 # The step limit
-
-
-def test_the_derived_step_limit_is_enough_and_one_less_is_not() -> None:
-    app = bounded(graph(), [loop(limit=3)])
-    assert "recursion_limit" not in (app.config or {})  # snapshots show no limit that the user did not set
-    enough = app.step_limit
-    assert enough == app.certificate.max_supersteps + 1  # type: ignore[operator]
-    assert app.invoke({"log": []})["stop_reason"]["loop"] == "again"
-    assert app.invoke({"log": []}, {"recursion_limit": enough - 1})["stop_reason"]["loop"] == "recursion_limit"
 
 
 SMALL = {"recursion_limit": 4}
@@ -271,12 +205,6 @@ async def test_streams_end_at_a_smaller_step_limit_in_every_mode(stream_mode: An
     assert all(end["stop_reason"] == STOPPED for end in ends)
 
 
-def test_the_books_are_kept_out_of_sight() -> None:
-    app = bounded(graph(), [loop(limit=1)], checkpointer=InMemorySaver())
-    *_, last = app.stream({"log": []}, thread(), stream_mode="values")
-    assert set(last) == {"log", "stop_reason"} == set(app.get_state(thread()).values)
-
-
 def test_a_single_key_that_was_asked_for_is_still_what_comes_back_at_a_step_limit() -> None:
     assert bounded(graph(), [loop(limit=9)]).invoke({"log": []}, SMALL, output_keys="log") == ["work", "check", "work"]
 
@@ -286,12 +214,6 @@ def test_a_step_limit_is_kept_by_the_saver_whatever_the_durability(durability: A
     app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver())
     app.invoke({"log": []}, thread(**SMALL), durability=durability)
     assert app.get_state(thread()).values == {"log": ["work", "check", "work"], "stop_reason": STOPPED}
-
-
-def test_a_thread_that_was_named_beforehand_is_found_at_a_step_limit() -> None:
-    app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver()).with_config(thread(**SMALL))
-    assert app.invoke({"log": []})["stop_reason"] == STOPPED
-    assert app.get_state(thread()).values["stop_reason"] == STOPPED
 
 
 def test_a_fork_that_hits_the_step_limit_keeps_its_own_progress() -> None:
@@ -331,13 +253,6 @@ def line(length: int) -> StateGraph[Any]:
     return made
 
 
-def test_a_subgraph_that_comes_to_its_own_end_does_not_clear_the_stop_reason() -> None:
-    made = graph()
-    made.add_node("answer", bounded(line(2), limit=1))
-    app = bounded(made, [loop(exhausted="answer")])
-    assert app.invoke({"log": []})["stop_reason"]["loop"] == "again"
-
-
 def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
     middle = StateGraph(State)
     middle.add_node("deep", line(20).compile())
@@ -347,32 +262,6 @@ def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
     outer.add_edge(START, "middle")
     outer.add_conditional_edges("middle", lambda _: "middle", ["middle", END])
     assert "n19" in bounded(outer, limit=1).invoke({"log": []})["log"]
-
-
-def test_a_graph_that_a_node_calls_gets_the_steps_that_it_needs() -> None:
-    called = line(20).compile()
-
-    def work(_state: State) -> dict[str, Any]:
-        return {"log": called.invoke({"log": []})["log"]}
-
-    assert "n19" in bounded(graph(work), [loop(limit=1)]).invoke({"log": []})["log"]
-
-
-def test_a_node_that_calls_its_own_graph_gets_langgraph_s_step_limit() -> None:
-    holder: dict[str, Any] = {}
-
-    class Worker:
-        graph: Any = None
-
-        def work(self, state: State) -> dict[str, Any]:
-            return {"log": ["work"]}
-
-    worker = Worker()
-    made = graph(worker.work)
-    worker.graph = holder["app"] = made.compile()
-    app = bounded(holder["app"], [loop()])
-    assert "recursion_limit" not in (app.config or {})
-    assert app.invoke({"log": []})["stop_reason"]["spent"] == 2
 
 
 # People in the loop
@@ -389,12 +278,6 @@ def test_an_update_of_the_state_goes_on_as_in_the_plain_graph() -> None:
 
 
 # A graph that we did not write
-
-
-@tool
-def search(query: str) -> str:
-    """Search."""
-    return f"nothing about {query}"
 
 
 @pytest.mark.parametrize("given", [None, 50, 90])

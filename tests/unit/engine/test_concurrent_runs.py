@@ -11,7 +11,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
 from loopwright.engine import BoundedGraph, Loop, RunResult, StateLimit, arun, bounded, run
-from loopwright.engine.ledger import LEDGER
 
 GATHERED, THREADS, RUNS_PER_THREAD = 200, 8, 25
 LIMITS = 4
@@ -106,12 +105,3 @@ async def test_gathered_runs_do_not_see_each_other():
 def test_runs_in_threads_do_not_see_each_other():
     results = threaded(one_graph(InMemorySaver()))
     assert [told(result) for result in results] == [expected(number) for number in range(THREADS * RUNS_PER_THREAD)]
-
-
-async def test_every_gathered_run_keeps_a_ledger_of_its_own():
-    saver = InMemorySaver()
-    await gathered(one_graph(saver, async_work, async_look))
-    for number in range(GATHERED):
-        kept = saver.get_tuple({"configurable": {"thread_id": str(number)}})
-        entry = kept.checkpoint["channel_values"][LEDGER]["again"]
-        assert (entry["spent"], entry["limit"], entry["refused"]) == (number % LIMITS, number % LIMITS, 1)

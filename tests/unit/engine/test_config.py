@@ -29,12 +29,6 @@ def refused(*args: Any, **kwargs: Any) -> str:
     return str(caught.value)
 
 
-def test_without_anything_there_are_defaults(file: Path) -> None:
-    config = EngineConfig.load(environment={})
-    assert config == EngineConfig()
-    assert config.langgraph.max_iterations == 10 and config.langgraph.recursion_limit is None
-
-
 def test_the_file_is_read_and_what_it_leaves_out_keeps_its_default(file: Path) -> None:
     config = EngineConfig.load(file, environment={})
     assert (config.langgraph.max_iterations, config.langgraph.debug_mode) == (3, True)
@@ -46,36 +40,6 @@ def test_the_environment_beats_the_file_and_arguments_beat_both(file: Path) -> N
     config = EngineConfig.load(file, {"langgraph.max_iterations": 7}, environment={ENV: "5"})
     assert config.langgraph.max_iterations == 7
     assert config.langgraph.debug_mode is True
-
-
-def test_the_process_s_environment_is_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENV, "6")
-    assert EngineConfig.load(file).langgraph.max_iterations == 6
-
-
-def test_a_file_in_the_usual_place_is_found(file: Path) -> None:
-    (file.parent / "configs").mkdir()
-    file.rename(file.parent / "configs" / "pipeline.yaml")
-    assert EngineConfig.load(environment={}).langgraph.max_iterations == 3
-
-
-def test_arguments_may_be_dotted_or_nested_in_any_order_and_stay_as_they_were(file: Path) -> None:
-    nested = {"pipeline": {"retry": {"factor": 3}}, "pipeline.retry.initial_wait": 1, "pipeline.checkpoint": {}}
-    reverse = dict(reversed(nested.items()))
-    for overrides in (nested, reverse):
-        config = EngineConfig.load(file, overrides, environment={})
-        assert config.pipeline.retry.model_dump() == {"initial_wait": 1, "factor": 3, "max_wait": 2}
-    assert nested["pipeline"] == {"retry": {"factor": 3}}
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("4", 4), ("null", None), ("", None)], ids=["number", "null", "empty"]
-)  # fmt: skip
-def test_the_environment_is_read_as_yaml(text: str, value: int | None) -> None:
-    config = EngineConfig.load(
-        environment={"LOOPWRIGHT_LANGGRAPH__RECURSION_LIMIT": text, "LOOPWRIGHT_HOME": "x", "PATH": "y"}
-    )
-    assert config.langgraph.recursion_limit == value
 
 
 @pytest.mark.parametrize(
@@ -98,11 +62,6 @@ def test_an_unknown_key_names_the_file_and_the_nearest_known_one(file: Path, tex
     file.write_text(text)
     message = refused(file)
     assert message.startswith(f"{file}: ") and says in message
-
-
-def test_an_unknown_key_of_the_environment_or_of_an_argument_is_named_as_such(file: Path) -> None:
-    assert refused(environment={"LOOPWRIGHT_LANGGRAPH__MAX_ITERATION": "1"}).startswith("the environment: unknown key")
-    assert refused(overrides={"langgraph.debugmode": True}).startswith("the arguments: unknown key")
 
 
 @pytest.mark.parametrize(
@@ -157,11 +116,6 @@ def test_an_empty_file_holds_nothing(file: Path) -> None:
 @pytest.mark.parametrize("text", ["[1", "2024-99-99", "*x"])
 def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -> None:
     assert refused(environment={ENV: text}).startswith(f"the environment: {ENV} is not valid YAML")
-
-
-def test_environment_variables_that_contradict_each_other_are_refused_in_one_line() -> None:
-    message = refused(environment={"LOOPWRIGHT_PIPELINE__RETRY__FACTOR": "3", "LOOPWRIGHT_PIPELINE__RETRY": "5"})
-    assert message.startswith("the environment: pipeline.retry is 5")
 
 
 def test_a_workflow_adds_its_section() -> None:

@@ -7,12 +7,8 @@ import hashlib
 import os
 import random
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import threading
 import time
-from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -27,10 +23,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from memory_blobs import MemoryBlobs
 from pydantic import BaseModel
 
-from loopwright.checkpoints import blobs as blobs_module
 from loopwright.checkpoints.allowlist import strict_serializer
 from loopwright.checkpoints.blobs import BlobStore, FolderBlobs
-from loopwright.checkpoints.content import TAG, ContentSerializer, pieces, references
+from loopwright.checkpoints.content import TAG, ContentSerializer, references
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
 from loopwright.errors import CheckpointError, ConfigError
 
@@ -51,7 +46,6 @@ class Record:
 
 
 TYPES = [Colour, Model, Record]
-STORES = ["memory", "folder", "sqlite", "sqlite, joined"]
 
 
 def store_of(kind: str, folder: Path) -> BlobStore:
@@ -119,41 +113,6 @@ def test_every_value_comes_back_as_it_does_without_the_wrapper(value: Any, chann
         assert inner.dumps_typed(found) == inner.dumps_typed(expected)
 
 
-@pytest.mark.parametrize("kind", STORES)
-@pytest.mark.parametrize(
-    "value",
-    [
-        text(100_000),
-        noise(100_000),
-        bytearray(noise(100_000)),
-        [text(500, n) for n in range(200)],
-        Model(name=text(9000)),
-    ],
-    ids=["text", "bytes", "bytearray", "list", "model"],
-)
-def test_large_values_come_back_from_every_store(kind: str, value: Any, tmp_path: Path) -> None:
-    wrapped = serializer(store_of(kind, tmp_path))
-    for item in (value, checkpoint(a=1, b=value, c="last")):
-        typed = wrapped.dumps_typed(item)
-        found = wrapped.loads_typed(typed)
-        assert typed[0] == TAG
-        assert len(typed[1]) < 1000
-        assert found == item
-        assert type(found) is type(item)
-
-
-def test_the_channels_keep_their_order() -> None:
-    wrapped = serializer()
-    found = wrapped.loads_typed(wrapped.dumps_typed(checkpoint(b=text(900), a=1, c=text(800))))
-    assert [*found["channel_values"]] == ["b", "a", "c"]
-
-
-def test_the_checkpoint_itself_is_not_changed() -> None:
-    item = checkpoint(a=text(900))
-    serializer().dumps_typed(item)
-    assert item == checkpoint(a=text(900))
-
-
 def test_a_users_value_that_looks_like_an_envelope_survives() -> None:
     wrapped = serializer()
     forged = wrapped.dumps_typed(text(900))
@@ -163,31 +122,12 @@ def test_a_users_value_that_looks_like_an_envelope_survives() -> None:
         assert found["channel_values"]["a"] == plain
 
 
-def test_small_values_are_as_they_are_without_the_wrapper() -> None:
-    for item in (checkpoint(a=1, b="short", c=[1, 2]), "short", None, b"x"):
-        assert serializer().dumps_typed(item) == strict_serializer(TYPES).dumps_typed(item)
-
-
 def test_what_was_saved_without_the_wrapper_is_read() -> None:
     item = checkpoint(a=text(9000))
     assert serializer().loads_typed(JsonPlusSerializer().dumps_typed(item)) == item
 
 
 # --- once --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", STORES)
-def test_an_unchanged_value_is_stored_once(kind: str, tmp_path: Path) -> None:
-    blobs = store_of(kind, tmp_path)
-    wrapped = serializer(blobs, threshold=2048)
-    for step in range(20):
-        wrapped.dumps_typed(checkpoint(n=step, data=text(100_000)))
-        wrapped.dumps_typed(text(100_000))
-    if kind == "sqlite, joined":
-        assert total(blobs) == 0, "nothing may be written before the saver commits"
-        connection = sqlite3.connect(tmp_path / "blobs.db", factory=blobs.joined())  # type: ignore[attr-defined]
-        connection.commit()
-    assert 100_000 <= total(blobs) < 110_000
 
 
 @pytest.mark.parametrize(
@@ -203,33 +143,6 @@ def test_a_list_that_grows_shares_what_is_old(make: Any, where: str) -> None:
     items.insert({"end": 100, "middle": 50, "start": 0}[where], text(1000, 1000))
     wrapped.dumps_typed(checkpoint(data=make(items)))
     assert total(blobs) - before < 20_000
-
-
-def test_a_value_changed_in_place_is_stored_anew() -> None:
-    wrapped, items = serializer(), [text(1000, seed) for seed in range(9)]
-    before = wrapped.dumps_typed(checkpoint(data=items))
-    items[4] = text(1000, 99)  # as long as before
-    after = wrapped.dumps_typed(checkpoint(data=items))
-    assert wrapped.loads_typed(after)["channel_values"]["data"] == items
-    assert wrapped.loads_typed(before)["channel_values"]["data"] != items
-
-
-@given(
-    data=st.binary(max_size=3000)
-    | st.builds(lambda byte, size: byte * size, st.binary(min_size=1, max_size=9), st.integers(0, 5000))
-)
-def test_pieces_join_to_the_whole_and_keep_their_sizes(data: bytes) -> None:
-    cut = [*pieces(data, 100)]
-    assert b"".join(cut) == data
-    assert all(100 <= len(piece) <= 800 for piece in cut[:-1])
-    assert all(0 < len(piece) <= 800 for piece in cut[-1:])
-
-
-def test_a_byte_put_first_changes_only_the_first_pieces() -> None:
-    data = noise(200_000)
-    before, after = {*pieces(data, 1024)}, {*pieces(b"!" + data, 1024)}
-    assert len(after - before) <= 3
-    assert len(before) > 50
 
 
 # --- missing, damaged, refused -----------------------------------------------------------------------------------
@@ -256,13 +169,6 @@ def test_a_damaged_piece_is_no_value(tmp_path: Path) -> None:
     victim.write_bytes(victim.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match="damaged"):
         wrapped.loads_typed(typed)
-
-
-def test_references_name_every_piece_that_reading_takes() -> None:
-    blobs = MemoryBlobs()
-    wrapped = serializer(blobs)
-    typed = wrapped.dumps_typed(checkpoint(a=text(100_000), b=[text(50_000, 2)]))
-    assert {*references(typed, blobs)} == {*blobs.sizes()}
 
 
 def test_a_threshold_below_what_a_reference_takes_is_refused() -> None:
@@ -336,47 +242,6 @@ def test_threads_write_the_same_values_at_once(kind: str, tmp_path: Path) -> Non
     assert problems == []
 
 
-WRITER = textwrap.dedent(
-    """
-    import random, sys
-    from pathlib import Path
-    from langgraph.graph import START, END, StateGraph
-    from typing import Any, TypedDict
-    from loopwright.checkpoints import open_checkpointer
-
-    spec, thread = sys.argv[1:]
-
-    class State(TypedDict, total=False):
-        n: int
-        data: Any
-
-    builder = StateGraph(State)
-    builder.add_node("step", lambda state: {"n": state["n"] + 1, "data": random.Random(state["n"]).randbytes(40_000)})
-    builder.add_edge(START, "step")
-    builder.add_conditional_edges("step", lambda state: END if state["n"] >= 15 else "step", ["step", END])
-    with open_checkpointer(spec) as saver:
-        graph = builder.compile(checkpointer=saver)
-        config = {"configurable": {"thread_id": thread}}
-        graph.invoke({"n": 0, "data": b""}, config, durability="sync")
-        for item in graph.get_state_history(config):
-            n = item.values.get("n", 0)
-            assert item.values.get("data", b"") == (random.Random(n - 1).randbytes(40_000) if n else b"")
-    """
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spec", ["sqlite:{}/runs.db", "json:{}/runs"])
-def test_processes_write_the_same_values_at_once(spec: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", WRITER, spec.format(tmp_path)]
-    started = [subprocess.Popen([*command, str(number)], stderr=subprocess.PIPE, text=True) for number in range(3)]
-    for process in started:
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
-    blobs = SqliteBlobs(tmp_path / "runs.db") if "sqlite" in spec else FolderBlobs(tmp_path / "runs/blobs")
-    assert 15 * 40_000 <= total(blobs) < 1.1 * 15 * 40_000
-
-
 # --- how the stores note use -------------------------------------------------------------------------------------
 
 
@@ -398,15 +263,3 @@ def test_a_piece_put_again_counts_as_new(kind: str, tmp_path: Path) -> None:
     assert blobs.sizes(before=2000) == {}
     blobs.delete(piece.keys(), before=2000)
     assert blobs.get(piece.keys()) == piece
-
-
-def test_a_store_notes_use_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr(blobs_module.time, "monotonic", lambda: now)
-    recent = blobs_module.RecentlyPut()
-    recent.add([b"key"])
-    piece: Mapping[bytes, bytes] = {b"key": b"data"}
-    now = 59.0
-    assert recent.missing_from(piece) == {}
-    now = 61.0
-    assert recent.missing_from(piece) == piece

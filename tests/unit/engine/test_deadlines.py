@@ -15,7 +15,6 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Backoff, BoundedGraph, Budget, Loop, bounded
-from loopwright.engine.budget.meter import Deadlines
 from loopwright.testing import ManualClock
 
 
@@ -72,31 +71,6 @@ async def test_each_of_many_runs_ends_when_its_own_time_is_over() -> None:
     assert ended == [0.2, 0.4, 0.6]
 
 
-def test_deadlines_are_called_in_order_and_those_that_were_removed_are_not() -> None:
-    deadlines, called, done = Deadlines(), [], threading.Event()
-    removed = deadlines.add(0.05, lambda: called.append("removed"))
-    deadlines.add(0.15, lambda: called.append("second"))
-    deadlines.add(0.1, lambda: called.append("first"))
-    deadlines.add(0.2, done.set)
-    deadlines.remove(removed)
-    deadlines.remove(removed)
-    assert done.wait(10)
-    assert called == ["first", "second"]
-
-
-def test_the_thread_ends_when_there_is_nothing_to_wait_for_and_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loopwright.engine.budget.meter._LINGER", 0.05)
-    deadlines = Deadlines()
-    before = set(waiting_threads())
-    for _ in range(2):
-        done = threading.Event()
-        deadlines.add(0.01, done.set)
-        assert done.wait(10)
-        for thread in set(waiting_threads()) - before:
-            thread.join(10)
-        assert set(waiting_threads()) <= before
-
-
 # Backoff
 
 
@@ -133,10 +107,3 @@ def test_nor_beyond_those_of_a_run_around_it() -> None:
         final = bounded(outer, budget=Budget(seconds=5)).invoke({"log": []})
     assert clock.now() < 5
     assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("run", 5)
-
-
-def test_a_wait_within_the_budget_is_waited() -> None:
-    with ManualClock() as clock:
-        final = round_trip(Budget(seconds=1e6, model_calls=3), Backoff(initial=1.0, factor=1.0)).invoke({"log": []})
-    assert clock.now() == pytest.approx(1000)
-    assert final["stop_reason"]["loop"] == "again"

@@ -43,17 +43,6 @@ def only(topology: Topology, source: str, target: str) -> Arrow:
     return arrow
 
 
-def test_the_documents_diagram_with_its_limit():
-    assert mermaid(iqa()) == (
-        "graph TD\n"
-        "    START([START]) --> planner[Planner]\n"
-        "    planner --> executor[Executor]\n"
-        "    executor --> summarizer[Summarizer]\n"
-        "    summarizer -->|replan, at most 2 passes| planner\n"
-        "    summarizer -->|done, or replan bound reached| END([END])\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("limit", "label"),
     [
@@ -68,29 +57,6 @@ def test_the_documents_diagram_with_its_limit():
 )
 def test_the_limit_in_the_label(limit: int | StateLimit, label: str):
     assert only(iqa(limit), "summarizer", "planner").label == label
-
-
-def test_brackets_in_a_label_are_quoted():
-    limit = StateLimit(key="key (own)", default=2, ceiling=10)
-    assert 'summarizer -->|"replan, limit key (own), at most 10"| planner' in mermaid(iqa(limit))
-
-
-def test_a_routers_word_stands_before_the_bound():
-    assert only(iqa(done="good enough"), "summarizer", END).labels == ("good enough", "replan bound reached")
-
-
-@pytest.mark.parametrize("word", [END, "END"])
-def test_a_routers_word_equal_to_the_target_is_dropped(word: str):
-    assert only(iqa(done=word), "summarizer", END).labels == ("done", "replan bound reached")
-
-
-def test_a_routers_word_for_the_gate_is_dropped_where_it_names_the_target():
-    loop = Loop(name="again", target="a", sources=("b",), limit=3)
-    plain = small(Edge(START, "a", "static"), Edge("b", "loop.again", "request", "a"), loops=(loop,))
-    assert only(plain, "b", "a").labels == ("again, at most 3 passes",)
-    told = small(Edge(START, "a", "static"), Edge("b", "loop.again", "request", "poor"), loops=(loop,))
-    assert only(told, "b", "a").labels == ("poor: again, at most 3 passes",)
-    assert only(told, "b", END).labels == ("again bound reached",)
 
 
 def test_gates_and_hidden_nodes_are_not_drawn():
@@ -108,30 +74,6 @@ def test_gates_and_hidden_nodes_are_not_drawn():
         ("a", "b"): ("always", "x bound reached"),
     }
     assert "loop" not in mermaid(topology)
-
-
-def test_each_source_may_have_its_own_fallback():
-    loops = (Loop(name="x", target="t", sources=("a", "b"), limit=3, exhausted={"a": "t", "b": END}),)
-    topology = small(
-        Edge("a", "loop.x", "request"), Edge("b", "loop.x", "request"), Edge(START, "a", "static"), loops=loops
-    )
-    assert only(topology, "a", "t").labels == ("x, at most 3 passes", "x bound reached")
-    assert only(topology, "b", END).labels == ("x bound reached",)
-    assert ("a", END) not in {(arrow.source, arrow.target) for arrow in arrows(topology)}
-
-
-def test_a_router_that_may_go_anywhere_makes_no_loop_of_which_it_is_no_source():
-    topology = small(
-        Edge("a", "b", "assumed"),
-        Edge("a", "loop.x", "request"),
-        Edge("b", "loop.x", "request"),
-        loops=(Loop(name="x", target="a", sources=("b",), limit=2),),
-    )
-    assert [(arrow.source, arrow.target, arrow.labels) for arrow in arrows(topology)] == [
-        ("a", "b", ("assumed",)),
-        ("b", "a", ("x, at most 2 passes",)),
-        ("b", END, ("x bound reached",)),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -161,34 +103,9 @@ def test_parallel_edges_are_one_arrow_with_every_label():
     assert mermaid(topology) == "graph TD\n    a[A] -->|on error, or yes, or maybe, or always| b[B]\n"
 
 
-def test_a_node_without_edges_is_drawn():
-    assert mermaid(Topology("x", ("lonely",), ())) == "graph TD\n    lonely[Lonely]\n"
-
-
-@pytest.mark.parametrize("direction", ["TD", "TB", "BT", "LR", "RL"])
-def test_directions(direction: str):
-    assert mermaid(iqa(), direction=direction).startswith(f"graph {direction}\n")
-
-
 def test_an_unknown_direction_is_named():
     with pytest.raises(UnknownNameError, match=r"'XY'.*LR"):
         mermaid(iqa(), direction="XY")
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("nodes_and_edges_grading", "Nodes And Edges Grading"),
-        ("RAGNode", "RAGNode"),
-        ("don't_stop", "Don't Stop"),
-        ("sub.node", "Sub.node"),
-        (" \t", "(blank)"),
-        (START, "START"),
-        (END, "END"),
-    ],
-)
-def test_captions(name: str, shown: str):
-    assert caption(name) == shown
 
 
 TEXT = r'(?:[A-Za-z0-9][A-Za-z0-9_, ]*|"(?:[^"#&<>`\\%;{}\[\]|\n]|#\d+;)+")'

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
-import socket
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -55,15 +53,6 @@ def paths(document: str) -> list[ElementTree.Element]:
     return [item for item in ElementTree.fromstring(document).iter() if "flowchart-link" in item.get("class", "")]
 
 
-def test_the_picture_shows_every_node_and_the_limit() -> None:
-    shown = words(svg(IQA))
-    for text in ("START", "END", "Planner", "Executor", "Summarizer", "on error"):
-        assert shown.count(text) == 1, shown
-    assert "replan, limit max_replan_iterations, at most 10" in shown
-    assert "done, or replan bound reached" in shown
-    assert not any("loop" in text.lower() for text in shown)
-
-
 def test_one_line_for_each_arrow_and_only_the_granted_pass_is_coloured() -> None:
     lines = paths(svg(IQA))
     assert len(lines) == 6
@@ -88,11 +77,6 @@ def test_any_name_is_drawn_as_text() -> None:
     assert not [item for item in ElementTree.fromstring(document).iter() if item.get("onload")]
 
 
-def test_the_picture_refers_to_nothing_outside_itself() -> None:
-    document = re.sub(r'xmlns(:\w+)?="[^"]*"', "", svg(IQA))
-    assert not re.search(r"href|url\((?!#)|@import|@font-face|<script|<image|https?:", document)
-
-
 def test_the_png_has_the_size_of_the_drawing_and_the_loop_in_its_colour() -> None:
     root = ElementTree.fromstring(svg(IQA))
     for scale in (1, 2.5):
@@ -109,16 +93,6 @@ def test_the_png_has_the_size_of_the_drawing_and_the_loop_in_its_colour() -> Non
 def test_a_scale_that_is_no_scale(scale: float) -> None:
     with pytest.raises(InputError, match="scale"):
         png(IQA, scale=scale)
-
-
-@pytest.mark.slow
-def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a drawing needs no network")
-
-    monkeypatch.setattr(socket, "socket", refuse)
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    assert svg(IQA) and png(IQA)
 
 
 def test_without_the_package_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

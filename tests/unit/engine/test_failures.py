@@ -90,16 +90,6 @@ def test_kinds(error: BaseException, kind: str | None) -> None:
     assert failure_kind(caused_by(error)) == kind, "what it was raised from counts too"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("APIConnectionError", "connection"), ("APITimeoutError", "timeout")])
-def test_kinds_of_openais_client(name: str, kind: str) -> None:
-    openai = pytest.importorskip("openai")
-    assert failure_kind(getattr(openai, name)(request=REQUEST)) == kind
-
-
-def test_the_outermost_kind_counts() -> None:
-    assert failure_kind(caused_by(httpx.ReadTimeout("slow"), http_error(503))) == "server_error"
-
-
 def test_a_cycle_of_causes_ends() -> None:
     one, two = ValueError(), ValueError()
     one.__cause__, two.__cause__ = two, one

@@ -61,53 +61,6 @@ def map_reduce(route: Any) -> StateGraph[Any]:
     return made
 
 
-def test_the_runs_of_a_node_are_those_of_its_sender_times_its_fan_out() -> None:
-    made = map_reduce(sends(*["work"] * 4))
-    certificate = verify(made, fan_out={"work": 4})
-    assert certificate.max_runs_by_node == {"plan": 1, "work": 4, "merge": 1} == ran(bound(made, [], {"work": 4}))
-    assert certificate.max_node_runs == 6
-    assert any("at most so many tasks to work" in line and "4 from plan" in line for line in certificate.assumptions)
-    assert verify(made).max_runs_by_node["work"] is None
-
-
-def test_senders_that_are_sent_to_themselves_multiply() -> None:
-    made = graph("a", "b", "c")
-    made.add_conditional_edges("a", sends("b", "b"), ["b"])
-    made.add_conditional_edges("b", sends("c", "c", "c"), ["c"])
-    app = bound(made, [], {"b": 2, "c": 3})
-    assert app.certificate.max_runs_by_node == {"a": 1, "b": 2, "c": 6} == ran(app)
-
-
-def test_what_an_uncounted_node_sends_is_uncounted_too() -> None:
-    made = graph("a", "b", "c")
-    made.add_conditional_edges("a", sends("b", "b"), ["b"])
-    made.add_conditional_edges("b", sends("c", "c", "c"), ["c"])
-    assert verify(made, fan_out={"c": 3}).max_runs_by_node == {"a": 1, "b": None, "c": None}
-
-
-def test_an_ordinary_way_in_counts_beside_the_sends() -> None:
-    made = map_reduce(sends("work", "work"))
-    made.add_edge("plan", "work")
-    app = bound(made, [], {"work": 2})
-    assert app.certificate.max_runs_by_node["work"] == 3 == ran(app)["work"]
-
-
-def test_two_routers_of_one_node_are_two_senders() -> None:
-    def other(_state: State) -> Any:
-        return [Send("work", {"log": []})] * 2
-
-    made = map_reduce(sends("work", "work"))
-    made.add_conditional_edges("plan", other, ["work"])
-    app = bound(made, [], {"work": 2})
-    assert app.certificate.max_runs_by_node["work"] == 4 == ran(app)["work"]
-
-
-def test_a_name_that_several_sent_tasks_return_is_one_run() -> None:
-    made = map_reduce(sends("work", "work", "work"))
-    made.add_conditional_edges("work", lambda _: "merge", ["merge"])
-    assert verify(made, fan_out={"work": 3}).max_runs_by_node["merge"] == 1
-
-
 def test_a_handler_runs_as_often_as_the_tasks_that_can_fail() -> None:
     def fail(_state: State) -> Any:
         raise RuntimeError("broken")
@@ -244,14 +197,6 @@ def test_a_send_from_where_the_certificate_sees_none_is_an_error() -> None:
 def test_a_fan_out_that_does_not_fit_the_graph_is_refused(fan_out: Any, says: str) -> None:
     with pytest.raises(GraphError, match=says):
         verify(map_reduce(sends("work")), fan_out=fan_out)
-
-
-def test_verify_leaves_the_graph_without_limits() -> None:
-    made = map_reduce(sends(*["work"] * 4))
-    paths = [branch.path for branch in made.branches["plan"].values()]
-    verify(made, fan_out={"work": 1})
-    assert [branch.path for branch in made.branches["plan"].values()] == paths
-    assert ran(made.compile())["work"] == 4
 
 
 def test_verify_takes_a_fan_out_for_a_graph_that_is_bounded_already() -> None:

@@ -47,11 +47,6 @@ def saver() -> InMemorySaver:
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
 
-def test_the_same_graph_made_anew_goes_on(saver: InMemorySaver) -> None:
-    again = bounded(graph(), [loop()], checkpointer=saver)
-    assert again.invoke(Command(resume="yes"), CONFIG)["answer"] == "yes"
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -67,16 +62,6 @@ async def test_a_changed_graph_is_refused_and_says_how_to_go_on(changed: Any, sa
         await app.ainvoke(Command(resume="yes"), CONFIG)
     with pytest.raises(CheckpointError, match="another structure"):
         resume(app, thread_id="t")
-
-
-def test_a_node_that_is_gone_is_named(saver: InMemorySaver) -> None:
-    made = StateGraph(State)
-    made.add_node("ask", lambda s: {"answer": interrupt("well?")})
-    made.add_edge(START, "ask")
-    made.add_conditional_edges("ask", lambda s: "ask", ["ask", END])
-    app = bounded(made, [loop(target="ask")], checkpointer=saver)
-    with pytest.raises(CheckpointError, match="no 'work' any more"):
-        app.invoke(None, CONFIG)
 
 
 def test_a_changed_graph_goes_on_when_forced(saver: InMemorySaver) -> None:
@@ -97,11 +82,6 @@ def test_another_limit_is_the_same_graph_and_the_lower_one_counts(
         app.invoke(Command(resume="no"), CONFIG)
     ledger = saver.get_tuple(CONFIG).checkpoint["channel_values"]["loop_ledger"]
     assert (ledger["again"]["limit"], ledger["again"]["spent"]) == (min(first, second), granted)
-
-
-def test_a_new_input_starts_a_new_run_whatever_was_there_before(saver: InMemorySaver) -> None:
-    app = bounded(graph("more"), [loop()], checkpointer=saver)
-    assert app.invoke({"n": 10}, CONFIG)["n"] == 11
 
 
 def test_a_checkpoint_of_a_graph_that_was_not_bounded_is_let_pass() -> None:

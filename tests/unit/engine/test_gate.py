@@ -12,12 +12,11 @@ from typing import Annotated, Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import LoopDecided, run_event
-from loopwright.engine.ledger import StopReason, merge_ledger, merge_requests
+from loopwright.engine.ledger import merge_ledger
 from loopwright.engine.loop import Backoff, Loop, LoopMessages, Spend, StateLimit
 from loopwright.errors import LoopDeclarationError
 
@@ -66,28 +65,6 @@ def passes(state: dict[str, Any]) -> int:
 # Counting
 
 
-@pytest.mark.parametrize("limit", [0, 1, 2, 5])
-def test_a_limit_grants_exactly_so_many_passes(limit: int) -> None:
-    final = bounded(graph(), [loop(limit=limit)]).invoke({"log": []})
-    assert passes(final) == limit
-    assert (final["stop_reason"]["spent"], final["stop_reason"]["limit"]) == (limit, limit)
-
-
-@pytest.mark.parametrize("want", [0, 1, 2])
-def test_a_run_that_needs_no_more_than_its_limit_has_no_stop_reason(want: int) -> None:
-    final = bounded(graph(want=want), [loop(limit=2)]).invoke({"log": []})
-    assert passes(final) == want
-    assert final.get("stop_reason") is None
-
-
-def test_a_refused_pass_is_neither_counted_nor_written_to_the_history() -> None:
-    final = bounded(graph(), [loop(limit=1, counter="count", history="past", reason=lambda _: "poor")]).invoke(
-        {"log": []}
-    )
-    assert final["count"] == 1
-    assert final["past"] == ["[Iteration 1] poor"]
-
-
 def test_the_history_is_first_in_first_out_with_a_warning_for_each_dropped_entry(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -100,15 +77,6 @@ def test_the_history_is_first_in_first_out_with_a_warning_for_each_dropped_entry
     ) == 2
 
 
-def test_a_counter_of_the_node_is_left_alone() -> None:
-    def check(state: State) -> dict[str, Any]:
-        return {"log": ["check"], "count": state.get("count", 0) + 10}
-
-    final = bounded(graph(check), [loop(limit=2, counter="count", counter_by="node")]).invoke({"log": [], "count": 5})
-    assert final["count"] == 35
-    assert passes(final) == 2
-
-
 @pytest.mark.parametrize("garbage", [0, -7, 10**9, None, "three"])
 def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_word_is_the_gate_s(garbage: Any) -> None:
     final = bounded(graph(note("check", count=garbage)), [loop(limit=3, counter="count")]).invoke({"log": []})
@@ -116,32 +84,7 @@ def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_wor
     assert final["count"] == 3
 
 
-@pytest.mark.parametrize("vandal", ["aaa", "zzz"])
-def test_a_counter_survives_a_node_that_resets_it_in_the_gate_s_own_superstep(vandal: str) -> None:
-    """The vandal runs beside the gate: both write the counter at once, and LangGraph orders writes by the node's name."""
-    builder = graph(**{vandal: note(vandal, count=0)})
-    builder.add_edge("check", vandal)
-    final = bounded(builder, [loop(limit=3, counter="count")]).invoke({"log": []})
-    assert final["log"].count(vandal) == 4
-    assert passes(final) == 3
-    assert final["stop_reason"]["spent"] == 3
-
-
 # Limits in the state
-
-
-@pytest.mark.parametrize(("most", "granted"), [(None, 2), (0, 0), (1, 1), (99, 4)])
-def test_a_limit_from_the_state_stays_under_its_ceiling(most: int | None, granted: int) -> None:
-    app = bounded(graph(), [loop(limit=StateLimit(key="most", default=2, ceiling=4))])
-    assert passes(app.invoke({"log": [], "most": most})) == granted
-
-
-def test_a_ceiling_that_cuts_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    app = bounded(graph(), [loop(limit=StateLimit(key="most", default=2, ceiling=4))])
-    stop = app.invoke({"log": [], "most": 50})["stop_reason"]
-    assert (stop["limit"], stop["asked"]) == (4, 50)
-    said = [line for line in caplog.messages if "asks for 50 passes, and its ceiling is 4" in line]
-    assert len(said) == 1  # and not with every pass
 
 
 def test_a_limit_that_is_no_number_is_refused_by_name() -> None:
@@ -168,12 +111,6 @@ def two_sources() -> StateGraph[Any]:
 BY_SOURCE = {"a": "after_a", "b": "after_b"}
 
 
-@pytest.mark.parametrize("source", ["a", "b"])
-def test_every_source_has_its_own_route_when_the_bound_is_spent(source: str) -> None:
-    app = bounded(two_sources(), [loop(sources=("a", "b"), limit=1, exhausted=BY_SOURCE)])
-    assert app.invoke({"log": [], "plan": source})["log"] == ["work", source, "work", source, f"after_{source}"]
-
-
 def test_requests_of_an_abandoned_run_do_not_steer_the_next_one() -> None:
     """The first run stops between the note of who asked and the gate; the second asks from elsewhere."""
     declared = loop(sources=("a", "b"), limit=0, exhausted=BY_SOURCE)
@@ -182,29 +119,6 @@ def test_requests_of_an_abandoned_run_do_not_steer_the_next_one() -> None:
     app.invoke({"log": [], "plan": "a"}, config, interrupt_before=["loop.again"])
     assert app.get_state(config).next == ("loop.again",)
     assert app.invoke({"log": [], "plan": "b"}, config)["log"][-2:] == ["b", "after_b"]
-
-
-def two_loops() -> StateGraph[Any]:
-    builder = StateGraph(State)
-    for name in ("left", "right"):
-        builder.add_node(name, note(name))
-        builder.add_edge(START, name)
-        builder.add_conditional_edges(name, lambda _, name=name: name, [name, END])
-    return builder
-
-
-def test_two_loops_that_stop_in_one_superstep_are_both_named() -> None:
-    loops = [Loop(name=name, target=name, sources=(name,), limit=2) for name in ("left", "right")]
-    stops = bounded(two_loops(), loops).invoke({"log": []})["stop_reason"]
-    assert isinstance(stops, list)
-    assert sorted(stop["loop"] for stop in stops) == ["left", "right"]
-    assert len({stop["step"] for stop in stops}) == 1
-
-
-def test_of_two_loops_that_stop_one_after_the_other_the_later_is_named() -> None:
-    loops = [Loop(name=name, target=name, sources=(name,), limit=n) for n, name in enumerate(("left", "right"))]
-    stop = bounded(two_loops(), loops).invoke({"log": []})["stop_reason"]
-    assert stop["loop"] == "right"
 
 
 # Scopes
@@ -237,14 +151,6 @@ def test_three_levels_of_scopes_grant_exactly_the_certificate_s_product() -> Non
 # Waiting, messages, events
 
 
-def test_a_sync_backoff_waits_before_each_granted_pass_and_not_before_a_refused_one() -> None:
-    app = bounded(graph(), [loop(limit=2, backoff=Backoff(initial=0.03, factor=2))])
-    started = time.perf_counter()
-    events = [chunk for chunk in app.stream({"log": []}, stream_mode="custom")]
-    assert time.perf_counter() - started >= 0.09
-    assert [event["waited"] for event in events] == [0.03, 0.06, 0.0]
-
-
 async def test_an_async_backoff_leaves_the_event_loop_free() -> None:
     app = bounded(graph(), [loop(limit=2, backoff=Backoff(initial=0.05, factor=1))])
     ticks = 0
@@ -261,20 +167,6 @@ async def test_an_async_backoff_leaves_the_event_loop_free() -> None:
     assert time.perf_counter() - started >= 0.1
     ticking.cancel()
     assert ticks >= 5
-
-
-def test_log_lines_follow_the_loop_s_templates(caplog: pytest.LogCaptureFixture) -> None:
-    messages = LoopMessages(
-        granted=("{loop}: {reason} [{spent}/{limit}]", "into {target}"), exhausted="{loop} done after {spent}"
-    )
-    app = bounded(graph(), [loop(limit=1, reason=lambda _: "too {vague}", messages=messages)])
-    with caplog.at_level(logging.INFO, "loopwright.loops"):
-        app.invoke({"log": []})
-    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("INFO", "again: too {vague} [1/1]"),
-        ("INFO", "into work"),
-        ("WARNING", "again done after 1"),
-    ]
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
@@ -320,47 +212,6 @@ def test_two_turns_on_one_thread_each_get_their_passes_and_the_stop_reason_is_cl
     assert third.get("stop_reason") is None
 
 
-def test_a_resume_goes_on_with_the_passes_that_are_left() -> None:
-    app = bounded(graph(), [loop(limit=3)], checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    app.invoke({"log": []}, config, interrupt_after=["loop.again"])
-    for _ in range(9):
-        if not app.get_state(config).next:
-            break
-        app.invoke(None, config, interrupt_after=["loop.again"])
-    assert passes(app.get_state(config).values) == 3
-
-
-def test_the_answer_to_an_interrupt_does_not_reset_the_count() -> None:
-    def check(_state: State) -> dict[str, Any]:
-        return {"log": ["check", str(interrupt("again?"))]}
-
-    app = bounded(graph(check), [loop(limit=2)], checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    state = app.invoke({"log": []}, config)
-    asked = 0
-    while "__interrupt__" in state and asked < 9:
-        asked += 1
-        state = app.invoke(Command(resume="yes"), config)
-    assert asked == 3
-    assert passes(state) == 2
-    assert state["stop_reason"]["spent"] == 2
-
-
-def test_a_fork_goes_on_with_the_ledger_of_its_checkpoint() -> None:
-    app = bounded(graph(), [loop(limit=3)], checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    app.invoke({"log": []}, config)
-    history = [*app.get_state_history(config)]
-    # After the second granted pass, before its work.
-    before = next(state for state in history if state.next == ("work",) and state.values["log"].count("work") == 2)
-    forked = app.update_state(before.config, {"log": ["forked"]})
-    final = app.invoke(None, forked)
-    assert "forked" in final["log"]
-    assert passes(final) == 3
-    assert final["stop_reason"]["spent"] == 3
-
-
 # Reducers
 
 
@@ -376,81 +227,7 @@ def test_the_ledger_s_reducer_lets_no_count_fall_unless_a_new_run_starts() -> No
         assert merge_ledger(begun, {"": earlier, "x": Spend(spent=0, limit=9, refused=0)}) == begun
 
 
-def test_requests_are_added_taken_by_number_and_cleared_by_nothing() -> None:
-    waiting = merge_requests({"x": [("b", "t")]}, {"x": [("a", "t")], "y": [("c", "u")]})
-    assert waiting == {"x": [("b", "t"), ("a", "t")], "y": [("c", "u")]}
-    assert merge_requests(waiting, {"x": 1}) == {"x": [("a", "t")], "y": [("c", "u")]}
-    assert merge_requests(waiting, {}) == {}
-
-
-def stop(loop: str, step: int) -> StopReason:
-    return StopReason(loop=loop, outcome="exhausted", limit=1, spent=1, reason="", step=step)
-
-
 # Limits of each source
-
-
-def in_turn(wishes: str, *extra: str) -> StateGraph[Any]:
-    """``work -> first -> second``, each of which asks for another pass when the next letter of the wishes is its own."""
-
-    def asks(name: str) -> Callable[[State], str]:
-        def route(state: State) -> str:
-            count = state["log"].count("work") - 1
-            return "again" if count < len(wishes) and wishes[count] == name[0] else "on"
-
-        return route
-
-    builder = StateGraph(State)
-    for name in ("work", "first", "second", *extra):
-        builder.add_node(name, note(name))
-    builder.add_edge(START, "work")
-    builder.add_edge("work", "first")
-    builder.add_conditional_edges("first", asks("first"), {"again": "work", "on": "second"})
-    builder.add_conditional_edges("second", asks("second"), {"again": "work", "on": END})
-    return builder
-
-
-@pytest.mark.parametrize(
-    ("wishes", "granted", "stopped"),
-    [
-        ("ffff", 1, {"source": "first", "limit": 1, "spent": 1}),
-        ("fsss", 3, {"limit": 3, "spent": 3}),
-        ("sfss", 3, {"limit": 3, "spent": 3}),
-        ("sf", 2, None),
-        ("sff", 2, {"source": "first", "limit": 1, "spent": 1}),
-    ],
-)
-def test_a_source_gets_no_more_than_its_own_limit_under_that_of_the_loop(
-    wishes: str, granted: int, stopped: dict[str, Any] | None
-) -> None:
-    declared = loop(sources=("first", "second"), limit=3, source_limits={"first": 1}, exhausted="sorry")
-    final = bounded(in_turn(wishes, "sorry"), [declared]).invoke({"log": []})
-    assert passes(final) == granted
-    reason = final.get("stop_reason")
-    assert (reason and {key: reason[key] for key in stopped or {}}) == stopped
-    assert (reason is None) == ("sorry" not in final["log"])
-    assert ("source" in (reason or {})) == ("source" in (stopped or {}))
-
-
-def test_the_warning_can_be_another_for_each_source(caplog: pytest.LogCaptureFixture) -> None:
-    messages = LoopMessages(exhausted={"first": "first: {spent}/{limit}", "second": "second: {spent}/{limit}"})
-    declared = loop(sources=("first", "second"), limit=2, source_limits={"first": 1}, messages=messages)
-    bounded(in_turn("ff"), [declared]).invoke({"log": []})
-    bounded(in_turn("sss"), [declared]).invoke({"log": []})
-    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert warnings == ["first: 1/1", "second: 2/2"]
-
-
-def test_a_new_scope_gives_every_source_its_limit_again() -> None:
-    """The outer loop of the whole graph goes round once; within each round the source has its own limit."""
-    builder = in_turn("ffff", "outer")
-    builder.add_edge("outer", "work")
-    loops = [
-        loop(sources=("first", "second"), limit=3, source_limits={"first": 1}, exhausted="outer", scope="rounds"),
-        loop(name="rounds", sources=("outer",), limit=1),
-    ]
-    final = bounded(builder, loops).invoke({"log": []})
-    assert final["log"].count("first") == 4  # each round begins with one, and is granted one more
 
 
 @pytest.mark.parametrize(
@@ -464,16 +241,3 @@ def test_a_new_scope_gives_every_source_its_limit_again() -> None:
 def test_wrong_limits_by_source_are_refused(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(LoopDeclarationError, match=problem):
         loop(**fields)
-
-
-def test_a_node_that_streams_text_is_heard() -> None:
-    from loopwright.engine.events.schema import TextStreamed, emit
-    from loopwright.engine.events.stream import run
-
-    def writes(_state: State) -> dict[str, Any]:
-        for piece in ("one ", "two"):
-            emit(TextStreamed(node="check", text=piece).model_dump(mode="json"))
-        return {"log": ["check"]}
-
-    events = run(bounded(graph(writes, want=0), [loop()]), {"log": []}).events
-    assert [event.text for event in events if isinstance(event, TextStreamed)] == ["one ", "two"]

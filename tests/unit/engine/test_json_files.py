@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -26,10 +22,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
 from loopwright.checkpoints import JsonFileSaver
-from loopwright.checkpoints.disk import safe_name
 from loopwright.errors import CheckpointError
-
-STAMP = r"\d{8}T\d{6}\.\d{6}Z"
 
 
 def config_of(thread_id: Any, **more: Any) -> Any:
@@ -61,22 +54,6 @@ def only_file(folder: Path) -> Path:
 # --- names ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_file_is_named_after_time_and_sample(tmp_path: Path) -> None:
-    before = time.time()
-    put(JsonFileSaver(tmp_path / "not" / "there" / "yet"), "img_0007.png", 0, 1)
-    path = only_file(tmp_path / "not" / "there" / "yet")
-    assert re.fullmatch(STAMP + r"_img_0007\.png\.json", path.name)
-    made = datetime.strptime(path.name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-    assert abs(made.timestamp() - before) < 5
-
-
-@given(st.lists(st.text(max_size=150) | st.text("ab/_~.", max_size=4), unique=True, min_size=2))
-def test_different_threads_never_share_a_name(threads: list[str]) -> None:
-    names = [safe_name(thread) for thread in threads]
-    assert len(set(names)) == len(names)
-    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,120}", name) for name in names)
-
-
 @pytest.mark.parametrize(
     "thread", ["a/b", "a?b", "a_b", "../a", "", "x" * 500, "Größe 7", ".", "a~b", "\ud800", "a\nb"]
 )
@@ -91,13 +68,6 @@ def test_any_thread_id_is_found_again(thread: str, tmp_path: Path) -> None:
     assert [latest(again, other) for other in others if other != thread] == [o for o in others if o != thread]
     assert {path.parent for path in tmp_path.rglob("*.json")} == {tmp_path}
     assert {item.config["configurable"]["thread_id"] for item in again.list(None)} == {thread, *others}
-
-
-def test_a_number_as_thread_id_is_its_text(tmp_path: Path) -> None:
-    put(JsonFileSaver(tmp_path), 7, 0, "seven")
-    assert latest(JsonFileSaver(tmp_path), "7") == "seven"
-    JsonFileSaver(tmp_path).delete_thread(7)  # type: ignore[arg-type]
-    assert not [*tmp_path.iterdir()]
 
 
 # --- what is in a file ---------------------------------------------------------------------------------------------
@@ -130,20 +100,6 @@ def test_a_person_can_read_which_node_wrote_what(tmp_path: Path) -> None:
     ]
     assert changed == [{}, {"n": 0}, {"n": 1, "note": {"why": "ünclear"}}, {"text": "L", "n": 2}]
     assert '"note": {"why": "ünclear"}' in written
-
-
-def test_a_value_is_in_the_file_once_for_each_change(tmp_path: Path) -> None:
-    large = "large value " * 1000
-    builder = StateGraph(State)
-    builder.add_node("load", lambda state: {"note": large})
-    builder.add_node("count", lambda state: {"n": state["n"] + 1})
-    builder.add_edge(START, "load")
-    builder.add_edge("load", "count")
-    builder.add_conditional_edges("count", lambda state: "count" if state["n"] < 10 else END, ["count", END])
-    builder.compile(checkpointer=JsonFileSaver(tmp_path)).invoke({"n": 0}, config_of("s1"), durability="sync")
-    written = only_file(tmp_path).read_text()
-    assert len(json.loads(written)["steps"]) == 13
-    assert written.count(large) == 2  # as the node's pending write, and as the channel's value
 
 
 def test_a_value_changed_by_hand_is_used(tmp_path: Path) -> None:
@@ -282,15 +238,6 @@ def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
         latest(JsonFileSaver(tmp_path), "s1")
 
 
-def test_other_files_of_the_folder_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "package.json").write_text("{")
-    (tmp_path / "notes_s1.json").write_text("{")
-    (tmp_path / "20261121T225000.123456Z_s1.json.bak").write_text("{")
-    saver = JsonFileSaver(tmp_path)
-    put(saver, "s1", 0, "value")
-    assert len([*JsonFileSaver(tmp_path).list(None)]) == 1
-
-
 def test_the_good_runs_are_listed_before_the_bad_one_is_named(tmp_path: Path) -> None:
     saver = JsonFileSaver(tmp_path)
     for thread in ("old", "bad", "new"):
@@ -301,14 +248,6 @@ def test_the_good_runs_are_listed_before_the_bad_one_is_named(tmp_path: Path) ->
         for item in JsonFileSaver(tmp_path).list(None):
             listed.append(item.checkpoint["channel_values"]["x"])
     assert listed == ["new", "old"]
-
-
-def test_only_the_file_of_the_thread_is_opened(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    put(saver, "good", 0, "value")
-    put(saver, "bad", 0, "value")
-    next(tmp_path.glob("*_bad.json")).write_text("{")
-    assert latest(JsonFileSaver(tmp_path), "good") == "value"
 
 
 def test_two_files_for_one_thread_are_both_named(tmp_path: Path) -> None:
@@ -371,14 +310,6 @@ def test_another_saver_sees_and_continues_the_run(tmp_path: Path) -> None:
     assert [item.metadata["step"] for item in two.list(config_of("s1"))] == [3]
 
 
-def test_a_file_that_vanishes_in_the_middle_of_a_run_is_written_again_whole(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    first = put(saver, "s1", 0, "one")
-    only_file(tmp_path).unlink()
-    put(saver, "s1", 1, "two", first)
-    assert [item.metadata["step"] for item in JsonFileSaver(tmp_path).list(config_of("s1"))] == [1, 0]
-
-
 def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
     put(JsonFileSaver(tmp_path), "s1", 0, "value")
     path = only_file(tmp_path)
@@ -394,53 +325,4 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
-def test_idle_runs_are_dropped_from_memory_and_read_again(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path, keep_in_memory=2)
-    for number in range(6):
-        put(saver, f"s{number}", 0, number)
-    assert len(saver._open._runs) == 2
-    assert [latest(saver, f"s{number}") for number in range(6)] == [*range(6)]
-
-
 # --- many at once --------------------------------------------------------------------------------------------------
-
-
-def test_threads_that_share_a_run_lose_nothing(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    at = put(saver, "s1", 0, "value")
-    start = threading.Barrier(8)
-
-    def work(worker: int) -> None:
-        start.wait()
-        for number in range(5):
-            saver.put_writes(at, [("x", [worker, number])], f"task {worker} {number}")
-            assert latest(saver, "s1") == "value"
-
-    with ThreadPoolExecutor(8) as pool:
-        [*pool.map(work, range(8))]
-    found = JsonFileSaver(tmp_path).get_tuple(config_of("s1"))
-    assert found is not None
-    assert sorted(write[2] for write in found.pending_writes or ()) == [[w, n] for w in range(8) for n in range(5)]
-
-
-async def test_async_calls_leave_the_event_loop_free(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    version = "1.0"
-    threads: set[int] = set()
-
-    class Spy(JsonPlusSerializer):
-        def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-            threads.add(threading.get_ident())
-            return super().dumps_typed(obj)
-
-    saver = JsonFileSaver(tmp_path, serde=Spy())
-    checkpoint = {**empty_checkpoint(), "channel_values": {"x": 1}, "channel_versions": {"x": version}}
-    configs = await asyncio.gather(
-        *(saver.aput(config_of(f"s{n}"), checkpoint, {"step": 0}, {"x": version}) for n in range(5))
-    )
-    await saver.aput_writes(configs[0], [("x", 2)], "task")
-    assert threads
-    assert threading.get_ident() not in threads
-    assert len([item async for item in saver.alist(None)]) == 5
-    await saver.adelete_thread("s0")
-    assert await saver.aget_tuple(config_of("s0")) is None

@@ -14,7 +14,6 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnableParallel
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
@@ -107,22 +106,6 @@ def test_the_call_beyond_the_budget_is_refused(way: str) -> None:
     assert final["stop_reason"]["resource"] == "model_calls"
 
 
-@pytest.mark.parametrize("around", ["unbounded", "bounded with a budget"])
-@pytest.mark.parametrize("called", [False, True], ids=["as a node", "inside a node"])
-@pytest.mark.parametrize("way", WAYS)
-def test_in_graphs_inside_graphs_too(way: str, called: bool, around: str) -> None:
-    model = scripted()
-    inner: Any = asking(model, way, 6).compile()
-    if around == "bounded with a budget":
-        inner = bounded(asking(model, way, 6), budget=Budget(model_calls=5))
-    outer = StateGraph(State)
-    outer.add_node("inner", (lambda state, config: inner.invoke(state, config)) if called else inner)
-    outer.add_edge(START, "inner")
-    final = bounded(outer, budget=Budget(model_calls=3)).invoke({"log": []})
-    assert len(model.calls) == 3
-    assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("run", 3)
-
-
 @pytest.mark.parametrize("way", ["bare thread", "bare loop", "both", "with its config"])
 def test_a_call_that_an_inner_budget_refuses_is_not_charged_to_the_outer_one(way: str) -> None:
     model, spent = scripted(), []
@@ -194,21 +177,6 @@ def test_the_callers_own_callbacks_hear_each_call_once(form: str) -> None:
         outer.add_edge(START, "inner")
         outer.compile().invoke({"log": []}, {"callbacks": [ear]})
     assert ear.heard == 2
-
-
-def test_behind_the_fallback_what_is_left_can_be_spent_in_threads_too() -> None:
-    model = scripted()
-    made = asking(model, "bare thread", 9)
-
-    def answer(_state: State, config: RunnableConfig) -> State:
-        in_bare_thread(lambda: model.invoke("x", config))
-        return {"log": ["answered"]}
-
-    made.add_node("answer", answer)
-    made.add_edge("work", END)
-    app = bounded(made, budget=Budget(model_calls=5, exhausted="answer"), checkpointer=InMemorySaver())
-    final = app.invoke({"log": []}, {"configurable": {"thread_id": "t"}})
-    assert (len(model.calls), final["log"][-1]) == (5, "answered")
 
 
 def test_the_certificate_says_what_is_not_counted() -> None:

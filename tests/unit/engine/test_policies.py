@@ -12,15 +12,12 @@ from typing import Annotated, Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounds import bounded
-from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, run_event
-from loopwright.engine.loop import Loop
-from loopwright.engine.nodes.policy import GiveUp, NodePolicy, is_transient
-from loopwright.engine.nodes.runner import add_node, error_text
+from loopwright.engine.nodes.policy import GiveUp, NodePolicy
+from loopwright.engine.nodes.runner import add_node
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, NodeFailed, NodeTimeout
 
@@ -92,25 +89,6 @@ def test_an_async_run_returns_promptly_and_so_does_asyncio_run(kind: str) -> Non
     assert time.monotonic() - started < 4
 
 
-async def test_a_node_within_its_timeout_is_not_disturbed() -> None:
-    def work(state: State) -> dict[str, Any]:
-        return {"log": [state["text"]]}
-
-    for function in (work, as_async(work)):
-        app = graph(function, timeout=5).compile()
-        assert (await app.ainvoke({"log": [], "text": "hello"}))["log"] == ["hello", "after"]
-    assert graph(work, timeout=5).compile().invoke({"log": [], "text": "hello"})["log"] == ["hello", "after"]
-
-
-async def test_a_node_s_own_timeout_error_is_not_taken_for_ours() -> None:
-    async def work(_state: State) -> None:
-        raise TimeoutError("the server")
-
-    with pytest.raises(NodeFailed, match="TimeoutError: the server") as caught:
-        await graph(work, timeout=5).compile().ainvoke({"log": []})
-    assert not isinstance(caught.value, NodeTimeout)
-
-
 async def test_sync_nodes_with_a_timeout_still_see_their_run() -> None:
     """They run in another thread, and find the config, the stream writer and interrupts there."""
     from langgraph.config import get_config, get_stream_writer
@@ -142,30 +120,6 @@ async def test_a_transient_error_is_tried_again_after_growing_waits(mode: str, t
         assert planned <= measured < planned + 0.2
 
 
-def test_each_attempt_is_logged_and_an_event(caplog: pytest.LogCaptureFixture) -> None:
-    app = graph(failing(2), retries=2, **QUICK).compile()
-    with caplog.at_level(logging.WARNING, "loopwright.nodes"):
-        raw = [*app.stream({"log": []}, stream_mode="custom")]
-    events = [run_event.validate_python(chunk) for chunk in raw]
-    assert [
-        (type(event), event.node, event.attempt, event.attempts, event.kind, event.message, event.rule, event.wait)
-        for event in events
-    ] == [  # type: ignore[union-attr]
-        (NodeRetried, "work", 1, 3, "ConnectionError", "no route", "transient", 0.02),
-        (NodeRetried, "work", 2, 3, "ConnectionError", "no route", "transient", 0.04),
-    ]
-    lines = [record.getMessage() for record in caplog.records]
-    assert [line.partition(":")[0] for line in lines] == [f"node 'work' failed on attempt {n} of 3" for n in (1, 2)]
-    assert "ConnectionError: no route; next attempt in 0.02 s (transient)" in lines[0]
-
-
-def test_the_last_failure_is_raised_with_its_attempt() -> None:
-    with pytest.raises(NodeFailed, match="node 'work' failed on attempt 3: ConnectionError: no route") as caught:
-        graph(failing(99), retries=2, **QUICK).compile().invoke({"log": []})
-    assert caught.value.attempt == 3
-    assert isinstance(caught.value.__cause__, ConnectionError)
-
-
 HOPELESS = [
     ValueError,
     TypeError,
@@ -191,30 +145,6 @@ def test_a_timeout_is_not_tried_again_as_the_first_attempt_may_still_run() -> No
     with pytest.raises(NodeTimeout, match="on attempt 1"):
         graph(lambda _: time.sleep(5), timeout=0.03, retries=3, **QUICK).compile().invoke({"log": []})
     assert time.monotonic() - started < 4
-
-
-@pytest.mark.parametrize(
-    ("error", "transient"),
-    [
-        (ConnectionError(), True),
-        (OSError(), True),
-        (RuntimeError(), True),
-        (KeyboardInterrupt(), False),
-        (ValueError(), False),
-    ],
-)
-def test_what_is_transient(error: BaseException, transient: bool) -> None:
-    assert is_transient(error) is transient
-    if isinstance(error, Exception):
-        failed = NodeFailed("n", "")
-        failed.__cause__ = error
-        assert is_transient(failed) is transient
-
-
-def test_retry_on_can_be_chosen() -> None:
-    work: Any = failing(1, lambda: ValueError("busy"))
-    app = graph(work, retries=1, retry_on=lambda error: "busy" in str(error), **QUICK).compile()
-    assert app.invoke({"log": []})["log"] == ["work", "after"]
 
 
 # Errors
@@ -246,38 +176,6 @@ async def test_graceful_mode_writes_the_error_and_goes_on(mode: str, caplog: pyt
     assert record.exc_info is not None and "in work" in (logging.Formatter().formatException(record.exc_info))
 
 
-def test_graceful_mode_can_end_the_run() -> None:
-    final = graph(failing(9), give_up=going_on(END)).compile().invoke({"log": []})
-    assert (final["log"], final["error"]) == ([], "work: ConnectionError: no route (attempt 1)")
-
-
-def test_giving_up_is_an_event() -> None:
-    app = graph(failing(9), give_up=going_on()).compile()
-    (event,) = [run_event.validate_python(chunk) for chunk in app.stream({"log": []}, stream_mode="custom")]
-    assert isinstance(event, NodeGaveUp)
-    assert (event.node, event.kind, event.message, event.goto) == ("work", "ConnectionError", "no route", "after")
-
-
-def test_a_timeout_can_be_given_up_too() -> None:
-    app = graph(lambda _: time.sleep(0.5), timeout=0.03, give_up=going_on()).compile()
-    assert app.invoke({"log": []})["error"] == "work: NodeTimeout: no result within 0.03 s (attempt 1)"
-
-
-def test_an_update_and_a_condition_can_be_chosen() -> None:
-    give_up = going_on(when=lambda state: state["text"] == "go", update=lambda state, message: {"log": [message[:4]]})
-    app = graph(failing(99), give_up=give_up).compile()
-    assert app.invoke({"log": [], "text": "go"})["log"] == ["work", "after"]
-    with pytest.raises(NodeFailed, match="no route"):
-        app.invoke({"log": [], "text": "stop"})
-
-
-def test_the_error_in_words_names_node_kind_message_and_attempt() -> None:
-    failed = NodeFailed("plan", "ignored", attempt=2)
-    failed.__cause__ = OSError("disk full")
-    assert error_text(failed) == "plan: OSError: disk full (attempt 2)"
-    assert error_text(NodeTimeout("plan", 3, attempt=1)) == "plan: NodeTimeout: no result within 3 s (attempt 1)"
-
-
 # Control flow
 
 
@@ -298,26 +196,6 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
     assert final["log"] == ["fine", "after"]
 
 
-def test_a_guarded_command_node_can_be_bound() -> None:
-    made = StateGraph(State)
-    add_node(
-        made, "work", lambda _: Command(goto="work", update={"log": ["work"]}), NodePolicy(timeout=5, max_model_calls=2),
-        destinations=("work", END),
-    )  # fmt: skip
-    made.add_edge(START, "work")
-    app = bounded(made, [Loop(name="again", target="work", sources=("work",), limit=2)])
-    assert app.invoke({"log": []})["log"] == ["work"] * 3
-    assert app.certificate.max_runs_by_node["work"] == 3
-    assert (app.certificate.max_model_calls, app.certificate.max_seconds) == (6, 15)
-
-
-def test_a_guarded_node_that_jumps_without_declaring_it_is_still_seen() -> None:
-    made = StateGraph(State)
-    add_node(made, "work", lambda _: Command(goto="work"), NodePolicy())
-    made.add_edge(START, "work")
-    assert not verify(made).bounded
-
-
 # The certificate
 
 
@@ -336,21 +214,6 @@ def test_timeouts_retries_and_model_calls_go_into_the_certificate() -> None:
 
 
 # The debug log
-
-
-async def test_debug_mode_logs_every_visit_s_input_duration_and_update(caplog: pytest.LogCaptureFixture) -> None:
-    def work(_state: State) -> dict[str, Any]:
-        return {"log": ["done"], "api_key": "sk-2"}
-
-    app = graph(work, debug=True).compile()
-    with caplog.at_level(logging.DEBUG, "loopwright.debug"):
-        app.invoke({"log": [], "text": "hello", "api_key": "sk-1"})
-        await app.ainvoke({"log": []})
-    lines = [record.getMessage() for record in caplog.records]
-    assert len(lines) == 4
-    assert "node work: input" in lines[0] and "text='hello'" in lines[0]
-    assert "node work: finished in 0.0" in lines[1] and "update log=['done']" in lines[1]
-    assert not any("sk-" in line for line in lines)
 
 
 def test_debug_mode_logs_a_failure_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:

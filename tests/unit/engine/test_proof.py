@@ -11,17 +11,14 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, RetryPolicy, Send
-from shapes import show_gates
+from langgraph.types import Command, RetryPolicy
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
-from loopwright.engine.loop import Backoff, Loop
-from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.cycles import suggested_loop, unbounded_cycles
+from loopwright.engine.loop import Loop
+from loopwright.engine.proof.cycles import unbounded_cycles
 from loopwright.engine.proof.verify import verify
-from loopwright.engine.proof.worst_case import passes_in_a_run
-from loopwright.errors import GraphError, UnboundedCycleError
+from loopwright.errors import UnboundedCycleError
 from loopwright.testing import ScriptedChatModel
 
 
@@ -56,58 +53,11 @@ def graph(edges: str, **options: dict[str, Any]) -> StateGraph[Any]:
     return made
 
 
-def ran(app: Any, **config: Any) -> tuple[Counter[str], int]:
-    """Runs per node and the last superstep, by plain LangGraph's debug stream."""
-    runs: Counter[str] = Counter()
-    last = 0
-    for chunk in CompiledStateGraph.stream(show_gates(app), {"log": []}, config, stream_mode="debug"):
-        if chunk["type"] == "task":
-            runs[chunk["payload"]["name"]] += 1
-            last = max(last, chunk["step"])
-    return runs, last
-
-
 def loop(name: str, sources: str, target: str, limit: int, exhausted: str = END, **fields: Any) -> Loop:
     return Loop(name=name, sources=tuple(sources), target=target, limit=limit, exhausted=exhausted, **fields)
 
 
 # Exactness
-
-
-EXACT = {
-    "two nodes": ("START-a a-b b?a b?END", [("x", "b", "a")]),
-    "one node": ("START-a a?a a?END", [("x", "a", "a")]),
-    "static edge back": ("START-a a-b b-a", [("x", "b", "a")]),
-    "long body": ("START-a a-b b-c c-d d-e e?b e?END", [("x", "e", "b")]),
-    "two sources": ("START-a a-b a-c b?a b?END c?a c?END", [("x", "bc", "a")]),
-    "diamond in a loop": ("START-a a-b a-c b-d c-d d?a d?END", [("x", "d", "a")]),
-    "a line": ("START-a a-b b-c c-END", []),
-}
-
-
-@pytest.mark.parametrize("limit", [0, 1, 2, 5])
-@pytest.mark.parametrize("case", EXACT)
-def test_the_certificate_is_exact_where_graders_always_ask_again(case: str, limit: int) -> None:
-    edges, loops = EXACT[case]
-    app = bounded(graph(edges), [loop(name, sources, target, limit) for name, sources, target in loops])
-    runs, last = ran(app)
-    assert app.certificate.max_runs_by_node == dict(runs)
-    assert app.certificate.max_supersteps == last
-    assert app.certificate.max_node_runs == runs.total()
-
-
-def test_passes_in_a_run_multiply_along_the_scopes() -> None:
-    loops = [
-        loop("a", "s", "t", 2), loop("b", "s", "t", 3, scope="a"), loop("c", "s", "t", 1, scope="b"), loop("d", "s", "t", 4)
-    ]  # fmt: skip
-    assert passes_in_a_run(loops) == {"a": 2, "b": 9, "c": 10, "d": 4}
-
-
-def test_many_passes_are_counted_exactly_too() -> None:
-    app = bounded(graph("START-a a-b b?a b?END"), [loop("x", "b", "a", 300)])
-    runs, last = ran(app)
-    assert runs["a"] == 301 == app.certificate.max_runs_by_node["a"]
-    assert last == app.certificate.max_supersteps
 
 
 # Parts of LangGraph
@@ -133,27 +83,6 @@ def test_a_default_handler_is_counted_for_every_node_that_it_serves() -> None:
     made.set_node_defaults(error_handler=lambda _: {"log": ["handled"]})
     certificate = verify(made)
     assert certificate.max_runs_by_node["__default_error_handler__"] == 2
-
-
-def test_a_fan_out_with_send_leaves_the_runs_of_its_target_open() -> None:
-    made = graph("START-a b-c")
-    made.add_conditional_edges("a", lambda _: [Send("b", {}), Send("b", {}), Send("b", {})], ["b"])
-    certificate = verify(made)
-    assert certificate.bounded
-    assert certificate.max_runs_by_node == {"a": 1, "b": None, "c": 1}
-    assert certificate.max_node_runs is None and certificate.max_model_calls is None
-    runs, last = ran(made.compile())
-    assert (runs["b"], runs["c"]) == (3, 1)
-    assert certificate.max_supersteps == last == 3
-    assert any("Sends reach b " in line for line in certificate.assumptions)
-
-
-def test_a_command_node_in_a_loop_does_not_pass_for_a_fan_out() -> None:
-    made = graph("START-a")
-    made.add_node("b", lambda _: Command(goto="a"), destinations=("a", END))
-    made.add_edge("a", "b")
-    certificate = bounded(made, [loop("x", "b", "a", 2)]).certificate
-    assert certificate.max_runs_by_node["a"] == 3
 
 
 def test_a_command_that_declares_nothing_may_go_anywhere() -> None:
@@ -190,11 +119,6 @@ def test_a_graph_called_inside_a_node_may_jump_in_the_graph_around_it() -> None:
     assert ("a", "b") in verify(made).unbounded_cycles
 
 
-def test_a_send_that_a_node_returns_is_a_jump() -> None:
-    made = graph("START-a a-b", b={"action": lambda _: Send("a", {"log": []})})
-    assert ("a", "b") in verify(made).unbounded_cycles
-
-
 def test_assumptions_name_what_the_figures_rest_on() -> None:
     called = graph("START-x").compile()
 
@@ -220,34 +144,11 @@ def test_every_unbounded_cycle_is_listed_once_from_its_first_node() -> None:
     assert certificate.max_supersteps is None and certificate.max_node_runs is None
 
 
-def test_the_suggested_loop_bounds_the_cycle_that_it_was_made_for() -> None:
-    made = graph("START-a a-b b-c c?a c?END")
-    (cycle,) = verify(made).unbounded_cycles
-    suggested = eval(suggested_loop(cycle), {"Loop": Loop})
-    assert verify(made, [suggested]).bounded
-
-
 def test_cycles_of_a_large_graph_are_found_in_reasonable_time() -> None:
     follow = {f"n{i}": [f"n{j}" for j in range(i + 1, min(i + 4, 150))] for i in range(150)}
     assert unbounded_cycles(follow) == []
     follow["n149"] = ["n0"]
     assert any(len(cycle) > 40 for cycle in unbounded_cycles(follow))
-
-
-def test_verify_binds_loops_without_changing_the_graph() -> None:
-    made = graph("START-a a-b b?a b?END")
-    before = (set(made.edges), set(made.nodes), dict(made.branches["b"]))
-    assert verify(made, [loop("x", "b", "a", 2)]).bounded
-    assert not verify(made).bounded
-    assert (set(made.edges), set(made.nodes), dict(made.branches["b"])) == before
-
-
-def test_a_certificate_is_plain_data() -> None:
-    certificate = verify(graph("START-a"))
-    assert Certificate.model_validate_json(certificate.model_dump_json()) == certificate
-    assert certificate.require() is certificate
-    with pytest.raises(GraphError, match="a StateGraph is needed"):
-        verify(object())
 
 
 def test_a_node_without_a_way_on_is_named_in_the_certificate() -> None:
@@ -287,28 +188,6 @@ def test_a_fallback_by_source_that_leads_back_into_its_own_refusal_is_no_proof()
         by_source(END, "elsewhere")
 
 
-def timed(edges: str) -> StateGraph[Any]:
-    nodes = {name: {"metadata": {"loopwright_max_seconds": 0}} for name in "abc"}
-    return graph(edges, **nodes)
-
-
-def test_max_seconds_counts_the_waits_of_a_gate() -> None:
-    again = Loop(name="again", target="a", sources=("b",), limit=4, backoff=Backoff(initial=1, factor=3, maximum=5))
-    assert bounded(timed("START-a a-b b?a b?END"), [again]).certificate.max_seconds == 1 + 3 + 5 + 5
-
-
-def test_the_waits_of_a_scoped_loop_begin_anew_with_every_outer_pass() -> None:
-    inner = Loop(name="inner", target="b", sources=("b",), limit=2, scope="outer", backoff=Backoff(initial=1))
-    outer = Loop(name="outer", target="a", sources=("b",), limit=3)
-    made = timed("START-a a-b b?a b?b b?END")
-    assert bounded(made, [inner, outer]).certificate.max_seconds == (3 + 1) * (1 + 2)
-
-
-def test_the_waits_of_a_very_long_loop_are_counted_too() -> None:
-    again = Loop(name="again", target="a", sources=("b",), limit=5_000, backoff=Backoff(initial=1, maximum=4))
-    assert bounded(timed("START-a a-b b?a b?END"), [again]).certificate.max_seconds == 1 + 2 + 4 * 4_998
-
-
 # LangChain's own limits
 
 
@@ -337,9 +216,3 @@ def test_a_limit_of_langchain_bounds_the_agent_in_its_certificate_and_in_its_run
     assert all(count <= (most[node] or count) for node, count in runs.items())
     assert runs["model"] == 4
     assert "stop_reason" not in bounded(agent).invoke({"messages": [("user", "?")]})
-
-
-def test_a_limit_of_langchain_that_goes_on_is_none() -> None:
-    limit = pytest.importorskip("langchain.agents.middleware").ToolCallLimitMiddleware(run_limit=3)
-    assert not verify(agent_of(limit)).bounded
-    assert not verify(agent_of()).bounded

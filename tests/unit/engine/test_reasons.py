@@ -45,17 +45,6 @@ def test_the_reason_is_the_last_calls_or_what_changed(state, changed, reason):
     assert wanted(state, changed) == reason
 
 
-def test_a_long_reason_is_one_line_and_cut():
-    reason = wanted({"messages": [asks(("write", {"text": "line\n" * 500}))]})
-    assert len(reason) == 300
-    assert "\n" not in reason
-    assert reason.endswith("...")
-
-
-def test_other_keys_can_hold_the_messages():
-    assert wanted({"thread": [asks(("a", {}))]}, messages="thread") == "a()"
-
-
 class State(TypedDict, total=False):
     draft: str
     notes: list[str]

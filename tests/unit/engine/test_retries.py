@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import operator
 import random
 import time
@@ -18,7 +17,6 @@ from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, arun, bounded, run
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, RunEvent
-from loopwright.engine.nodes.failures import FailureKind
 from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, usual_retries, will_retry
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
@@ -87,37 +85,11 @@ async def test_each_kind_has_its_own_counter(mode: str) -> None:
     ]  # fmt: skip
 
 
-@both
-async def test_waits_grow_with_the_rule_s_own_failures(mode: str) -> None:
-    policy = NodePolicy(retries=[Retry(on="timeout", **QUICK), Retry(on="rate_limit", **QUICK)])
-    _, events = await play(mode, policy, [TimeoutError(), TimeoutError(), rate(), rate()])
-    assert [event.wait for event in events] == [0.01, 0.02, 0.01, 0.02]
-
-
-@both
-async def test_a_spent_kind_fails_while_others_have_retries_left(mode: str) -> None:
-    policy = NodePolicy(retries=[Retry(on="timeout", retries=9, **QUICK), Retry(on="rate_limit", retries=1, **QUICK)])
-    with pytest.raises(NodeFailed, match="on attempt 3: HttpError: status 429"):
-        await play(mode, policy, [rate(), TimeoutError(), rate(), TimeoutError()])
-
-
 def test_an_error_without_a_rule_is_not_tried_again() -> None:
     policy = NodePolicy(retries=usual_retries(**QUICK))
     for error in (HttpError(401), HttpError(404), ValueError("no"), RuntimeError("no")):
         with pytest.raises(NodeFailed, match="on attempt 1"):
             graph(policy).invoke({"errors": [error]})
-
-
-def test_the_usual_rules_cover_what_passes_by_itself() -> None:
-    errors = [rate(), HttpError(503), ConnectionResetError("gone"), TimeoutError("slow")]
-    result = run(graph(NodePolicy(retries=usual_retries(1, **QUICK))), {"errors": errors})
-    assert [event.rule for event in retried(result.events)] == ["rate_limit", "server_error", "connection", "timeout"]
-
-
-def test_counters_start_anew_with_every_visit() -> None:
-    app = graph(NodePolicy(retries=[Retry(on="timeout", retries=1, **QUICK)]))
-    for _ in range(3):
-        assert len(retried(run(app, {"errors": [TimeoutError()]}).events)) == 1
 
 
 def test_counters_of_parallel_runs_are_apart() -> None:
@@ -137,12 +109,6 @@ def test_classes_and_predicates_are_rules_too() -> None:
     assert [event.rule for event in retried(result.events)] == [
         "KeyError, OSError", "ArithmeticError", "KeyError, OSError", "busy",
     ]  # fmt: skip
-
-
-def test_the_first_rule_that_matches_decides() -> None:
-    rules = [Retry(on="timeout", retries=1, **QUICK), Retry(on=Exception, retries=9, **QUICK)]
-    with pytest.raises(NodeFailed, match="on attempt 2"):
-        graph(NodePolicy(retries=rules)).invoke({"errors": [TimeoutError(), TimeoutError()]})
 
 
 @both
@@ -165,25 +131,6 @@ async def test_a_node_s_own_timeout_is_tried_again_only_where_a_rule_names_it(mo
 # Waits
 
 
-@both
-async def test_the_event_tells_the_wait_that_is_made(mode: str) -> None:
-    moments: list[float] = []
-
-    def work(_state: State) -> None:
-        moments.append(time.monotonic())
-        if len(moments) < 4:
-            raise TimeoutError
-
-    rule = Retry(on="timeout", initial_wait=0.1, max_wait=0.4, jitter="full")
-    app = graph(NodePolicy(retries=[rule], random=random.Random(7).random), work)
-    result = run(app, {}) if mode == "sync" else await arun(app, {})
-    chances = random.Random(7)
-    waits = [event.wait for event in retried(result.events)]
-    assert waits == pytest.approx([chances.random() * wait for wait in (0.1, 0.2, 0.4)])
-    for before, after, wait in zip(moments, moments[1:], waits, strict=False):
-        assert wait <= after - before < wait + 0.2
-
-
 def test_jitter() -> None:
     rule = {"on": "timeout", "initial_wait": 1, "factor": 3, "max_wait": 5}
     assert [Retry(**rule, jitter=False).wait(n, chance=1) for n in (1, 2, 3)] == [1, 3, 5]
@@ -191,27 +138,6 @@ def test_jitter() -> None:
     assert [Retry(**rule, jitter="full").wait(n, chance=0.5) for n in (1, 2, 3)] == [0.5, 1.5, 2.5]
     assert [Retry(**rule, jitter="full").wait(n, asked=4, chance=0.5) for n in (1, 2, 3)] == [4.5, 5, 5]
     assert [Retry(**rule, jitter="added").wait(n, asked=4, chance=0.5) for n in (1, 2, 3)] == [4.5, 4.5, 5.5]
-
-
-@both
-async def test_a_wait_in_an_async_run_does_not_block_the_event_loop(mode: str) -> None:
-    ticks: list[float] = []
-
-    async def tick() -> None:
-        while True:
-            ticks.append(time.monotonic())
-            await asyncio.sleep(0.01)
-
-    async def async_work(state: State) -> None:
-        if state["errors"]:
-            raise state["errors"].pop()
-
-    policy = NodePolicy(retries=[Retry(on="timeout", initial_wait=0.4, jitter=False)])
-    app = graph(policy, async_work if mode == "async" else None)
-    ticking = asyncio.create_task(tick())
-    await app.ainvoke({"errors": [TimeoutError()]})
-    ticking.cancel()
-    assert max(after - before for before, after in itertools.pairwise(ticks)) < 0.3
 
 
 async def test_a_wait_can_be_cancelled() -> None:
@@ -232,12 +158,6 @@ async def test_the_server_s_wait_is_respected(mode: str) -> None:
     assert [(event.wait, event.retry_after) for event in events] == [(0.03, 0.03), (0.02, None), (0.04, 0.004)]
 
 
-def test_a_number_of_retries_respects_it_too() -> None:
-    policy = NodePolicy(retries=1, initial_wait=0.01, max_wait=0.05, jitter=False)
-    (event,) = retried(run(graph(policy), {"errors": [rate(retry_after="0.05")]}).events)
-    assert (event.wait, event.rule) == (0.05, "transient")
-
-
 @both
 async def test_a_server_that_asks_for_more_than_max_wait_is_not_asked_again(mode: str) -> None:
     policy = NodePolicy(retries=[Retry(on="rate_limit", max_wait=30)])
@@ -256,12 +176,6 @@ def test_giving_up_says_so_too() -> None:
     assert result.state["error"] == f"work: HttpError: status 429; {remark} (attempt 1)"
     (event,) = [event for event in result.events if isinstance(event, NodeGaveUp)]
     assert event.message == f"status 429; {remark}"
-
-
-def test_the_server_need_not_be_listened_to() -> None:
-    policy = NodePolicy(retries=[Retry(on="rate_limit", retry_after=False, **QUICK)])
-    (event,) = retried(run(graph(policy), {"errors": [rate(retry_after="120")]}).events)
-    assert (event.wait, event.retry_after) == (0.01, None)
 
 
 # Bounds
@@ -305,12 +219,6 @@ def test_wrong_rules_are_refused(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Retry(**fields)
     assert problem in str(caught.value)
-
-
-def test_every_kind_makes_a_rule() -> None:
-    from typing import get_args
-
-    assert {Retry(on=kind).name for kind in get_args(FailureKind)} == set(get_args(FailureKind))
 
 
 # What a node can know

@@ -8,16 +8,13 @@ from typing import Annotated, Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import (
     LoopDecided,
     NodeFinished,
-    NodeRetried,
     NodeStarted,
     RunEvent,
     RunFailed,
@@ -28,7 +25,7 @@ from loopwright.engine.events.schema import (
 from loopwright.engine.events.stream import RunResult, arun, astream, resume, run, stream
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import Loop
-from loopwright.engine.nodes.policy import GiveUp, NodePolicy
+from loopwright.engine.nodes.policy import NodePolicy
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import CheckpointError, NodeFailed
 
@@ -124,45 +121,6 @@ def test_a_result_has_the_final_state_and_the_path_without_gates() -> None:
     assert result.state["log"] == result.path
 
 
-def test_a_fallback_node_is_part_of_the_path() -> None:
-    made = StateGraph(State)
-    made.add_node("work", note("work"))
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _: "work", ["work", END])
-    assert run(bounded(made, limit=1, fallback=note("answer")), {"log": []}).path == ["work", "work", "fallback"]
-
-
-def test_finished_nodes_tell_their_update() -> None:
-    finished = [event for event in run(app(), {"log": []}).events if isinstance(event, NodeFinished)]
-    assert finished[0].update == {"log": ["work"]} and finished[0].seconds > 0 and finished[0].error is None
-
-
-@pytest.mark.parametrize("how", WAYS)
-async def test_the_config_that_is_given_reaches_the_nodes(how: str) -> None:
-    seen: list[Any] = []
-
-    def work(_state: State) -> dict[str, Any]:
-        config = get_config()
-        seen.append(
-            (config["configurable"].get("thread_id"), config["configurable"].get("mine"), config["metadata"]["who"])
-        )
-        return {}
-
-    graph = app(work, limit=0, checkpointer=InMemorySaver())
-    given: Any = {"configurable": {"mine": 1}, "metadata": {"who": "me"}}
-    await collect(how, graph, thread_id="t", config=given)
-    assert seen == [("t", 1, "me")]
-    assert given == {"configurable": {"mine": 1}, "metadata": {"who": "me"}}
-
-
-@pytest.mark.parametrize("how", WAYS)
-async def test_a_step_limit_that_is_given_is_an_outcome(how: str) -> None:
-    events = await collect(how, app(limit=9), config={"recursion_limit": 4})
-    last = events[-1]
-    assert isinstance(last, RunFinished) and isinstance(last.stop_reason, dict)
-    assert last.stop_reason["loop"] == "recursion_limit"
-
-
 def test_a_thread_may_be_named_by_the_config_and_must_be_named_with_a_saver() -> None:
     graph = app(checkpointer=InMemorySaver())
     assert run(graph, {"log": []}, config={"configurable": {"thread_id": "c"}}).path
@@ -190,33 +148,6 @@ async def test_a_failing_run_tells_before_it_raises(how: str) -> None:
     assert last.kind == "NodeFailed" and "ValueError: broken" in last.message
 
 
-def test_retries_are_events_of_one_visit_and_giving_up_shows_the_handler() -> None:
-    attempts: list[int] = []
-
-    def work(_state: State) -> dict[str, Any]:
-        attempts.append(1)
-        raise ConnectionError("no route")
-
-    policy = NodePolicy(retries=1, initial_wait=0.01, jitter=False, give_up=GiveUp(goto=END))
-    result = run(app(work, policy), {"log": []})
-    assert len(attempts) == 2
-    assert len([event for event in result.events if isinstance(event, NodeRetried)]) == 1
-    assert len([event for event in result.events if isinstance(event, NodeStarted) and event.node == "work"]) == 1
-    assert result.state["error"].startswith("work: ConnectionError")
-    assert "node_gave_up" in shown(result.events)
-    finished = [event for event in result.events if isinstance(event, NodeFinished)]
-    assert all(event.visit >= 1 for event in finished)
-
-
-def test_an_interrupted_run_says_so_and_goes_on_with_an_answer() -> None:
-    graph = app(lambda _: {"log": [interrupt("well?")]}, limit=0, checkpointer=InMemorySaver())
-    first = run(graph, {"log": []}, thread_id="t")
-    assert isinstance(first.events[-1], RunFinished) and first.events[-1].interrupted
-    second = run(graph, Command(resume="fine"), thread_id="t")
-    assert isinstance(second.events[-1], RunFinished) and not second.events[-1].interrupted
-    assert second.state["log"] == ["fine", "check"]
-
-
 def test_a_resume_runs_only_what_is_left() -> None:
     broken = [True]
 
@@ -234,14 +165,6 @@ def test_a_resume_runs_only_what_is_left() -> None:
     assert result.path == ["work", "check"]
     assert result.state["log"] == ["work", "check", "work", "check"]
     assert result.state["stop_reason"]["spent"] == 1
-
-
-def test_resuming_a_run_that_ended_changes_nothing() -> None:
-    graph = app(checkpointer=InMemorySaver())
-    ended = run(graph, {"log": []}, thread_id="t")
-    again = resume(graph, thread_id="t")
-    assert again.path == []
-    assert again.state == ended.state
 
 
 def test_a_thread_that_was_never_run_cannot_be_resumed() -> None:

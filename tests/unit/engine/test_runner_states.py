@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Budget, Loop, bounded
-from loopwright.engine.events.schema import NodeFinished, RunFinished, StateSaved, run_event
+from loopwright.engine.events.schema import NodeFinished, RunFinished, StateSaved
 from loopwright.engine.events.stream import arun, run
 from loopwright.engine.graph import BoundedGraph
 
@@ -63,18 +63,3 @@ async def test_each_checkpoint_is_told_of_with_its_state(budget):
         assert steps == sorted(steps)
         at = {type(event): place for place, event in enumerate(result.events)}
         assert at[NodeFinished] < at[StateSaved] < at[RunFinished]
-
-
-def test_the_state_itself_is_not_written_with_the_event():
-    event = saved(run(app(checkpointer=InMemorySaver()), {"log": ["x"]}, thread_id="1", states=True))[-1]
-    written = event.model_dump(mode="json")
-    assert "values" not in written
-    assert run_event.validate_python(written).checkpoint_id == event.checkpoint_id
-
-
-def test_nobody_who_did_not_ask_is_told():
-    assert not saved(run(app(checkpointer=InMemorySaver()), {"log": []}, thread_id="1"))
-
-
-def test_without_a_saver_there_are_no_checkpoints_to_tell_of():
-    assert not saved(run(app(), {"log": []}, states=True))

@@ -56,12 +56,6 @@ def test_what_is_no_secret_is_shown_as_it_is() -> None:
     assert "name='me'" in snapshot(Account())
 
 
-def test_the_original_is_not_changed() -> None:
-    state = {"a": [{"token": SECRET}]}
-    redacted(state)
-    assert state == {"a": [{"token": SECRET}]}
-
-
 def test_long_values_and_long_states_are_cut() -> None:
     shown = snapshot({"text": "x" * 1000, "n": 1})
     assert len(shown) < MAX_VALUE + 20 and shown.endswith("n=1") and "…" in shown

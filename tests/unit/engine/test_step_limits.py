@@ -72,27 +72,6 @@ async def test_a_graph_without_loops_is_no_exception(how: str) -> None:
 
 
 @hows
-async def test_only_the_run_that_broke_is_counted(how: str) -> None:
-    saver = InMemorySaver()
-    here: Any = {"configurable": {"thread_id": "t"}}
-    for _ in range(3):
-        await invoked(bounded(line("a", "b"), checkpointer=saver), how, here)
-    app = bounded(line("a", "b"), checkpointer=saver)
-    app.attach_edge("b", "a")
-    with pytest.raises(BrokenAssumptionError) as raised:
-        await invoked(app, how, {**here, "recursion_limit": 6})
-    assert raised.value.runs == {"a": (3, 1), "b": (3, 1)}
-
-
-@hows
-async def test_a_smaller_limit_of_the_users_is_an_outcome_all_the_same(how: str) -> None:
-    app = bounded(line("a", "b"))
-    app.attach_edge("b", "a")
-    final = await invoked(app, how, {"recursion_limit": 2})
-    assert (final["log"], final["stop_reason"]["loop"]) == (["a", "b"], "recursion_limit")
-
-
-@hows
 async def test_a_graph_inside_another_keeps_to_its_own_certificate(how: str) -> None:
     """The step limit of the graph around it is 10,007; what was proven of it holds all the same."""
     inner = round_trip(limit=1)

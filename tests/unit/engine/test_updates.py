@@ -66,39 +66,12 @@ async def test_updates_in_bulk_keep_the_granted_pass(how: str) -> None:
 
 
 @hows
-async def test_an_update_that_names_its_node_is_left_as_it_is(how: str) -> None:
-    graph = at_the_gate(app(checkpointer=InMemorySaver()))
-    await updated(graph, how, [edited("one", "work")])
-    assert graph.get_state(HERE).next == ("loop.again",)
-    await updated(graph, how, [edited("two")], [edited("three", "work")], [edited("four")])
-    assert to_the_end(graph) == ["work", "one", "two", "three", "four", "work"]
-
-
-@hows
 @pytest.mark.parametrize("supersteps", [[], [[]], [[edited("one")], []]], ids=["none", "empty", "one empty"])
 async def test_what_langgraph_refuses_changes_nothing(how: str, supersteps: Any) -> None:
     graph = at_the_gate(app(checkpointer=InMemorySaver()))
     with pytest.raises((ValueError, InvalidUpdateError)):
         await updated(graph, how, *supersteps)
     assert graph.get_state(HERE).values["log"] == ["work"]
-
-
-def test_in_a_graph_inside_another_too() -> None:
-    """Both have a loop of the same name, and the inner one waits behind its gate."""
-    outer = StateGraph(State)
-    outer.add_node("work", app(limit=1))
-    outer.add_edge(START, "work")
-    outer.add_conditional_edges("work", lambda _s: END, ["work", END])
-    around = bounded(
-        outer, [Loop(name="again", target="work", sources=("work",), limit=1)], checkpointer=InMemorySaver()
-    )
-    around.invoke({"log": []}, HERE)
-    around.invoke(None, HERE)
-    inner: Any = around.get_state(HERE, subgraphs=True).tasks[0].state
-    assert inner.next == ("work",)
-    forked = around.update_state(inner.config, {"log": ["edited"]})
-    state = around.get_state(forked)
-    assert (state.next, state.values["log"]) == (("work",), ["work", "edited"])
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["replayed", "side by side"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from itertools import permutations
 from typing import Any
@@ -27,7 +26,6 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from loopwright import Loop, bounded
 from loopwright.engine.proof import agent_limits
 from loopwright.engine.proof.read import read_topology
 from loopwright.langchain import LoopMiddleware
@@ -167,16 +165,6 @@ def test_a_tool_limit_that_does_not_come_last_may_leave_replies_without_calls_un
     assert visits(agent)["the step limit"]
 
 
-def test_a_reply_that_is_never_valid_counts_as_a_call():
-    for middle, limits in (([ModelCallLimitMiddleware(run_limit=3)], {MODEL: 3}), ([LoopMiddleware(limit=2)], {OURS: 3}),
-                           ([ToolCallLimitMiddleware(run_limit=3, exit_behavior="end")], {TOOLS: 3})):  # fmt: skip
-        agent = create_agent(never(tool="Note"), [search], middleware=middle, response_format=ToolStrategy(Note))
-        assert own_limits(agent.builder) == limits
-        ran = visits(agent)
-        assert not ran["the step limit"]
-        assert ran["model"] <= 4
-
-
 def test_a_count_that_an_input_can_set_is_no_bound():
     agent = create_agent(never(), [search], middleware=[ModelCallLimitMiddleware(run_limit=3)], state_schema=Open)
     assert own_limits(agent.builder) == {}
@@ -232,21 +220,6 @@ def test_no_limit_is_claimed_that_is_not_kept_in_whatever_company(model, format,
         for node, limit in limits.items():
             assert ran[node] <= limit + 1, [type(one).__name__ for one in middle]
     assert claimed
-
-
-def test_agents_without_a_limit_have_none():
-    assert own_limits(create_agent(never(), [search]).builder) == {}
-
-
-def test_a_bounded_copy_and_async_agents_are_read_alike():
-    agent = create_agent(never(), [search], middleware=[ModelCallLimitMiddleware(run_limit=3)])
-    loop = Loop(name="agent", target=MODEL, sources=("tools",), limit=50)
-    copy = bounded(
-        agent, [loop, Loop(name="back", target=MODEL, sources=("ModelCallLimitMiddleware.after_model",), limit=9)]
-    )
-    assert own_limits(copy.builder) == {MODEL: 3}
-    final = asyncio.run(agent.ainvoke(ASK))
-    assert "Model call limits exceeded" in final["messages"][-1].text
 
 
 def test_what_a_run_is_to_a_run_limit():

@@ -12,12 +12,8 @@ import pytest
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
-    ContextEditingMiddleware,
     HumanInTheLoopMiddleware,
     ModelRetryMiddleware,
-    PIIMiddleware,
-    TodoListMiddleware,
-    ToolRetryMiddleware,
     hook_config,
 )
 from langchain.agents.structured_output import ToolStrategy
@@ -170,14 +166,6 @@ def test_streams_end_with_the_honest_answer(asynchronous):
     assert last["values"]["messages"][-1].text.startswith("I stopped before I had an answer")
 
 
-def test_parallel_calls_are_one_pass():
-    model, desk = never("search", "read", "search"), Desk()
-    final = agent_of(model, desk=desk, middle=LoopMiddleware(limit=2)).invoke(ASK)
-    assert (len(model.calls), final["stop_reason"]["spent"]) == (3, 2)
-    assert len(desk.ran) == 9
-    assert_valid(final["messages"])
-
-
 def test_the_limit_can_come_from_the_state_and_is_frozen_for_the_run():
     class WithLevel(AgentState):
         level: int
@@ -191,19 +179,6 @@ def test_the_limit_can_come_from_the_state_and_is_frozen_for_the_run():
         assert (len(model.calls) - before, final["stop_reason"]["limit"]) == (passes + 1, passes)
     with pytest.raises(LoopDeclarationError, match="state key 'level' must be a whole number from 0 up, not 'two'"):
         agent.invoke({**ASK, "level": "two"})
-
-
-@BOTH
-def test_five_other_middlewares_do_not_go_round_it(asynchronous):
-    model = never()
-    others = [TodoListMiddleware(), ModelRetryMiddleware(max_retries=1), ToolRetryMiddleware(max_retries=1),
-              PIIMiddleware("email"), ContextEditingMiddleware()]  # fmt: skip
-    for middle in ([LoopMiddleware(limit=2), *others], [*others, LoopMiddleware(limit=2)]):
-        before = len(model.calls)
-        final = run(create_agent(model, [Desk().search], middleware=middle), asynchronous)
-        assert len(model.calls) - before == 3
-        assert final["stop_reason"]["outcome"] == "exhausted"
-        assert_valid(final["messages"])
 
 
 # --- runs ----------------------------------------------------------------------------------------------------------
@@ -259,13 +234,6 @@ def test_a_resume_after_a_crash_grants_nothing(asynchronous):
     assert (len(model.calls), final["stop_reason"]["spent"]) == (4, 3)
 
 
-def test_the_books_are_private():
-    agent = agent_of(never(), middle=LoopMiddleware(limit=1, per_tool={"search": 1}))
-    final = agent.invoke({**ASK, "loop_middleware": {"ledger": {"agent": {"spent": -99, "limit": 99, "refused": 0}}}})
-    assert set(final) == {"messages", "stop_reason"}
-    assert final["stop_reason"]["spent"] == 1
-
-
 # --- what is left behind -------------------------------------------------------------------------------------------
 
 
@@ -317,15 +285,6 @@ def test_a_fallback_answers_in_whatever_form(fallback, last, asynchronous):
     assert_valid(final["messages"])
 
 
-def test_an_async_fallback_is_awaited():
-    async def fallback(state: Any) -> str:
-        await asyncio.sleep(0)
-        return "Later."
-
-    final = run(agent_of(never(), middle=LoopMiddleware(limit=1, fallback=fallback)), True)
-    assert final["messages"][-1].text == "Later."
-
-
 @BOTH
 def test_a_fallback_can_fill_the_structured_response(asynchronous):
     def fallback(state: Any) -> Any:
@@ -336,14 +295,6 @@ def test_a_fallback_can_fill_the_structured_response(asynchronous):
     assert final["structured_response"] == Answer(text="unknown", sure=False)
     assert "I stopped before I had an answer" in final["messages"][-1].text
     assert final["stop_reason"]["outcome"] == "exhausted"
-
-
-def test_a_structured_reply_that_is_never_valid_is_a_loop_too():
-    model = ScriptedChatModel(calls("Answer", text="no"), repeat_last=True)
-    agent = create_agent(model, [], middleware=[LoopMiddleware(limit=2)], response_format=ToolStrategy(Answer))
-    final = agent.invoke(ASK)
-    assert (len(model.calls), final["stop_reason"]["spent"]) == (3, 2)
-    assert final.get("structured_response") is None
 
 
 # --- tools ---------------------------------------------------------------------------------------------------------
@@ -364,15 +315,6 @@ def test_further_calls_of_a_tool_are_answered_and_the_others_run(asynchronous):
     assert [message.text for message in refused] == [
         "not run: search was called as often as it may be in one run (1). Go on without it."
     ] * 2
-
-
-def test_an_agent_that_only_asks_for_what_is_refused_ends_at_its_limit():
-    model, desk = never(), Desk()
-    final = agent_of(model, desk=desk, middle=LoopMiddleware(limit=4, per_tool={"search": 2})).invoke(ASK)
-    assert (len(model.calls), len(desk.ran)) == (5, 2)
-    assert "Tried: search(query='loop') 2 times;" in final["messages"][-1].text
-    assert "Not run: search(query='loop') 3 times." in final["messages"][-1].text
-    assert_valid(final["messages"])
 
 
 # --- stall, warning, budget ----------------------------------------------------------------------------------------
@@ -456,12 +398,6 @@ def test_the_smaller_bound_counts_where_the_agent_is_bounded_too(own, around, lo
         assert len(model.calls) == 3 * times
         assert (final["stop_reason"]["outcome"], final["stop_reason"]["limit"]) == ("exhausted", 2)
         assert loop in (None, final["stop_reason"]["loop"])
-
-
-def test_a_bounded_agents_fallback_fills_the_structured_response():
-    agent = create_agent(never(), [Desk().search], response_format=ToolStrategy(Answer))
-    app = bounded(agent, limit=2, fallback=lambda state: {"structured_response": Answer(text="?", sure=False)})
-    assert app.invoke(ASK)["structured_response"] == Answer(text="?", sure=False)
 
 
 # --- bad input -----------------------------------------------------------------------------------------------------

@@ -67,25 +67,6 @@ def test_a_texts_vector_depends_on_that_text_alone(embedder: OnnxEmbedder) -> No
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_no_texts_give_no_vectors(embedder: OnnxEmbedder) -> None:
-    assert embedder.embed([]).shape == (0, embedder.dimensions)
-
-
-def test_what_is_beyond_the_longest_input_is_not_read(embedder: OnnxEmbedder) -> None:
-    first, second = embedder.embed([LONG, LONG + "Quantum chromodynamics."])
-    np.testing.assert_array_equal(first, second)
-
-
-def test_text_that_is_not_unicode_is_read_as_far_as_it_is(embedder: OnnxEmbedder) -> None:
-    assert np.isfinite(embedder.embed(["a lone \ud800 surrogate"])).all()
-
-
-def test_only_bge_puts_its_prefix_before_a_query() -> None:
-    bge, mini = (OnnxEmbedder(real(name)) for name in EMBEDDERS)
-    assert bge.embed_query("tax") @ bge.embed(["tax"])[0] < 0.99
-    np.testing.assert_array_equal(mini.embed_query("tax"), mini.embed(["tax"])[0])
-
-
 def test_the_reranker_puts_the_answer_first(reranker: OnnxReranker) -> None:
     scores = reranker.score("Which vehicle reached a planet?", PASSAGES)
     assert (scores.shape, scores.dtype) == ((12,), np.float32)
@@ -104,11 +85,6 @@ def test_the_reranker_reads_any_text(reranker: OnnxReranker, query: str, texts: 
     scores = reranker.score(query, texts)
     assert scores.shape == (len(texts),)
     assert np.isfinite(scores).all()
-
-
-def test_the_try_out_passes_for_each_model() -> None:
-    for name in (*EMBEDDERS, "ms-marco-MiniLM-L-12-v2"):
-        assert try_out(real(name)).startswith("related ")
 
 
 def test_a_model_that_ranks_wrongly_does_not_pass(tmp_path) -> None:

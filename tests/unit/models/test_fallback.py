@@ -207,22 +207,9 @@ async def test_a_bad_reply_goes_to_the_next_model_only_if_told(way: Any) -> None
     assert "cannot be used" not in str(small.calls[0].messages), "and gets the question afresh"
 
 
-@structured
-async def test_the_last_model_s_error_is_raised(way: Any) -> None:
-    with pytest.raises(HttpError, match="status 429"):
-        await way(with_fallback(down(), down("small", HttpError(429))))
-
-
 def test_an_unknown_reason_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"unknown reason for a fallback 'ratelimit'\. Did you mean 'rate_limit'"):
         with_fallback(model("big"), on=["ratelimit"])  # type: ignore[list-item]
-
-
-def test_each_model_is_asked_in_its_own_way() -> None:
-    small = model("small", GOOD, metadata={"loopwright_structured": "prompt"})
-    assert ask(with_fallback(down(), small), "q", Verdict).answer == "yes"
-    assert "JSON schema" in str(small.calls[0].messages[0].content)
-    assert "response_format" not in small.calls[0].kwargs
 
 
 def test_a_schema_that_contains_itself_can_be_asked_for() -> None:
@@ -263,14 +250,6 @@ async def test_a_switch_is_one_warning_and_an_event(mode: str, timeout: float | 
     assert record.levelname == "WARNING"
     said = "node 'work': model 'big' failed (server_error): HttpError: status 503; asking 'small' instead"
     assert record.getMessage() == said
-
-
-def test_outside_of_a_graph_there_is_only_the_warning(caplog: Any) -> None:
-    with caplog.at_level(logging.WARNING):
-        ask(with_fallback(down(), model("small", GOOD)), "q", Verdict)
-    assert [record.getMessage() for record in caplog.records] == [
-        "model 'big' failed (server_error): HttpError: status 503; asking 'small' instead"
-    ]
 
 
 # Retries come first
@@ -375,20 +354,3 @@ def test_a_fallback_that_cannot_be_made_is_found_before_a_run(allowed: Any, monk
     registry = ModelRegistry({"plan": {"model": "openai:a", **LOCAL, "fallback": "openai:b"}})
     with pytest.raises(ModelError, match="node 'plan', model 'openai:b': no API key"):
         registry.check()
-
-
-def test_ready_models_with_fallbacks_can_be_assigned() -> None:
-    chat = with_fallback(with_fallback(model("a"), model("b")), model("c"))
-    registry = ModelRegistry({"plan": chat})
-    assert registry.chat("plan") is chat
-    assert registry.models_of("plan") == ("a", "b", "c")
-
-
-def test_the_image_quality_workflow_takes_fallbacks_from_its_configuration() -> None:
-    from loopwright.workflows.iqa.config import IQAConfig
-    from loopwright.workflows.iqa.services import Services
-
-    planner = {"model": "openai:a", "fallback": ["ollama:b"]}
-    services = Services.of(IQAConfig.load(overrides={"models": {"planner": planner}}))
-    assert services.models.models_of("planner") == ("openai:a", "ollama:b")
-    assert services.models.models_of("summarizer") == ()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -90,24 +88,6 @@ def test_log_probabilities_come_with_the_reply(model: LocalChatModel) -> None:
     assert all(token["logprob"] <= 0 and len(token["top_logprobs"]) == 20 for token in tokens)
 
 
-def test_a_stream_is_the_reply_in_pieces(model: LocalChatModel) -> None:
-    pieces = list(model.stream("hello", max_tokens=40))
-    assert len([piece for piece in pieces if piece.text]) > 5
-    whole = model.invoke("hello", max_tokens=40)
-    assert "".join(piece.text for piece in pieces) == whole.text
-    assert whole.usage_metadata is not None and whole.usage_metadata["output_tokens"] == 40
-
-
-def test_threads_share_one_instance(model: LocalChatModel) -> None:
-    before = len(llama._opened)
-    model.invoke("x", max_tokens=1)
-    opened = len(llama._opened)
-    with ThreadPoolExecutor(8) as pool:
-        texts = list(pool.map(lambda _: model.invoke("same", max_tokens=30).text, range(16)))
-    assert len(set(texts)) == 1
-    assert len(llama._opened) == opened <= before + 1
-
-
 @pytest.fixture
 def slow(monkeypatch, model: LocalChatModel) -> LocalChatModel:
     """The model with 20 ms between its tokens, so that a reply takes 20 s unless something stops it."""
@@ -155,15 +135,6 @@ def test_a_node_that_is_given_up_stops_the_generation(slow: LocalChatModel) -> N
     with pytest.raises(OutOfTime):
         in_thread(lambda: slow.invoke("x"), 0.3)
     ends_soon(slow)
-
-
-def test_a_wait_for_others_counts_for_the_timeout(slow: LocalChatModel) -> None:
-    first = threading.Thread(target=lambda: slow.invoke("x", max_tokens=100))
-    first.start()
-    time.sleep(0.3)
-    with pytest.raises(TimeoutError):
-        slow.model_copy(update={"timeout": 0.3}).invoke("y")
-    first.join()
 
 
 def test_a_process_ends_while_a_reply_is_generated(file: Path) -> None:

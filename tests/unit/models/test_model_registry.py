@@ -7,9 +7,7 @@ import threading
 import traceback
 
 import pytest
-from langchain_core.language_models import BaseChatModel
 
-from loopwright import models
 from loopwright.errors import ConfigError, ModelError
 from loopwright.models import ModelRegistry, ModelSpec, allow_model_requests, model_requests_allowed
 from loopwright.models.factory import NO_KEY
@@ -35,19 +33,6 @@ def everything_said(error: BaseException) -> str:
     return said
 
 
-def test_exports_are_sorted_and_there():
-    assert models.__all__ == sorted(models.__all__)
-    assert all(hasattr(models, name) for name in models.__all__)
-
-
-def test_own_entry_before_default():
-    fallback, own = always("default"), always("own")
-    registry = ModelRegistry({"default": fallback, "planner": own, "grader": None})
-    assert registry.chat("planner") is own
-    assert registry.chat("summarizer") is fallback
-    assert registry.chat("grader") is None
-
-
 def test_assignment_changes_at_run_time():
     registry = ModelRegistry({"default": None})
     first, second = always("1"), always("2")
@@ -55,24 +40,15 @@ def test_assignment_changes_at_run_time():
     assert registry.chat("planner") is first
     registry.assign("planner", second)
     assert registry.chat("planner") is second
-    registry.unassign("planner")
-    assert registry.chat("planner") is None
     registry.assign("default", first)
-    assert registry.chat("planner") is first
-
-
-def test_bad_assignment_keeps_the_old_one():
-    registry = ModelRegistry({"planner": (old := always("1"))})
-    with pytest.raises(ConfigError):
-        registry.assign("planner", "no provider")
-    assert registry.chat("planner") is old
+    assert registry.chat("summarizer") is first
 
 
 def test_unknown_nodes_are_refused_where_the_nodes_are_known():
     with pytest.raises(ConfigError, match=r"unknown node in the model assignments 'planer'\. Did you mean 'planner'"):
         ModelRegistry({"planer": None}, nodes=["planner", "summarizer"])
     registry = ModelRegistry({"default": None, "planner": None}, nodes=["planner"])
-    for wrong in (registry.chat, registry.unassign, lambda node: registry.assign(node, None)):
+    for wrong in (registry.chat, lambda node: registry.assign(node, None)):
         with pytest.raises(ConfigError, match="'grader'"):
             wrong("grader")
 
@@ -146,12 +122,6 @@ def test_missing_package_gives_the_command(monkeypatch, allowed, model, module, 
     assert SECRET not in everything_said(caught.value)
 
 
-def test_unknown_provider(allowed):
-    pytest.importorskip("langchain")
-    with pytest.raises(ModelError, match=r"unknown model provider 'opnai'\. Did you mean 'openai'"):
-        ModelRegistry({"planner": "opnai:gpt"}).chat("planner")
-
-
 def test_missing_key_of_a_late_provider(allowed):
     with pytest.raises(ModelError, match=r"no API key\. Set the environment variable ANTHROPIC_API_KEY"):
         ModelRegistry({"planner": "anthropic:claude-sonnet-4-5"}).chat("planner")
@@ -192,17 +162,6 @@ def test_model_is_made_once_with_its_settings(openai, monkeypatch):
     assert SECRET not in repr(registry) + repr(model)
     registry.assign("planner", spec)
     assert registry.chat("planner") is not model
-
-
-def test_threads_get_one_model(openai):
-    registry = ModelRegistry({"default": {"model": "openai:x", "api_key": "k"}})
-    found: list[BaseChatModel | None] = []
-    threads = [threading.Thread(target=lambda: found.append(registry.chat("n"))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({id(model) for model in found}) == 1
 
 
 def test_own_server_is_not_sent_the_providers_key(openai, monkeypatch):

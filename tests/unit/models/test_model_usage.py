@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import FrozenInstanceError, fields
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 
-from loopwright.models import Usage, UsageRecorder, model_name
-from loopwright.testing import ScriptedChatModel
-
-counts = st.integers(0, 10**9)
-usages = st.builds(Usage, **{field.name: counts for field in fields(Usage)})
+from loopwright.models import Usage, UsageRecorder
 
 
 def reply(tokens_in: int, tokens_out: int, total: int | None = None) -> AIMessage:
@@ -23,26 +15,6 @@ def reply(tokens_in: int, tokens_out: int, total: int | None = None) -> AIMessag
     return AIMessage(
         "x", usage_metadata={"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": total}
     )
-
-
-@given(usages, usages, usages)
-def test_addition_has_a_zero_and_no_order(a, b, c):
-    assert a + Usage() == a
-    assert a + b == b + a
-    assert (a + b) + c == a + (b + c)
-    for field in fields(Usage):
-        assert getattr(a + b, field.name) == getattr(a, field.name) + getattr(b, field.name)
-
-
-def test_usage_is_a_value():
-    with pytest.raises(FrozenInstanceError):
-        Usage().calls = 1
-
-
-def test_usage_of_a_reply():
-    assert Usage.of(reply(10, 5, 40)) == Usage(calls=1, input_tokens=10, output_tokens=5, total_tokens=40)
-    assert Usage.of(AIMessage("x")) == Usage(calls=1, unmetered_calls=1)
-    assert Usage.of(HumanMessage("x")) == Usage(calls=1, unmetered_calls=1)
 
 
 def test_text_says_what_is_unknown():
@@ -99,8 +71,3 @@ def test_cost():
     recorder.record(reply(1, 1), model="unheard of")
     assert recorder.cost() is None
     assert UsageRecorder().cost() is None
-
-
-def test_model_name():
-    assert model_name(ScriptedChatModel(model_name="grader")) == "grader"
-    assert model_name(FakeListChatModel(responses=[])) == "FakeListChatModel"

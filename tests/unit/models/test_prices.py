@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from loopwright.engine.budget import budget as engine_budget
 from loopwright.errors import ConfigError, ModelError
-from loopwright.models import PriceTable, Usage, UsageRecorder, ask
+from loopwright.models import Usage
 from loopwright.models.prices import PriceList, kept_prices
 
 LIST = {
@@ -24,11 +23,6 @@ LIST = {
     },
 }
 MILLION = Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000)
-
-
-def test_usage_is_one_class_in_both_layers() -> None:
-    assert Usage is engine_budget.Usage
-    assert PriceTable is engine_budget.PriceTable
 
 
 @pytest.mark.parametrize(
@@ -96,19 +90,6 @@ def test_wrong_lists_are_refused(tmp_path: Path, text: str, problem: str) -> Non
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read the price list .*none\.yaml: No such file"):
         PriceList.load(tmp_path / "none.yaml")
-
-
-def test_a_recorder_knows_the_cost_of_each_model() -> None:
-    from pydantic import BaseModel
-
-    from loopwright.testing import ScriptedChatModel
-
-    class Verdict(BaseModel):
-        answer: str
-
-    usage = UsageRecorder(PriceList.load({"models": {"scripted": {"input": 1e6, "output": 0}}}))
-    ask(ScriptedChatModel({"answer": "yes"}), "one two three", Verdict, usage=usage)
-    assert usage.cost() == 3
 
 
 def test_the_package_is_named_where_it_is_missing(monkeypatch: Any) -> None:

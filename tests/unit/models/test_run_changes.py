@@ -27,17 +27,6 @@ def library():
     return PromptLibrary([Prompt("plan", 1, "one"), Prompt("plan", 2, "two"), Prompt("judge", 1, "judge")])
 
 
-def test_a_changed_node_comes_before_its_own_entry():
-    own, changed = always("own"), always("changed")
-    registry = ModelRegistry({"planner": own, "grader": own})
-    model_changes.set({"planner": changed, "grader": None})
-    assert registry.chat("planner") is changed
-    assert registry.chat("grader") is None
-    assert registry.models_of("grader") == ()
-    model_changes.set(None)
-    assert registry.chat("planner") is own
-
-
 def test_a_changed_default_serves_only_nodes_without_an_entry():
     own, default, changed = always("own"), always("default"), always("changed", model_name="changed")
     registry = ModelRegistry({"planner": own, "default": default})
@@ -100,23 +89,3 @@ async def test_runs_at_the_same_time_do_not_see_each_other(library):
     assert done == [(True, f"draft of {name}", f"draft of {name}") for name in "abc"]
     assert registry.chat("planner") is None
     assert library.get("plan").version == 2
-
-
-def test_a_changed_prompt_takes_the_place_of_the_newest_only(library):
-    draft = Prompt("plan", 0, "draft")
-    prompt_changes.set({"plan": draft})
-    assert library.get("plan") is draft
-    assert library.get("plan", 1).text == "one"
-    assert library.get("judge").text == "judge"
-    with pytest.raises(ConfigError, match="plam"):
-        library.get("plam")
-
-
-def test_the_prompt_in_use_is_the_last_that_was_asked_for(library):
-    assert prompt_in_use.get() is None
-    library.get("plan")
-    assert prompt_in_use.get().version == 2
-    library.get("plan", 1)
-    assert prompt_in_use.get().version == 1
-    library.get("judge")
-    assert prompt_in_use.get().id == "judge"

@@ -19,7 +19,6 @@ from loopwright.models.vision import (
     image_side,
     remember_blindness,
     sees,
-    without_images,
 )
 from loopwright.testing import ScriptedChatModel
 
@@ -91,16 +90,6 @@ def test_a_refusal_of_one_image(said):
 )
 def test_other_errors_are_no_refusals(error):
     assert image_refusal(error) is None
-
-
-def test_an_image_becomes_a_sentence_and_the_rest_stays():
-    asked = question({"type": "text", "text": "A caption:"}, IMAGE)
-    assert has_images(asked)
-    system, human = without_images(asked, "model 'x' sees no images")
-    assert system is asked[0]
-    assert human.content == "A caption:\n(Not attached: model 'x' sees no images.)\nWell?"
-    assert not has_images([system, human])
-    assert has_images(asked)  # the original is as it was
 
 
 def test_who_says_what_a_model_sees():

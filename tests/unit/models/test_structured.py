@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from typing import Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
@@ -37,20 +34,6 @@ async def call_sync(*args, **kwargs):
 @pytest.fixture(params=[call_sync, aask], ids=["sync", "async"])
 def asking(request):
     return request.param
-
-
-def test_both_forms_have_one_signature():
-    assert inspect.signature(ask).parameters == inspect.signature(aask).parameters
-
-
-async def test_a_good_reply_takes_one_call(asking):
-    model = ScriptedChatModel(GOOD)
-    assert await asking(model, "Is it relevant?", Verdict) == EXPECTED
-    (call,) = model.calls
-    assert [m.text for m in call.messages] == ["Is it relevant?"]
-    sent = call.kwargs["response_format"]["json_schema"]["schema"]
-    assert sent["properties"]["answer"] == {"enum": ["yes", "no"], "type": "string"}
-    assert sent["title"] == "Verdict"
 
 
 async def test_prompt_method_puts_the_schema_into_the_system_message(asking):
@@ -91,11 +74,6 @@ async def test_a_profile_without_structured_output_means_prompt(asking):
     assert "response_format" not in model.calls[0].kwargs
 
 
-async def test_arguments_of_a_tool_call_are_the_reply(asking):
-    call = {"name": "Verdict", "args": GOOD, "id": "1"}
-    assert await asking(ScriptedChatModel(AIMessage("", tool_calls=[call])), "q", Verdict) == EXPECTED
-
-
 @pytest.mark.parametrize("method", ["json_schema", "prompt"])
 async def test_a_bad_reply_is_explained_and_repaired(asking, method):
     model = ScriptedChatModel({"answer": "maybe", "score": 7}, GOOD)
@@ -110,14 +88,6 @@ async def test_a_bad_reply_is_explained_and_repaired(asking, method):
     # In each form the model has the schema in front of it exactly once, at the latest now.
     assert ("JSON schema" in complaint.text) == (method == "json_schema")
     assert usage.by_node()["grade"].calls == 2
-
-
-async def test_the_prompt_does_not_grow_with_the_repairs(asking):
-    model = ScriptedChatModel("a", "b" * 100_000, "c", GOOD)
-    await asking(model, "q", Verdict, repairs=3)
-    assert [len(call.messages) for call in model.calls] == [1, 3, 3, 3]
-    assert [call.messages[1].text[:1] for call in model.calls[1:]] == ["a", "b", "c"]
-    assert len(model.calls[2].messages[1].text) == 4000
 
 
 async def test_an_empty_reply_and_a_refusal_are_told_apart(asking):
@@ -142,22 +112,6 @@ async def test_the_error_names_node_schema_problem_and_reply(asking):
     assert len(model.calls) == 3
     assert usage.entries()["grade", "small"].calls == 3
     assert usage.total().output_tokens == 6
-
-
-@given(st.lists(st.booleans(), max_size=8), st.integers(0, 5))
-def test_never_more_calls_than_allowed(verdicts, repairs):
-    """For any sequence of good and bad replies: the first good one wins, and at most 1 + repairs calls are made."""
-    model = ScriptedChatModel(*(GOOD if good else {"answer": "maybe"} for good in verdicts), "end", repeat_last=True)
-    usage = UsageRecorder()
-    tries = verdicts[: repairs + 1]
-    if True in tries:
-        assert ask(model, "q", Verdict, repairs=repairs, usage=usage) == EXPECTED
-        expected = tries.index(True) + 1
-    else:
-        with pytest.raises(StructuredReplyError):
-            ask(model, "q", Verdict, repairs=repairs, usage=usage)
-        expected = repairs + 1
-    assert len(model.calls) == usage.total().calls == expected
 
 
 @pytest.mark.parametrize(

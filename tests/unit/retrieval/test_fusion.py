@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopwright.retrieval.fusion import ranks, reciprocal_rank_fusion
+from loopwright.retrieval.fusion import reciprocal_rank_fusion
 
 
 def test_the_score_is_the_sum_of_reciprocal_ranks() -> None:
@@ -17,11 +17,3 @@ def test_weights_and_smoothing_count() -> None:
     assert list(reciprocal_rank_fusion(orders)) == ["a", "b"]
     assert list(reciprocal_rank_fusion(orders, weights={"two": 2.0})) == ["b", "a"]
     assert reciprocal_rank_fusion({"one": ["a"]}, smoothing=0)["a"] == 1.0
-
-
-def test_nothing_fuses_to_nothing() -> None:
-    assert reciprocal_rank_fusion({}) == reciprocal_rank_fusion({"one": []}) == {}
-
-
-def test_ranks_begin_at_one() -> None:
-    assert ranks(["x", "y"]) == {"x": 1, "y": 2}

@@ -22,13 +22,6 @@ def test_what_shares_entities_with_the_found_passages_is_reached_in_one_step() -
     assert not reached[2:].any()
 
 
-def test_what_the_question_names_leads_to_its_passages() -> None:
-    links = PassageLinks(LINKS)
-    reached = links.reached({}, [links.entity_position["y"]])
-    assert reached[1] == reached[2] > 0
-    assert not reached[[0, 3, 4]].any()
-
-
 def test_an_entity_divides_what_it_hands_on() -> None:
     rare = PassageLinks(
         Links(
@@ -41,19 +34,9 @@ def test_an_entity_divides_what_it_hands_on() -> None:
     assert rare[1] > rare[2] == rare[3] > rare[5] == 0
 
 
-def test_without_anything_found_or_passages_nothing_is_reached() -> None:
-    assert not PassageLinks(LINKS).reached({}, []).any()
-    assert PassageLinks(Links(passages=(), titles=(), entities=(), mentions=())).reached({}, []).shape == (0,)
-
-
 def test_links_are_the_weightiest_shared_entity_and_more_for_a_title() -> None:
     graph = PassageLinks(LINKS)
     neighbourhood = graph.neighbourhood([1, 0, 2, 3])
     weight = float(np.log(5 / 3))
     assert neighbourhood.links_of(0) == pytest.approx([0, weight, weight * TITLE_WEIGHT, 0])
     assert neighbourhood.links_of(3) == pytest.approx([0, 0, 0, 0])
-
-
-def test_an_entity_that_everything_names_links_nothing() -> None:
-    graph = PassageLinks(Links(passages=("a", "b"), titles=("", ""), entities=("x",), mentions=((0, 0), (1, 0))))
-    assert not graph.neighbourhood([0, 1]).links_of(0).any()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,14 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from loopwright.errors import StoreError
-from loopwright.retrieval.evidence import choose_evidence
-from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.mentions import mentions_in
-from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Passage
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores.sqlite import SqliteStore
-from loopwright.retrieval.text import query_terms, terms
+from loopwright.retrieval.text import terms
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "qa"
 
@@ -64,13 +60,6 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     with SqliteStore(tmp_path / "kb.sqlite") as opened:
         opened.put([contribution(title, text, n) for n, (title, text) in enumerate(TEXTS.items())])
         yield opened
-
-
-def test_the_second_step_of_a_question_is_found_by_its_link(store: SqliteStore) -> None:
-    question = "Where was the director of the film Adrift born?"
-    lexical = [hit.passage_id for hit in store.search_text(question, 2)]
-    assert lexical == ["Adrift::0", "Film festival::0"]
-    assert titles(Retriever(store), question, 2) == ["Adrift", "Christian Duguay"]
 
 
 def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: SqliteStore) -> None:
@@ -128,19 +117,6 @@ def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) 
         retriever.retrieve("anything")
 
 
-@pytest.mark.parametrize("query", ["", "?!", "the of and"])
-def test_queries_without_content_do_no_harm(store: SqliteStore, query: str) -> None:
-    assert len(Retriever(store).retrieve(query)) <= 5
-
-
-def test_k_bounds_the_results(store: SqliteStore) -> None:
-    retriever = Retriever(store)
-    assert retriever.retrieve("film", 0) == []
-    assert len(retriever.retrieve("film oven", 1)) == 1
-    found = titles(retriever, "film oven bread Christian Duguay", 50)
-    assert len(found) == len(set(found)) <= len(TEXTS)
-
-
 def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore) -> None:
     embedder = HashingEmbedder()
     retriever = Retriever(store, embedder=embedder)
@@ -148,94 +124,6 @@ def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore)
     oven, bread = store.passages(["Oven::0", "Bread::0"])
     store.put_vectors(embedder.model, [(oven, embedder.embed(["hot oven"])[0]), (bread, embedder.embed(["xyz"])[0])])
     assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
-
-
-def test_vectors_alone_make_nothing_anew(store: SqliteStore) -> None:
-    embedder = HashingEmbedder()
-    retriever = Retriever(store, embedder=embedder)
-    retriever.retrieve("hot oven")
-    derived = retriever._derived
-    (oven,) = store.passages(["Oven::0"])
-    store.put_vectors(embedder.model, [(oven, embedder.embed(["hot oven"])[0])])
-    assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
-    assert retriever._derived is derived
-
-
-def test_what_was_derived_later_is_not_replaced_by_something_older(tmp_path: Path) -> None:
-    asked, go_on = threading.Event(), threading.Event()
-
-    class Slow(SqliteStore):
-        """Its first answer about the revision comes late."""
-
-        def revision(self) -> int:
-            found = super().revision()
-            if not asked.is_set():
-                asked.set()
-                assert go_on.wait(30)
-            return found
-
-    with Slow(tmp_path / "kb.sqlite") as store:
-        store.put([contribution("Bread", TEXTS["Bread"])])
-        retriever = Retriever(store)
-        late = threading.Thread(target=retriever.retrieve, args=("bread",))
-        late.start()
-        try:
-            assert asked.wait(30)
-            store.put([contribution("Oven", TEXTS["Oven"])])
-            assert titles(retriever, "hot oven")[0] == "Oven"
-            derived = retriever._derived
-        finally:
-            go_on.set()
-            late.join(30)
-        assert retriever._derived is derived
-
-
-def test_the_stand_ins_are_what_the_protocols_ask_for() -> None:
-    assert isinstance(HashingEmbedder(), Embedder)
-
-
-def test_threads_share_one_retriever(store: SqliteStore) -> None:
-    retriever = Retriever(store)
-    question = "Where was the director of Adrift born?"
-    expected = titles(retriever, question)
-    seen: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: seen.append(titles(retriever, question))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == [expected] * 8
-
-
-def test_chinese_and_thai_are_found(store: SqliteStore) -> None:
-    store.put(
-        [
-            contribution("红楼梦", "《红楼梦》是曹雪芹写的小说。"),
-            contribution("กรุงเทพ", "กรุงเทพเป็นเมืองหลวงของประเทศไทย"),
-        ]
-    )
-    retriever = Retriever(store)
-    assert titles(retriever, "谁写了红楼梦", 1) == ["红楼梦"]
-    assert titles(retriever, "เมืองหลวงของไทย", 1) == ["กรุงเทพ"]
-
-
-def test_coverage_is_bm25(store: SqliteStore) -> None:
-    hits = {hit.passage_id: hit.score for hit in store.search_text("baked flour", 5)}
-    counts = [TermCounts(passage) for passage in store.passages([f"{title}::0" for title in TEXTS])]
-    weights = Lexicon(counts).coverage(query_terms("baked flour"), counts)
-    assert weights.shape == (2, len(TEXTS))
-    # Neither word is in a title or heading, so the weights of these do not matter.
-    assert weights.sum(axis=0)[3] == pytest.approx(hits["Bread::0"], rel=1e-4)
-    assert not np.delete(weights, 3, axis=1).any()
-
-
-def test_evidence_prefers_what_is_not_covered_yet() -> None:
-    coverage = np.array([[3, 3, 0], [0, 0, 2]], np.float32)
-    nothing = np.zeros(3, np.float32)
-    order = [place for place, _ in choose_evidence(coverage, nothing, lambda _: nothing, 3, covered_share=0.1)]
-    assert order == [0, 2, 1]
-    linked = [place for place, _ in choose_evidence(coverage, nothing, lambda _: np.array([0, 9, 0], np.float32), 3)]
-    assert linked == [0, 1, 2]
 
 
 @pytest.mark.slow

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from store_contract import contribution
 
 from loopwright.errors import ConfigError, StoreError
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.sqlite import SqliteStore
-from loopwright.testing.store_contract import contribution
 
 SECRET = "hunter2"
 

@@ -43,12 +43,6 @@ def test_an_alias_of_two_entities_merges_nothing() -> None:
         assert resolution.canonical("ai") == "ai"
 
 
-def test_other_keys_stand_for_themselves() -> None:
-    resolution = Resolution([("a", "a"), ("b", "c")])
-    assert (resolution.canonical("a"), resolution.members("a")) == ("a", ("a",))
-    assert (resolution.canonical("none"), resolution.members("none")) == ("none", ("none",))
-
-
 def test_a_long_chain() -> None:
     chain = [(f"{number:05}", f"{number + 1:05}") for number in range(5000)]
     assert Resolution(reversed(chain)).canonical("00000") == "05000"

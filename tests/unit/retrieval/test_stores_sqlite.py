@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
 
 from loopwright.errors import StoreError
-from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.sqlite import SqliteStore
-from loopwright.testing.store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
 
 
 def test_a_missing_file_is_not_made_for_reading(tmp_path: Path) -> None:
@@ -129,13 +128,13 @@ def test_permissions_are_named(tmp_path: Path) -> None:
         """
         import os, sys
         from loopwright.errors import StoreError
+        from loopwright.retrieval.records import Contribution, Document
         from loopwright.retrieval.stores.sqlite import SqliteStore
-        from loopwright.testing.store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
         if os.geteuid() == 0:
             os.setuid(65534)  # permissions do not bind root
         try:
             with SqliteStore(sys.argv[1]) as store:
-                store.put([contribution("b", "word")])
+                store.put([Contribution(document=Document(id="b", title="", digest="1"), passages=())])
         except StoreError as error:
             print(error)
         """
@@ -154,21 +153,6 @@ def test_permissions_are_named(tmp_path: Path) -> None:
         pytest.skip(f"another user cannot run Python here: {done.stderr[-200:]}")
     assert "permissions" in done.stdout or "may be read and written" in done.stdout
     assert str(path) in done.stdout
-
-
-def test_a_filter_may_name_thousands_of_documents(tmp_path: Path) -> None:
-    with SqliteStore(tmp_path / "k.db") as store:
-        store.put([contribution("a", "word"), contribution("b", "word")])
-        where = Filter(documents=("b", *(f"none{number}" for number in range(50_000))))
-        assert [hit.passage_id for hit in store.search_text("word", 3, where)] == ["b::0"]
-
-
-def test_terms_of_any_script_are_found() -> None:
-    with SqliteStore(":memory:") as store:
-        texts = ["สวัสดี", "ພາສາລາວ", "မြန်မာဘာသာ", "ភាសាខ្មែរ", "𞤀𞤣𞤤𞤢𞤥", "हिन्दी", "ქართული", "𠀀𠀁", "한국어", "カタカナ"]
-        store.put([contribution(f"d{number}", text) for number, text in enumerate(texts)])
-        for number, text in enumerate(texts):
-            assert store.search_text(text, 1)[0].passage_id == f"d{number}::0", text
 
 
 def test_vectors_are_found_whatever_was_done_in_between(tmp_path: Path) -> None:

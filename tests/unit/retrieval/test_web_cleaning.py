@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from loopwright.retrieval.web.cleaning import MAX_TEXT, MAX_TITLE, clean_text, cut
+from loopwright.retrieval.web.cleaning import clean_text
 from loopwright.retrieval.web.protocol import WebResult
-from loopwright.retrieval.web.results import clean_results, date_field, normalised_url
+from loopwright.retrieval.web.results import clean_results, date_field
 
 
 def result(url: str, text: str = "text", title: str = "title", published: datetime | None = None) -> WebResult:
@@ -46,13 +46,6 @@ def test_text_becomes_one_plain_line(raw: str, clean: str):
     assert clean_text(raw, 1000) == clean
 
 
-def test_text_is_cut_between_words_and_never_longer():
-    text = "word " * 1000
-    assert clean_text(text, 52) == ("word " * 10).strip()
-    assert len(clean_text("x" * 5000, 100)) == 100
-    assert "p" not in clean_text("<p>" * 100_000 + "end", 100)
-
-
 @pytest.mark.parametrize("piece", ["<a ", "<b <", "<!--", "&lt;a "])
 def test_tags_that_never_end_are_read_in_linear_time(piece: str):
     """Quadratic time would be minutes here; the process is ended before."""
@@ -60,11 +53,6 @@ def test_tags_that_never_end_are_read_in_linear_time(piece: str):
     code = f"from loopwright.retrieval.web.cleaning import clean_text; print(len(clean_text({raw}, 600_000)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert int(done.stdout) > 100_000
-
-
-def test_a_cut_leaves_no_letter_without_its_marks():
-    assert cut("กี่กี่", 2) == ""
-    assert cut("กี่กี่", 4) == "กี่"
 
 
 def test_only_web_addresses_stay_and_user_names_go():
@@ -105,23 +93,6 @@ def test_one_page_comes_once_in_the_first_place_with_the_longer_text():
         ("title", "text", None),
     ]
     assert merged[0].url == "http://www.a.example:80/page/?utm_source=x&id=1"
-
-
-def test_at_most_k_different_pages_and_limits_of_length():
-    many = [result(f"https://a.example/{n // 2}", "x" * 9999, "t" * 999) for n in range(20)]
-    found = clean_results(many, 3)
-    assert [each.url for each in found] == [f"https://a.example/{n}" for n in range(3)]
-    assert {(len(each.title), len(each.text)) for each in found} == {(MAX_TITLE, MAX_TEXT)}
-    assert clean_results(many, 0) == clean_results(many, -1) == []
-
-
-def test_a_page_without_a_title_is_called_by_its_address():
-    assert clean_results([result("https://a.example/x", title=" <b></b> ")], 1)[0].title == "https://a.example/x"
-
-
-def test_normalised_addresses_differ_where_pages_differ():
-    assert normalised_url("https://a.example/x?a=1&b=2") != normalised_url("https://a.example/x?a=1&b=3")
-    assert normalised_url("https://a.example:8443/") != normalised_url("https://a.example/")
 
 
 @pytest.mark.parametrize(

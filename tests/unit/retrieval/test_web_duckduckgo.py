@@ -9,7 +9,7 @@ import pytest
 from installed import needs
 from search_server import Reply, SearchServer, certificate, closed_port, page, searching
 
-from loopwright.errors import ConfigError, SearchError
+from loopwright.errors import SearchError
 from loopwright.retrieval.web.duckduckgo import DuckDuckGoSearch
 from loopwright.retrieval.web.protocol import WebSearch
 
@@ -81,15 +81,3 @@ async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path: Path):
         with pytest.raises(SearchError, match="cannot be reached"):
             await DuckDuckGoSearch(timeout=5, proxy=server.url).search("x")
         assert server.requests == []
-
-
-async def test_an_empty_query_is_refused_before_anything_is_sent(proxied: tuple[SearchServer, DuckDuckGoSearch]):
-    server, search = proxied
-    with pytest.raises(SearchError, match="the query is empty"):
-        await search.search(" ")
-    assert server.connects == []
-
-
-def test_a_timeout_is_above_zero():
-    with pytest.raises(ConfigError, match="above 0"):
-        DuckDuckGoSearch(timeout=0)

@@ -29,10 +29,6 @@ def opened(**settings: Any) -> WebSearch:
     return search
 
 
-def test_no_engine_is_none():
-    assert open_search(SearchSettings()) is None
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

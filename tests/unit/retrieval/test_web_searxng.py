@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-import httpx
 import pytest
 from search_server import Reply, SearchServer, searching
 
@@ -47,19 +46,6 @@ async def test_a_search_is_sent_and_its_results_are_cleaned(server: SearchServer
     assert asked.query == {"q": "เมืองหลวง ของ ไทย & 東京? <b>", "format": "json"}
 
 
-@pytest.mark.parametrize("ending", ["", "/", "/search", "/search?q=x#y"])
-async def test_the_address_may_be_written_in_several_ways(server: SearchServer, ending: str):
-    assert await SearxngSearch(f" {server.url}/engine{ending} ").search("x") == []
-    assert server.requests[0].path == "/engine/search"
-
-
-async def test_at_most_k_and_at_most_the_limit(server: SearchServer):
-    server.results = [{"title": str(n), "url": f"http://a.example/{n}"} for n in range(20)]
-    search = SearxngSearch(server.url, max_results=7)
-    assert [len(await search.search("x", k)) for k in (0, 3, 50)] == [0, 3, 7]
-    assert len(await search.search("x")) == 5
-
-
 async def test_nothing_found_is_a_result(server: SearchServer):
     assert await SearxngSearch(server.url).search("x") == []
 
@@ -96,32 +82,9 @@ def test_one_search_serves_several_event_loops(server: SearchServer):
     assert [len(asyncio.run(search.search("x"))) for _ in range(3)] == [1, 1, 1]
 
 
-async def test_searches_may_run_at_the_same_time(server: SearchServer):
-    server.results = [{"title": "t", "url": "http://a.example/"}]
-    search = SearxngSearch(server.url)
-    found = await asyncio.gather(*(search.search(f"q{n}") for n in range(20)))
-    assert [len(each) for each in found] == [1] * 20
-    assert {asked.query["q"] for asked in server.requests} == {f"q{n}" for n in range(20)}
-
-
-async def test_a_given_client_is_used_and_stays_open(server: SearchServer):
-    async with httpx.AsyncClient(headers={"X-Mine": "yes"}) as client:
-        search = SearxngSearch(server.url, client=client)
-        await search.search("x")
-        await search.aclose()
-        assert not client.is_closed
-    assert server.requests[0].headers["X-Mine"] == "yes"
-
-
 @pytest.mark.parametrize(
     "url", ["", "localhost:8080", "ftp://a.example", "http://", "http://[x", "http://xn--a/", "http://a/\ud800"]
 )
 def test_an_unusable_address_is_a_configuration_error(url: str):
     with pytest.raises(ConfigError, match="SearXNG's url"):
         SearxngSearch(url)
-
-
-@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
-def test_a_timeout_is_above_zero(timeout: float):
-    with pytest.raises(ConfigError, match="above 0"):
-        SearxngSearch("http://localhost", timeout=timeout)

@@ -49,59 +49,14 @@ def test_the_former_clock_is_back_afterwards():
     assert (outer.slept, inner.slept) == ([5], [])
 
 
-def test_a_held_clock_lets_a_test_look_in_between():
-    with ManualClock(moves_itself=False) as manual:
-        ended = threading.Event()
-        thread = threading.Thread(target=lambda: (clock.sleep(10), ended.set()), daemon=True)
-        thread.start()
-        manual.until_sleeping()
-        manual.advance(9.5)
-        assert manual.sleeping == 1
-        assert not ended.is_set()
-        manual.advance(0.5)
-        thread.join(10)
-        assert ended.is_set()
-        assert manual.sleeping == 0
-
-
-async def test_a_held_clock_wakes_tasks_in_the_order_of_their_time():
-    woken: list[int] = []
-
-    async def nap(seconds: int) -> None:
-        await clock.asleep(seconds)
-        woken.append(seconds)
-
-    with ManualClock(moves_itself=False) as manual:
-        tasks = [asyncio.create_task(nap(seconds)) for seconds in (30, 10, 20)]
-        await manual.auntil_sleeping(3)
-        manual.advance(20)
-        await asyncio.gather(*tasks[1:])
-        assert sorted(woken) == [10, 20]
-        manual.advance(10)
-        await tasks[0]
-    assert woken[-1] == 30
-
-
 async def test_a_cancelled_sleep_is_forgotten():
     with ManualClock(moves_itself=False) as manual:
         task = asyncio.create_task(clock.asleep(5))
-        await manual.auntil_sleeping()
+        await asyncio.to_thread(manual.until_sleeping)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert manual.sleeping == 0
         manual.advance(5)
-
-
-def test_a_sleep_that_is_over_is_not_taken_for_the_next_one():
-    with ManualClock(moves_itself=False) as manual:
-        thread = threading.Thread(target=lambda: [clock.sleep(1) for _ in range(200)], daemon=True)
-        thread.start()
-        for _ in range(200):
-            manual.until_sleeping()
-            manual.advance(1)
-        thread.join(10)
-        assert not thread.is_alive()
-        assert manual.slept == [1] * 200
 
 
 def test_a_graph_waits_at_its_gate_until_the_time_has_come():

@@ -111,12 +111,6 @@ def test_visits_of_one_superstep_are_told_apart():
         builder.compile().invoke({"log": []}, {"callbacks": [crash]})
 
 
-def test_the_random_time_is_the_same_for_a_seed():
-    times = [CrashInjector(within=(0.1, 0.9), seed=seed).seconds for seed in (1, 1, 2)]
-    assert times[0] == times[1] != times[2]
-    assert all(0.1 <= seconds <= 0.9 for seconds in times)
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -158,16 +152,6 @@ def test_a_killed_run_is_resumed_by_a_new_process_and_no_finished_node_runs_agai
     assert (tmp_path / "journal").read_text().split() == ["plan", "act"]
     assert run_in_process(work, tmp_path).require() == FULL
     assert (tmp_path / "journal").read_text().split() == FULL
-
-
-@pytest.mark.slow
-def test_leaving_the_process_after_a_visit_runs_that_visit_again(tmp_path):
-    left = run_in_process(work, tmp_path, node="act", when="after", by="exit")
-    assert left.exit_code == CrashInjector.exit_code
-    with pytest.raises(AssertionError, match="ended with exit code 70"):
-        left.require()
-    assert run_in_process(work, tmp_path).require() == FULL
-    assert (tmp_path / "journal").read_text().split() == ["plan", "act", *FULL[1:]]
 
 
 def nap() -> None:

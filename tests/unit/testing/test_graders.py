@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -92,16 +91,6 @@ def test_a_router_that_always_goes_round_needs_no_path_map():
     assert no.asked == 4
 
 
-def test_a_node_writes_the_verdict_that_it_was_given():
-    no = AlwaysNo()
-
-    def decide(state: State) -> Literal["retrieve", "generate"]:
-        return "generate" if state["grade"] == "yes" else "retrieve"
-
-    final = bounded(rag(decide, no.node(grade="no")), limit=2).invoke({})
-    assert (final["grade"], final["stop_reason"]["spent"], no.asked) == ("no", 2, 3)
-
-
 @pytest.mark.parametrize("method", ["auto", "prompt", "json_schema"])
 async def test_a_model_says_no_in_every_way_of_asking(method):
     if method == "prompt":  # the schema is in the text, and the verdict is what the test says
@@ -112,14 +101,6 @@ async def test_a_model_says_no_in_every_way_of_asking(method):
     assert ask(no.model(), "Is it so?", Grade, method=method).model_dump() == Grade(**NO).model_dump()
     assert (await aask(no.model(), "Is it so?", Grade, method=method)).binary_score == "no"
     assert no.asked == 2
-
-
-def test_structured_output_says_no():
-    model = AlwaysNo().model()
-    assert model.with_structured_output(Grade).invoke("?") == Grade(**NO)
-    assert (
-        model.with_structured_output(Grade.model_json_schema(), include_raw=True).invoke("?")["parsed"]["points"] == 3
-    )
 
 
 def test_a_choice_without_a_no_is_asked_for():
@@ -137,10 +118,3 @@ def test_offered_tools_are_called_for_ever():
     assert replies[0].tool_calls[0]["id"] != replies[1].tool_calls[0]["id"]
     chosen = model.bind_tools([search, grade], tool_choice="grade").invoke("?")
     assert (chosen.tool_calls[0]["name"], chosen.tool_calls[0]["args"]) == ("grade", {"score": "no"})
-
-
-def test_questions_of_many_threads_are_all_counted():
-    no = AlwaysNo()
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(no.router("again"), range(500)))
-    assert no.asked == 500

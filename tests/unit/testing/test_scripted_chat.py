@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, message_chunk_to_message
-from langchain_core.outputs import LLMResult
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
@@ -82,14 +78,6 @@ def test_script_that_ends_says_so():
     assert model.remaining == 0
 
 
-def test_scripted_message_is_not_changed_by_its_use():
-    reply = AIMessage("hello")
-    always(reply).invoke("q")
-    assert reply.usage_metadata is None
-    assert reply.id is None
-    assert reply.response_metadata == {}
-
-
 @pytest.mark.parametrize(
     "reply", ["two words and  two spaces \n", "", SEARCH_CALL, AIMessage([{"type": "text", "text": "block"}])]
 )
@@ -111,41 +99,6 @@ async def test_stream_adds_up_to_the_reply(reply):
         assert len([chunk for chunk in chunks if chunk.text]) == (6 if reply else 0)
 
 
-async def test_delay_takes_time_and_does_not_block_the_loop():
-    model = always("x", delay=0.1)
-    started = time.perf_counter()
-    model.invoke("q")
-    assert time.perf_counter() - started >= 0.1
-    started = time.perf_counter()
-    await asyncio.gather(*(model.ainvoke("q") for _ in range(8)))
-    assert 0.1 <= time.perf_counter() - started < 0.6
-
-
-def test_parallel_calls_each_get_one_reply():
-    model = ScriptedChatModel(*(str(i) for i in range(50)))
-    with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda i: model.invoke(f"q{i}").text, range(50)))
-    assert sorted(replies, key=int) == [str(i) for i in range(50)]
-    assert {call.text for call in model.calls} == {f"q{i}" for i in range(50)}
-
-
-def test_usage_counts_words():
-    message = always("three words here").invoke([SystemMessage("be brief"), HumanMessage("why")])
-    assert message.usage_metadata == {"input_tokens": 3, "output_tokens": 3, "total_tokens": 6}
-    assert message.response_metadata["model_name"] == "scripted"
-    assert always("x", report_usage=False).invoke("q").usage_metadata is None
-    own = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
-    assert always(AIMessage("x", usage_metadata=own)).invoke("q").usage_metadata == own
-
-
-def test_bound_tools_are_recorded():
-    model = ScriptedChatModel(SEARCH_CALL)
-    reply = model.bind_tools([search], tool_choice="any").invoke("q")
-    assert reply.tool_calls[0]["name"] == "search"
-    assert model.calls[0].tools == ["search"]
-    assert model.calls[0].kwargs["tool_choice"] == "any"
-
-
 def test_structured_output_of_a_class():
     model = ScriptedChatModel({"answer": "no"}, {"answer": "perhaps"})
     structured = model.with_structured_output(Verdict, include_raw=True, method="json_schema")
@@ -158,30 +111,3 @@ def test_structured_output_of_a_class():
     sent = model.calls[0].kwargs["response_format"]["json_schema"]
     assert sent["schema"]["properties"]["answer"]["enum"] == ["yes", "no"]
     assert sent["method"] == "json_schema"
-
-
-async def test_structured_output_of_a_schema():
-    model = ScriptedChatModel({"a": 1}, "no json")
-    structured = model.with_structured_output({"title": "A", "type": "object"})
-    assert await structured.ainvoke("q") == {"a": 1}
-    with pytest.raises(ValueError, match="no json"):
-        await structured.ainvoke("q")
-
-
-def test_callbacks_see_tokens_and_end():
-    from langchain_core.callbacks import BaseCallbackHandler
-
-    class Watch(BaseCallbackHandler):
-        def __init__(self):
-            self.tokens, self.ends = [], []
-
-        def on_llm_new_token(self, token, **kwargs):
-            self.tokens.append(token)
-
-        def on_llm_end(self, response: LLMResult, **kwargs):
-            self.ends.append(response.generations[0][0].message.usage_metadata["output_tokens"])
-
-    watch = Watch()
-    list(always("a b").stream("q", config={"callbacks": [watch]}))
-    assert "".join(watch.tokens) == "a b"
-    assert watch.ends == [2]

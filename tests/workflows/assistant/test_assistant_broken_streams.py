@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from breaking_models import BreakingModel
-from conferences import empty_conference, sample_services, shared_sample
+from conferences import sample_services, shared_sample
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +19,6 @@ from loopwright.workflows.assistant.sources.catalogue import current
 
 FIRST = current(shared_sample()).of_table(Table.SESSIONS)[0]
 QUESTION = f"Which sessions are about {FIRST.title}?"
-ODD = "Which sessions are about quantum yodelling?"
 
 
 def streamed(message, services, **options):
@@ -85,31 +84,6 @@ def test_neither_secrets_nor_inputs_are_in_the_events_of_failures():
     assert "private" not in sent
 
 
-def test_a_failed_node_ends_and_what_is_done_in_its_place_is_shown():
-    with sample_services({"plan_queries": always(ValueError("?"))}) as services:
-        events = streamed(QUESTION, services)
-    first, instead = of_node(events, "plan_queries", "node_end")
-    assert set(first.output) == {"error"}
-    assert instead.output["planned_queries"]
-    assert instead.output["error"].startswith("ValueError")
-
-
-def test_a_reflection_that_fails_is_a_thinking_step_too():
-    with empty_conference(reflect_and_replan=always(ValueError("?"))) as services:
-        events = streamed(ODD, services)
-    thoughts = [event for event in events if event.event == "thinking"]
-    assert [thought.retry_count for thought in thoughts] == [1, 2]
-    assert {thought.strategy for thought in thoughts} == {"relax"}
-
-
-def test_a_relaxation_never_repeats_a_search():
-    with empty_conference(reflection_enabled=False, max_retry_count=40) as services:
-        result = chat(ODD, services=services)
-    searched = [query.model_dump_json() for query in result.queries]
-    assert len(set(searched)) == len(searched)
-    assert result.retry_count < 40
-
-
 def test_an_empty_answer_of_a_model_is_none():
     for text in ("", "  \n", "[sessions:made-up]"):
         with sample_services({"generate_response": always(text)}) as services:
@@ -160,9 +134,3 @@ def test_the_pieces_do_not_depend_on_how_the_model_cuts_its_text(parts, size):
     assert set(referenced(answer, IDS)) <= set(IDS)
     assert answer == whole.end()
     assert "[sessions:9]" not in answer.replace("\\[sessions:9]", "")
-
-
-def test_events_stay_small():
-    with sample_services() as services:
-        events = streamed(QUESTION, services)
-    assert max(len(event.model_dump_json()) for event in events) < 32_000

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from loopwright.errors import InputError
-from loopwright.workflows.assistant.comparing import compare, record_id, wide_plan
+from loopwright.workflows.assistant.comparing import compare
 from loopwright.workflows.assistant.config import AssistantConfig
-from loopwright.workflows.assistant.schemas import Condition, Filters, PlannedQuery, Record, Table
+from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.sources.sample import sample_store
@@ -59,11 +58,6 @@ def test_the_wide_search_has_no_more_queries_than_the_reflection_and_one_pass(se
         assert found["wide"].passes == found["none"].passes == 1
 
 
-def test_a_question_that_asks_nothing_is_the_callers_mistake(services):
-    with pytest.raises(InputError, match="message"):
-        compare(" ", services)
-
-
 def test_a_store_that_fails_is_a_failed_run_and_not_a_poor_answer():
     store = sample_store()
     with Services.of(AssistantConfig(), store=store) as services:
@@ -73,41 +67,3 @@ def test_a_store_that_fails_is_a_failed_run_and_not_a_poor_answer():
     assert {variant.recall for variant in found.variants.values()} == {0.0}
     assert "none failed: node 'plan_queries': StoreError: " in found.table()
     assert "its input was" not in found.table()
-
-
-def test_a_wide_plan_begins_with_the_first_plan_and_repeats_nothing(services):
-    word = current(services.store).of_table(Table.SESSIONS)[0].title
-    day = str(current(services.store).info.start)
-    filters = Filters(include=(Condition(slot="day", values=(day,)),))
-    first = [
-        PlannedQuery(table=Table.SESSIONS, query_text=word, filters=filters),
-        PlannedQuery(table=Table.EXHIBITORS, query_text=word, limit=200),
-    ]
-    vocabulary = services.search.vocabulary
-    for count in range(8):
-        plan = wide_plan(first, count, vocabulary)
-        assert plan[:2] == first
-        assert len(plan) == len(set(plan)) <= max(count, 2)
-        assert all(query.filters == filters for query in plan if query.table == Table.SESSIONS)
-    assert [query.score_threshold for query in wide_plan(first, 4, vocabulary)] == [0.35, 0.35, 0.175, 0.175]
-
-
-def test_a_plan_without_a_text_has_nothing_to_vary(services):
-    first = [
-        PlannedQuery(table=Table.SESSIONS, filters=Filters(include=(Condition(slot="room", values=("anywhere",)),)))
-    ]
-    assert wide_plan(first, 5, services.search.vocabulary) == first
-
-
-@pytest.mark.parametrize(
-    ("name", "record"),
-    [
-        ("6196", "sessions:6196"),
-        ("stand:Loom Co", "exhibitors:Loom Co"),
-        ("speakers:3", "speakers:3"),
-        ("stand:sessions:1", "exhibitors:sessions:1"),
-        ("8d3f:1", "sessions:8d3f:1"),
-    ],
-)
-def test_short_names_stand_for_record_ids(name, record):
-    assert record_id(name) == record

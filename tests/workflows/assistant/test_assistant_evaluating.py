@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit, session
+from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit
 
 from loopwright.workflows.assistant.answer import EvaluationReply, Known, evaluate_answer, evaluation_of, list_answer
-from loopwright.workflows.assistant.answer.listing import SURE
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Question, Table
 
 RESULTS = {"sessions": [hit(SOURDOUGH, 0.9, "sourdough"), hit(OVENS, 0.5)], "exhibitors": [hit(MILL, 0.5)]}
@@ -44,26 +43,6 @@ def test_a_statement_is_held_against_the_record_that_it_cites_and_no_other() -> 
     assert wrong_pair.faithfulness_score == 0.0
 
 
-def test_faithfulness_is_the_share_of_the_statements() -> None:
-    text = (
-        "- **Bread without yeast** [sessions:17]: 10:00-10:45, Hall 2.\n- **Ovens of the north** [sessions:23]: 18:00."
-    )
-    assert judged(text, "sessions:17", "sessions:23").faithfulness_score == 0.5
-
-
-def test_what_introduces_a_list_or_says_that_nothing_is_there_is_no_statement() -> None:
-    text = (
-        "What I found on Saturday from 10:00:\n\nI found nothing at 15:00.\n\n- **Bread without yeast** [sessions:17]"
-    )
-    assert judged(text, "sessions:17").faithfulness_score == 1.0
-
-
-def test_the_name_of_a_room_is_no_time() -> None:
-    room = session("50", "Low tide", room="C.1.06")
-    text = "- **Low tide** [sessions:50]: Sat 4 May, 10:00-10:45, C.1.06."
-    assert judged(text, "sessions:50", results={"sessions": [hit(room, 0.9)]}).faithfulness_score == 1.0
-
-
 def test_a_persons_session_has_its_own_time() -> None:
     text = "- **Ana Reis** [speakers:7]: Ana Reis, 10:30-11:00."
     alone = {"speakers": [hit(ANA, 0.9)]}
@@ -71,12 +50,6 @@ def test_a_persons_session_has_its_own_time() -> None:
     both = {"speakers": [hit(ANA, 0.9)], "sessions": [hit(SOURDOUGH, 0.5), hit(OVENS, 0.5)]}
     assert judged(text, "speakers:7", results=both).faithfulness_score == 1.0
     assert judged(text.replace("10:30", "18:30"), "speakers:7", results=both).faithfulness_score == 0.0
-
-
-def test_citations_of_strangers_count_against_the_answer() -> None:
-    found = judged("**Bread without yeast** [sessions:17]. Also [sessions:99].", "sessions:17")
-    assert found.faithfulness_score == 0.5
-    assert "1 citations of records that were not found" in found.feedback
 
 
 def test_quality_is_the_share_of_the_parts_of_the_question() -> None:
@@ -92,12 +65,6 @@ def test_quality_is_the_share_of_the_parts_of_the_question() -> None:
     assert half.quality_score == pytest.approx(2.5 / 3)
 
 
-def test_the_asked_table_must_be_cited() -> None:
-    stands = asked(Table.EXHIBITORS, topic="flour")
-    assert judged("**Bread without yeast** [sessions:17]", "sessions:17", question=stands).quality_score == 0.5
-    assert judged("**Mill Lane** [exhibitors:Mill Lane]", "exhibitors:Mill Lane", question=stands).quality_score == 1.0
-
-
 def test_what_is_missing_from_the_conference_must_be_said() -> None:
     noted = asked(topic="sourdough", notes=["There is no room Hall 9."])
     silent = judged("**Bread without yeast** [sessions:17]", "sessions:17", question=noted)
@@ -106,35 +73,10 @@ def test_what_is_missing_from_the_conference_must_be_said() -> None:
     assert told.quality_score == 1.0
 
 
-def test_scores_of_the_search_are_not_squashed() -> None:
-    scores = [
-        judged("x", "sessions:17", results={"sessions": [hit(SOURDOUGH, n / 10)]}).confidence_score for n in range(11)
-    ]
-    assert scores == pytest.approx([n / 10 for n in range(11)])
-
-
-def test_a_weak_topic_hit_counts_in_proportion() -> None:
-    results = {"sessions": [hit(OVENS, 0.07)]}
-    assert judged("x", "sessions:23", results=results).quality_score == pytest.approx((0.07 / SURE + 1) / 2)
-
-
-def test_leaving_out_a_better_hit_is_an_issue() -> None:
-    found = judged("**Mill Lane** [exhibitors:Mill Lane]", "exhibitors:Mill Lane")
-    assert "sessions:17" in found.feedback
-    assert "sessions:17" not in judged("**Bread without yeast** [sessions:17]", "sessions:17").feedback
-
-
 def test_nothing_found_scores_low_and_asks_for_no_other_attempt() -> None:
     draft = list_answer(TOPIC, {"sessions": []}, Known(info=INFO))
     found = evaluate_answer(TOPIC, draft, {"sessions": []})
     assert (found.quality_score, found.confidence_score, found.faithfulness_score) == (0.0, 0.0, 1.0)
-    assert found.feedback == ""
-
-
-def test_smalltalk_is_never_poor() -> None:
-    thanks = asked().model_copy(update={"operation": "thanks"})
-    found = evaluate_answer(thanks, list_answer(thanks, {}, Known()), {})
-    assert found.quality_score == 1.0
     assert found.feedback == ""
 
 
@@ -174,8 +116,3 @@ def test_a_models_judgement_is_counted() -> None:
     assert (found.quality_score, found.confidence_score, found.faithfulness_score) == (0.5, 0.7, 0.75)
     assert found.feedback == "Add Sunday."
     assert found.issues == ("does not meet: on Sunday", "unsupported: d")
-
-
-def test_a_model_that_lists_nothing_leaves_the_rules_scores() -> None:
-    found = evaluation_of(EvaluationReply(), OWN)
-    assert (found.quality_score, found.faithfulness_score) == (0.2, 0.3)

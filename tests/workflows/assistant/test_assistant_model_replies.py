@@ -10,7 +10,7 @@ from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.nodes.planning import PlanReply
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reflecting import ReflectionReply, reflection_of, shown_search
+from loopwright.workflows.assistant.reflecting import ReflectionReply, reflection_of
 from loopwright.workflows.assistant.schemas import (
     Condition,
     Evaluation,
@@ -31,24 +31,6 @@ RULES = Question(
     topic="bees",
 )
 OWN = Reflection(reasoning="By rules.", strategy="relax", message="By rules.", queries=())
-
-
-def test_a_plan_takes_what_the_model_says_and_leaves_the_rest_to_the_rules() -> None:
-    reply = PlanReply(standalone="x", tables=[Table.SPEAKERS, Table.SPEAKERS], topic=" wild\nbees ")
-    made = reply.over(RULES, list(Table))
-    assert (made.tables, made.topic) == ((Table.SPEAKERS,), "wild bees")
-    assert (made.text, made.operation, made.query_mode) == (RULES.text, "find", "hybrid")
-
-
-def test_a_plan_has_no_tables_that_the_conference_lacks() -> None:
-    reply = PlanReply(standalone="x", tables=[Table.ATTENDEES, Table.SESSIONS])
-    assert reply.over(RULES, [Table.SESSIONS, Table.SPEAKERS]).tables == (Table.SESSIONS,)
-    assert reply.over(RULES, [Table.SPEAKERS]).tables == RULES.tables
-
-
-def test_a_plan_that_looks_everywhere_leaves_the_tables_to_the_rules() -> None:
-    reply = PlanReply(standalone="x", tables=list(Table))
-    assert reply.over(RULES, list(Table)).tables == RULES.tables
 
 
 def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what() -> None:
@@ -95,17 +77,6 @@ def test_what_is_excluded_stays_excluded_whatever_a_model_says() -> None:
     assert made.filters.without == ("wasps", "hornets")
 
 
-def test_a_model_is_shown_what_was_tried_and_asked_on_a_line_each() -> None:
-    with sample_store() as store:
-        search = Search(store)
-        asked = Filters(include=(Condition(slot="room", values=("Great\nHall",)),), without=("bees",))
-        question = RULES.model_copy(update={"topic": "weather\nforecasts", "filters": asked})
-        query = PlannedQuery(table=Table.SESSIONS, query_text="weather forecasts")
-        shown = shown_search(question, [search.run(query)], [[query]], search)
-    assert shown["filters"] == "in Great Hall; not about “bees”" or "not about bees" in shown["filters"]
-    assert "\n" not in shown["topic"] and shown["tried"].startswith('- sessions "weather forecasts", threshold 0.35: ')
-
-
 def test_a_model_that_objects_to_the_records_own_words_is_not_believed() -> None:
     own = Evaluation(quality_score=1.0, confidence_score=0.6, faithfulness_score=1.0)
     reply = EvaluationReply(
@@ -122,14 +93,6 @@ def test_a_model_that_objects_to_the_records_own_words_is_not_believed() -> None
     found = evaluation_of(reply, own, [SOURDOUGH])
     assert found.issues == ("unsupported: Ana Reis won a prize", "unsupported: it is at 14:00")
     assert found.faithfulness_score == 0.6 and found.feedback == "Leave out the prize."
-
-
-def test_advice_without_a_fault_is_dropped() -> None:
-    own = Evaluation(quality_score=1.0, confidence_score=0.6, faithfulness_score=1.0)
-    reply = EvaluationReply(
-        met=["on sourdough"], supported=["it is in Hall 2"], advice="Say whether a stand sells flour."
-    )
-    assert evaluation_of(reply, own, [SOURDOUGH]).feedback == ""
 
 
 def test_one_reply_fills_all_of_a_question_and_what_the_programme_lacks_is_no_filter() -> None:

@@ -6,19 +6,17 @@ import asyncio
 from typing import Any
 
 import pytest
-from conferences import empty_conference, sample_services, services_of, shared_sample
+from conferences import empty_conference, sample_services, services_of
 from langchain_core.messages import HumanMessage
 
 from loopwright.engine import arun
 from loopwright.errors import InputError, NodeFailed, StoreError
-from loopwright.models import ModelRegistry
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel, always
-from loopwright.workflows.assistant import AssistantConfig, Services, achat, build_graph, chat
+from loopwright.workflows.assistant import achat, build_graph, chat
 from loopwright.workflows.assistant.nodes.searching import execute_queries
 from loopwright.workflows.assistant.schemas import PlannedQuery, Table
 from loopwright.workflows.assistant.sources.catalogue import current
-from loopwright.workflows.assistant.streaming import brief
 
 TOPIC = "Which sessions are about {}?"
 ODD = "Which sessions are about quantum yodelling?"
@@ -40,54 +38,12 @@ def failing() -> ScriptedChatModel:
     return always(ValueError("the model is broken"))
 
 
-def test_an_answer_cites_records_that_were_found(services):
-    result = chat(TOPIC.format(a_topic()), services=services)
-    found = {each.record.id for hits in result.results.values() for each in hits}
-    assert result.status == "answered"
-    assert result.referenced_ids
-    assert set(result.referenced_ids) <= found
-    assert all(f"[{cited}]" in result.answer for cited in result.referenced_ids)
-    assert result.scores["faithfulness"] > 0.5
-    assert result.model_calls == 0
-
-
-def test_a_conversation_is_remembered_and_belongs_to_its_user(services):
-    context = {"user_id": "ada", "conversation_id": "one"}
-    chat(TOPIC.format(a_topic()), user_context=context, services=services)
-    turns = asyncio.run(services.memory.turns("one", user_id="ada"))
-    assert [turn.role for turn in turns] == ["user", "assistant"]
-    state = asyncio.run(
-        build_graph(services=services).ainvoke(
-            {"messages": [("user", "and on the second day?")], "user_context": context}
-        )
-    )
-    assert [turn.role for turn in state["history"]] == ["user", "assistant"]
-    with pytest.raises(InputError):
-        asyncio.run(services.memory.turns("one", user_id="eve"))
-
-
-def test_a_profile_is_kept_for_the_next_conversation(services):
-    chat("My name is Grace and I'm interested in ceramics.", user_context={"user_id": "grace"}, services=services)
-    profile = asyncio.run(services.memory.profile("grace"))
-    assert "ceramics" in " ".join(profile.interests)
-    assert profile.name == "Grace"
-
-
 def test_a_foreign_conversation_is_not_read(services):
     chat("Which keynotes are there?", user_context={"user_id": "ada", "conversation_id": "hers"}, services=services)
     stranger = {"user_id": "eve", "conversation_id": "hers"}
     result = chat("and on the second day?", user_context=stranger, services=services)
     assert result.error_node == "fetch_data"
     assert len(asyncio.run(services.memory.turns("hers", user_id="ada"))) == 2
-
-
-@pytest.mark.parametrize("mode", ["none", "mechanical", "reflection"])
-def test_each_mode_ends_and_says_that_there_is_nothing(services, mode):
-    result = chat(ODD, services=services, mode=mode)
-    retries = {"none": None, "mechanical": "relax_and_retry", "reflection": "reflect_and_replan"}[mode]
-    for node in ("relax_and_retry", "reflect_and_replan"):
-        assert (node in result.path) == (node == retries)
-    assert result.status == "nothing_found"
 
 
 @pytest.mark.parametrize(
@@ -110,26 +66,11 @@ def test_a_reflection_that_fails_is_the_mechanical_relaxation():
     assert result.error_node == "reflect_and_replan"
 
 
-def test_a_replan_that_repeats_an_earlier_query_is_refused():
-    again = {"reasoning": "?", "strategy": "rewrite", "message": "Again.", "queries": []}
-    reply = {**again, "queries": [{"table": "sessions", "query_text": "wickerwork"}]}
-    with empty_conference(reflect_and_replan=ScriptedChatModel(reply, reply, reply)) as services:
-        result = chat(ODD, services=services)
-    searched = [query.model_dump_json() for query in result.queries]
-    assert len(set(searched)) == len(searched)
-
-
 def test_a_store_that_is_down_is_an_error_and_not_nothing_found(tmp_path):
     store = open_store(f"sqlite:{tmp_path / 'conference.db'}")
     services = services_of(store, {}, {})
     store.close()
     with services, pytest.raises((StoreError, NodeFailed)):
-        chat(ODD, services=services)
-
-
-def test_no_conference_is_a_clear_error(tmp_path):
-    config = AssistantConfig.load(None, {"assistant": {"store": f"sqlite:{tmp_path / 'none.db'}"}}, {})
-    with Services.of(config) as services, pytest.raises((StoreError, NodeFailed), match=r"none\.db"):
         chat(ODD, services=services)
 
 
@@ -143,23 +84,15 @@ def test_no_conference_is_a_clear_error(tmp_path):
         ("hello", {"usr": "ada"}),
         ("hello", {"now": "soon"}),
         ("hello", {"user_id": 3}),
+        ("hello", {"user_id": "half \ud800"}),
+        ("hello", {1: 2}),
+        ("hello", {"now": "0001-01-01T00:00:00"}),
         ("hello", {"profile": {"shoe_size": 43}}),
     ],
 )
 def test_bad_input_is_a_clear_error(services, message, context):
     with pytest.raises(InputError):
         chat(message, user_context=context, services=services)
-
-
-def test_a_poor_answer_is_written_once_more_where_that_is_switched_on():
-    poor = {"met": [], "missing": ["everything"], "supported": [], "unsupported": ["all of it"], "advice": "Cite."}
-    models = {"evaluate": always(poor)}
-    with sample_services(models, regeneration_enabled=True) as services:
-        result = chat(TOPIC.format(a_topic()), services=services)
-    assert result.path[-4:] == ("generate_response", "evaluate", "generate_response", "evaluate")
-    assert result.stop_reason["loop"] == "regenerate"
-    with sample_services(models) as services:
-        assert chat(TOPIC.format(a_topic()), services=services).path.count("evaluate") == 1
 
 
 def test_a_second_question_on_a_thread_starts_anew(services):
@@ -186,25 +119,6 @@ def test_questions_at_the_same_time_share_nothing(services):
 
     alone = [chat(TOPIC.format(title), services=services).referenced_ids for title in titles]
     assert [result.referenced_ids for result in asyncio.run(together())] == alone
-
-
-def test_a_chat_model_writes_the_answer_and_only_offered_records_are_cited():
-    record = next(iter(shared_sample().documents())).id
-    writer = always(f"Go to this one [{record}], or to [sessions:made-up].")
-    config = AssistantConfig()
-    models = ModelRegistry({"generate_response": writer}, nodes=AssistantConfig.model_nodes)
-    with Services(config, models, given_store=shared_sample()) as services:
-        result = chat(TOPIC.format(a_topic()), services=services)
-    assert "made-up" not in result.answer
-    assert set(result.referenced_ids) <= {each.record.id for hits in result.results.values() for each in hits}
-    assert result.model_calls >= 1
-
-
-def test_what_clients_see_of_the_state_is_plain_and_small(services):
-    state = asyncio.run(build_graph(services=services).ainvoke({"messages": [("user", TOPIC.format(a_topic()))]}))
-    shown = brief(state["query_results"])
-    first = next(iter(shown["sessions"]))
-    assert set(first) == {"id", "title", "score"}
 
 
 async def test_what_came_near_is_kept_over_all_plans_and_told_once(services):

@@ -51,17 +51,6 @@ def test_forgetting_everything_deletes_profile_and_conversations(profile: Profil
         assert asyncio.run(services.memory.conversations("ana")) == []
 
 
-def test_the_newest_is_forgotten_and_confirmed() -> None:
-    with sample_services() as services:
-        asyncio.run(services.memory.keep_profile(ANA))
-        answer = say("forget that", services)
-        profile = known(services)
-        assert profile is not None
-        assert profile.interests == ("bread",)
-        assert "Forgotten." in answer
-        assert "interested in bread." in answer
-
-
 def test_a_model_does_not_bring_back_what_is_taken_back() -> None:
     with sample_services({"update_profile": always({"interests": ["salt"], "name": "Ana"})}) as services:
         asyncio.run(services.memory.keep_profile(ANA))

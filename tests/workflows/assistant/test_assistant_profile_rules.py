@@ -68,21 +68,12 @@ def test_what_is_taken_back(message: str, changed: dict[str, object]) -> None:
     )
 
 
-def test_what_is_known_is_no_news() -> None:
-    assert updated_profile("I'm interested in Bread and rye", KNOWN, "u") is KNOWN
-
-
 def test_what_is_new_comes_last_and_lists_do_not_grow_without_end() -> None:
     known = KNOWN
     for n in range(MOST_ENTRIES + 3):
         known = after(f"I'm interested in topic{n}", known)
     assert len(known.interests) == MOST_ENTRIES
     assert known.interests[-1] == f"topic{MOST_ENTRIES + 2}"
-
-
-def test_what_was_said_is_not_asked_for_again() -> None:
-    message = "I'm interested in bees"
-    assert not profile_needs_update(message, after(message))
 
 
 def test_long_messages_end_and_add_nothing_long() -> None:

@@ -9,12 +9,14 @@ from importlib import resources
 
 import pytest
 import yaml
-from conferences import shared_sample
+from conferences import sample_services, shared_sample
 
+from loopwright.workflows.assistant.question.names import names_of
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.schemas import Profile, Question, Slot, Table, Turn
+from loopwright.workflows.assistant.schemas import ChatResult, Profile, Question, Slot, Table, Turn
 from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.lexicon import LANGUAGES, table
+from loopwright.workflows.assistant.workflow import chat
 
 SATURDAY, SUNDAY = "2027-04-17", "2027-04-18"
 NOW = datetime.fromisoformat(f"{SATURDAY}T11:05:00")
@@ -28,6 +30,11 @@ def search() -> Search:
 
 def read(text: str, *turns: Turn, profile: Profile | None = None) -> Question:
     return understand(text, search(), now=NOW, history=turns, profile=profile)
+
+
+def said(text: str) -> ChatResult:
+    with sample_services() as services:
+        return chat(text, user_context={"now": NOW.isoformat()}, services=services)
 
 
 def asked(question: Question, slot: Slot) -> list[tuple[object, ...]]:
@@ -169,6 +176,42 @@ def test_a_later_turn_points_at_what_was_cited() -> None:
 def test_a_question_of_its_own_owes_nothing_to_the_one_before() -> None:
     question = read("Which keynotes are there on Sunday?", *turns("radio talks in the Great Hall"))
     assert not asked(question, "room") and question.topic == ""
+
+
+def test_what_comes_after_something_else_takes_its_day_its_end_and_its_building() -> None:
+    first, second = read("repair on Sunday, and after that knitting in the same building").parts
+    assert (first.topic, second.topic) == ("repair", "knitting")
+    assert asked(second, "day") == [(SUNDAY,)] and asked(second, "start")[0][0]
+    (rooms,) = asked(second, "room")
+    assert len(rooms) > 1 and all("R." in str(room) for room in rooms)
+    assert "same building" in said("repair on Sunday, then knitting in the same building").answer
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("Good morning! What is on about repair?", []),
+        ("We can only be there on Sunday morning.", [(None, 720)]),
+        ("What is there about food on Sunday morning? In the afternoon I am away.", [(None, 720)]),
+        ("food in the morning or in the evening", [(None, 1800)]),
+    ],
+)
+def test_a_part_of_the_day_is_asked_for_only_where_it_is_wanted(text: str, starts: list[object]) -> None:
+    assert asked(read(text), "start") == starts
+
+
+def test_words_of_plain_speech_are_nobodys_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    who = "The one with the braid (she/her)"
+    for word in ("the", "one", "with", "braid", "she", "her"):
+        monkeypatch.setitem(names_of(search().catalogue).persons, word, {who})
+    assert not asked(read("is there one with a demonstration on Sunday?"), "person")
+    assert not asked(read("what else does she talk about?"), "person")
+    assert asked(read("what does the one with the braid talk about?"), "person") == [(who,)]
+
+
+def test_a_word_that_was_read_as_nothing_makes_the_answer_one_in_part() -> None:
+    for text in ("security on Sunday", "what is there for kids before four?"):
+        assert said(text).status != "answered"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!", "\u200b", "ล่าสุด", "a" * 5000, "[[[", "no no no", "but but not"])

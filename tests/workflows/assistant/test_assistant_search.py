@@ -9,7 +9,7 @@ from conferences import shared_sample
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.schemas import Condition, Filters, Pick, PlannedQuery, Record, SearchOutcome, Table
-from loopwright.workflows.assistant.searching import Search, merge
+from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.sources.catalogue import clock_of, passes
 
 
@@ -24,22 +24,6 @@ def run(text: str, table: Table = Table.SESSIONS, **changes: object) -> SearchOu
 
 def text_of(record: Record) -> set[str]:
     return set(terms(" ".join([record.title, *record.texts.values(), *record.values("track")])))
-
-
-@pytest.mark.parametrize("talk", ["hello, could you please tell me whether there is anything about {}", "{}", "{}?"])
-def test_a_title_finds_its_session_whatever_is_said_around_it(talk: str) -> None:
-    for record in list(search().catalogue.of_table(Table.SESSIONS))[::9]:
-        assert run(talk.format(record.title)).hits[0].record == record
-
-
-def test_without_a_text_all_that_pass_come_in_order_of_time() -> None:
-    found = [each.record for each in run("", limit=200).hits]
-    assert found == list(search().catalogue.of_table(Table.SESSIONS))
-
-
-def test_what_stands_nowhere_is_no_hit() -> None:
-    outcome = run("qwertzuiop")
-    assert (outcome.hits, outcome.strangers) == ((), ("qwertzuiop",))
 
 
 def test_no_record_is_about_a_topic_that_is_not_wanted() -> None:
@@ -74,32 +58,3 @@ def test_an_end_is_what_a_direct_look_at_the_records_says(pick: Pick) -> None:
     best = min(map(measure, records))
     expected = {each.id for each in records if measure(each) == best}
     assert {each.record.id for each in run("", limit=200, pick=pick).hits} == expected
-
-
-def test_of_two_subjects_both_come_first() -> None:
-    index = search().index()
-    alone = [term for term in index.total if len(index.held(term)[0]) == 1 and index.weight(term) > 2]
-    pairs = [
-        (term, int(index.held(term)[0][0]))
-        for term in sorted(alone)
-        if term in index.titled(int(index.held(term)[0][0]))
-    ]
-    (one, first), (other, second) = pairs[2], next(each for each in pairs[5:] if each[1] != pairs[2][1])
-    found = {each.record.id for each in run(f"{one} and {other}").hits[:2]}
-    assert found == {index.records[first].id, index.records[second].id}
-
-
-def test_merging_keeps_each_record_once_with_its_best_score() -> None:
-    first, second = run("food"), run("food and drink")
-    merged = merge(merge({}, [first]), [second])["sessions"]
-    ids = [each.record.id for each in merged]
-    assert len(ids) == len(set(ids)) and [x.score for x in merged] == sorted((x.score for x in merged), reverse=True)
-    best = {each.record.id: each.score for outcome in (first, second) for each in outcome.hits}
-    assert all(each.score >= best[each.record.id] or each.record.id not in best for each in merged)
-
-
-def test_a_slip_and_a_short_form_are_known_by_the_programmes_own_words() -> None:
-    vocabulary = search().vocabulary
-    word = max((word for word in vocabulary.spread if len(word) > 8), key=lambda word: vocabulary.spread[word])
-    assert vocabulary.spelled(word[:4] + word[5:]) == word
-    assert vocabulary.spelled(word) == ""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from conferences import empty_conference, sample_services, services_of
+from conferences import sample_services, services_of
 from pydantic import TypeAdapter
 
 from loopwright.retrieval.stores import open_store
-from loopwright.testing import ScriptedChatModel, always
+from loopwright.testing import always
 from loopwright.workflows.assistant import ChatEvent, astream_chat
 
 ODD = "Which sessions are about quantum yodelling?"
@@ -32,52 +32,6 @@ def named(events, name):
 def services():
     with sample_services() as opened:
         yield opened
-
-
-def test_the_stream_ends_with_done_after_the_evaluation(services):
-    events = streamed("Which keynotes are there?", services, run_id="r1")
-    assert [event.event for event in events[-2:]] == ["pipeline_summary", "done"]
-    assert events[-1].run_id == "r1"
-    nodes = [event.node for event in named(events, "node_end")]
-    assert nodes[-1] == "evaluate"
-    assert nodes == [event.node for event in named(events, "node_start")]
-
-
-def test_the_person_is_told_before_anything_is_searched(services):
-    events = [event.event if event.event != "node_start" else event.node for event in streamed(ODD, services)]
-    assert events.index("acknowledgment") < events.index("plan_queries") < events.index("execute_queries")
-
-
-def test_chunks_are_the_answer(services):
-    events = streamed("Which keynotes are there?", services)
-    text = "".join(event.text for event in named(events, "chunk"))
-    (written,) = [event.output for event in named(events, "node_end") if event.node == "generate_response"]
-    assert text == written["response_text"]
-
-
-def test_a_node_visited_three_times_is_reported_three_times():
-    with empty_conference(reflection_enabled=False) as services:
-        events = streamed(ODD, services)
-    visits = [event.visit for event in named(events, "node_start") if event.node == "check_results"]
-    assert visits == [1, 2, 3]
-    assert [event.visit for event in named(events, "node_end") if event.node == "check_results"] == visits
-    assert named(events, "pipeline_summary")[0].visits["check_results"] == 3
-
-
-def test_each_reflection_is_one_thinking_step_and_one_decision():
-    def reply(text):
-        query = {"table": "sessions", "query_text": text}
-        return {"reasoning": "?", "strategy": "rewrite", "message": f"Looking for {text}.", "queries": [query]}
-
-    model = ScriptedChatModel(reply("wickerwork"), reply("baskets"))
-    with empty_conference(reflect_and_replan=model) as services:
-        events = streamed(ODD, services)
-    thoughts = named(events, "thinking")
-    assert [thought.message for thought in thoughts] == ["Looking for wickerwork.", "Looking for baskets."]
-    assert [thought.retry_count for thought in thoughts] == [1, 2]
-    loops = [(event.name, event.decision, event.passes, event.limit) for event in named(events, "loop")]
-    assert loops == [("reflect", "granted", 1, 2), ("reflect", "granted", 2, 2), ("reflect", "exhausted", 2, 2)]
-    assert events[-1].stop_reason["loop"] == "reflect"
 
 
 def test_a_model_is_named_with_its_usage_and_its_prompt(services):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
@@ -83,15 +82,6 @@ def test_filters(catalogue, asked, sessions, speakers):
         assert ", ".join(record.title for record in people) == speakers
 
 
-@pytest.mark.parametrize(
-    ("barred", "sessions"),
-    [(FIRST, "late undated"), (ANAS, "oats open undated"), (condition("start", most=630), "oats open late undated")],
-)
-def test_exclusions(catalogue, barred, sessions):
-    found = catalogue.filtered(Table.SESSIONS, Filters(exclude=(barred,)))
-    assert [record.key for record in found] == sessions.split()
-
-
 def test_an_exhibitor_who_names_no_day_is_there_all_the_time(catalogue):
     def titles(*asked: Condition) -> list[str]:
         return [record.title for record in catalogue.filtered(Table.EXHIBITORS, Filters(include=asked))]
@@ -100,19 +90,6 @@ def test_an_exhibitor_who_names_no_day_is_there_all_the_time(catalogue):
     assert titles(condition("day", "2026-05-09")) == ["Mill", "Oven"]
     assert titles(condition("start", least=600)) == ["Mill", "Oven"]
     assert titles(condition("room", "Yard")) == ["Oven"]
-
-
-def test_what_a_caller_does_with_a_result_changes_nothing(catalogue):
-    filters = Filters(include=(condition("room", "Oven"),))
-    catalogue.filtered(Table.SESSIONS, filters).clear()
-    assert len(catalogue.filtered(Table.SESSIONS, filters)) == 2
-
-
-def test_values_with_their_numbers(catalogue):
-    assert list(catalogue.values("room").items()) == [("Oven", 2), ("Yard", 2)]
-    assert catalogue.values("speaker") == {"Ana Só": 2, "Bo Li": 2}
-    assert catalogue.values("room", Table.EXHIBITORS) == {"Yard": 1}
-    assert catalogue.values("nothing") == {}
 
 
 def test_a_store_without_a_conference_has_an_empty_catalogue():
@@ -139,25 +116,3 @@ def test_a_catalogue_is_made_anew_only_when_its_store_has_changed(tmp_path):
         assert current(store) is not first
         assert "sessions:rye" not in current(store).records
         assert "sessions:rye" in first.records
-
-
-def test_postgresql_gives_the_same_records(postgres_url):  # noqa: F811
-    records = records_of(TALKS, INFO)
-    with open_store(postgres_url) as store:
-        store.put([info_contribution(INFO), *map(contribution_of, (*records, *STANDS))])
-        catalogue = current(store)
-        assert catalogue.info == INFO
-        assert catalogue.records == {record.id: record for record in (*records, *STANDS)}
-
-
-def test_threads_share_one_catalogue():
-    with open_store("memory") as store:
-        store.put([info_contribution(INFO), *map(contribution_of, records_of(TALKS, INFO))])
-        found: list[Catalogue] = []
-        threads = [threading.Thread(target=lambda: found.append(current(store))) for _ in range(16)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(found) == 16
-        assert len({id(catalogue) for catalogue in found}) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from loopwright.errors import ConfigError, DocumentError
-from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.catalogue import current
@@ -113,14 +111,6 @@ def test_problems_and_progress_are_told(files):
     assert told == ["reading schedule.csv", "reading stands.csv", "storing 7 records"]
 
 
-def test_records_are_found_by_their_words_at_once(files):
-    schedule, stands = files
-    with open_store("memory") as store:
-        ingest(store, schedule, exhibitors=stands)
-        hits = store.search_text("porridge", 5, Filter(tags=("sessions",), facets={"room": ("Oven",)}))
-        assert [hit.passage_id.partition("::")[0] for hit in hits] == ["sessions:oats"]
-
-
 def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
     schedule, stands = files
     embedder = CountingEmbedder()
@@ -140,14 +130,6 @@ def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
         assert "Oats\nPancakes for everyone" in embedder.texts
         hit = store.search_vector(embedder.embed_query("Oats\nPancakes for everyone"), 1, model="letters")[0]
         assert hit.passage_id.startswith("sessions:oats::")
-
-
-def test_embedding_can_be_stopped(files):
-    stop = threading.Event()
-    stop.set()
-    with open_store("memory") as store:
-        ingest(store, files[0])
-        assert embed_all(store, CountingEmbedder(), stop=stop) == 0
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.facets import facet_of, facets_of
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.storing import (
     INFO_ID,
@@ -55,14 +54,6 @@ def test_a_record_comes_back_from_a_store_as_it_was():
         assert store.passages_of(INFO_ID) == []
 
 
-def test_a_long_text_is_cut_where_sentences_end():
-    pieces = [passage.text for passage in contribution_of(RYE).passages if passage.heading == "abstract"]
-    assert len(pieces) > 2
-    assert "".join(pieces) == RYE.texts["abstract"]
-    assert all(len(piece) <= PASSAGE_CHARACTERS for piece in pieces)
-    assert all(piece.rstrip().endswith(".") for piece in pieces)
-
-
 @given(st.lists(st.sampled_from(["word ", "end. ", "line\n", "par\n\n", "字" * 40, "x" * 2000]), max_size=400))
 @settings(max_examples=examples(50), deadline=None)
 def test_no_text_is_lost_or_too_long_whatever_it_is_made_of(parts):
@@ -73,35 +64,11 @@ def test_no_text_is_lost_or_too_long_whatever_it_is_made_of(parts):
     assert all(0 < len(passage.text) <= PASSAGE_CHARACTERS for passage in kept.passages)
 
 
-def test_only_another_record_has_another_digest():
-    digest = contribution_of(RYE).document.digest
-    assert contribution_of(RYE.model_copy()).document.digest == digest
-    for change in ({"title": "Ry"}, {"url": ""}, {"end": None}, {"related": ()}, {"fields": {}}):
-        assert contribution_of(RYE.model_copy(update=change)).document.digest != digest
-
-
 def test_a_text_that_says_too_little_alone_is_embedded_with_its_title():
     by_facet = {passage.heading: embedded_text(passage) for passage in contribution_of(RYE).passages}
     assert by_facet["title"] == "Rye"
     assert by_facet["speakers"] == "Ana Só"
     assert by_facet["abstract"].startswith("Rye\n")
-
-
-def test_every_table_has_facets_and_what_one_side_seeks_is_paired_with_what_the_other_offers():
-    for table in Table:
-        facets = facets_of(table)
-        assert len({facet.key for facet in facets}) == len(facets) > 3
-    pairs = {facet.key: facet.pair_with for facet in facets_of(Table.ATTENDEES) if facet.key in ("seeking", "offering")}
-    assert pairs == {"seeking": "offering", "offering": "seeking"}
-    assert facet_of(Table.SESSIONS, "offering") is None
-
-
-def test_the_day_of_a_moment():
-    assert INFO.days == (date(2026, 5, 8), date(2026, 5, 9))
-    assert INFO.day_of(datetime(2026, 5, 9, 5, 59, tzinfo=LISBON)) == date(2026, 5, 8)
-    assert INFO.day_of(datetime(2026, 5, 9, 6, tzinfo=LISBON)) == date(2026, 5, 9)
-    # 23:30 in UTC is half past midnight in Lisbon's summer.
-    assert INFO.day_of(datetime(2026, 5, 9, 23, 30, tzinfo=ZoneInfo("UTC"))) == date(2026, 5, 9)
 
 
 @pytest.mark.parametrize(

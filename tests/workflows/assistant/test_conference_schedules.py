@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
@@ -43,47 +42,6 @@ PENTABARF = """<?xml version="1.0" encoding="UTF-8"?>
   <day index="2" date="2026-05-09"><room name="Yard"/></day>
 </schedule>
 """
-
-PRETALX = {
-    "schedule": {
-        "version": "1",
-        "conference": {
-            "acronym": "bread",
-            "title": {"en": "Bread Days", "pt": "Dias do Pão"},
-            "start": "2026-05-08",
-            "end": "2026-05-09",
-            "time_zone_name": "Europe/Lisbon",
-            "days": [
-                {
-                    "date": "2026-05-08",
-                    "day_start": "2026-05-08T04:00:00+01:00",
-                    "rooms": {
-                        "Oven": [
-                            {
-                                "id": 1,
-                                "guid": "g1",
-                                "date": "2026-05-08T10:00:00+01:00",
-                                "duration": "00:45",
-                                "room": "Oven",
-                                "title": "Rye",
-                                "subtitle": "",
-                                "track": {"en": "Grain"},
-                                "type": "talk",
-                                "language": "en",
-                                "abstract": "See [here](https://mill.example).",
-                                "description": None,
-                                "url": "https://bread.example/1",
-                                "persons": [{"id": 7, "public_name": "Ana Só", "biography": "Bakes <b>daily</b>."}],
-                            },
-                            {"id": 2, "date": None, "title": "Undated"},
-                            {"id": 3, "title": ""},
-                        ]
-                    },
-                }
-            ],
-        },
-    }
-}
 
 ICAL = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -169,14 +127,6 @@ def test_pentabarf_gives_the_conference_sessions_and_speakers(tmp_path):
     assert ana.related == ("sessions:1", "sessions:2")
 
 
-def test_what_happens_after_midnight_belongs_to_the_day_before(tmp_path):
-    night = of(read_schedule(written(tmp_path, "schedule.xml", PENTABARF)), "sessions:2")
-    assert night.start == datetime.fromisoformat("2026-05-09T01:30+01:00")
-    assert night.end == datetime.fromisoformat("2026-05-09T03:00+01:00")
-    assert night.values("day") == ("2026-05-08",)
-    assert night.values("room") == ("Oven",)
-
-
 def test_what_is_wrong_with_an_event_is_said_with_its_line_and_the_rest_is_kept(tmp_path):
     schedule = read_schedule(written(tmp_path, "schedule.xml", PENTABARF))
     assert of(schedule, "sessions:3").start is not None
@@ -190,23 +140,6 @@ def test_what_is_wrong_with_an_event_is_said_with_its_line_and_the_rest_is_kept(
         number = next(place for place, line in enumerate(lines, 1) if f'<event id="{id}">' in line)
         assert problem.startswith(f"schedule.xml, line {number}:")
         assert said in problem
-
-
-def test_pretalx_json(tmp_path):
-    schedule = read_schedule(written(tmp_path, "schedule.json", json.dumps(PRETALX)))
-    assert schedule.info.title == "Bread Days"
-    assert schedule.info.day_change == time(4)
-    assert schedule.info.days == (date(2026, 5, 8), date(2026, 5, 9))
-    rye = of(schedule, "sessions:1")
-    assert rye.texts["abstract"] == "See here."
-    assert rye.values("track") == ("Grain",)
-    assert rye.end - rye.start == timedelta(minutes=45)
-    assert of(schedule, "speakers:7").texts["biography"] == "Bakes daily."
-    undated = of(schedule, "sessions:2")
-    assert undated.start is None
-    assert undated.values("day") == ("2026-05-08",)
-    assert undated.values("room") == ("Oven",)
-    assert len(schedule.problems) == 2
 
 
 def test_ical(tmp_path):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from loopwright.errors import ConfigError, DocumentError
+from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.reading import read_schedule, read_table
 from loopwright.workflows.assistant.sources.reading.markup import plain_text
-from loopwright.workflows.assistant.sources.reading.times import clock_of, date_of, duration_of, moment_of
+from loopwright.workflows.assistant.sources.reading.times import clock_of, date_of
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 EXHIBITOR = {
@@ -77,11 +77,6 @@ def test_an_exhibitor_is_the_same_from_every_file(tmp_path, name, content):
         "topics": "Grain, Tools",
     }
     assert record.fields == {"room": ("Yard",), "topic": ("Grain", "Tools")}
-
-
-def test_a_markdown_line_with_a_name_that_is_no_column_is_text(tmp_path):
-    second = read_table(written(tmp_path, "a.md", AS_MARKDOWN), Table.EXHIBITORS).records[1]
-    assert (second.title, second.texts["description"]) == ("Oven Makers", "They say: ovens.")
 
 
 def test_attendees(tmp_path):
@@ -179,40 +174,6 @@ def test_a_table_that_cannot_be_read_is_refused(tmp_path, name, content, said):
         read_table(written(tmp_path, name, content), Table.EXHIBITORS)
 
 
-def test_speakers_are_not_read_from_a_table(tmp_path):
-    with pytest.raises(ConfigError, match="follow from who gives the sessions"):
-        read_table(written(tmp_path, "a.csv", "name\nA\n"), Table.SPEAKERS)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_encodings_of_spreadsheets(tmp_path, encoding):
-    path = written(tmp_path, "a.csv", "name,about\r\nMühle “Süd”,Brot\r\n".encode(encoding))
-    assert read_table(path, Table.EXHIBITORS).records[0].title == "Mühle “Süd”"
-
-
-def test_an_id_can_stand_in_the_mark_that_cites_it(tmp_path):
-    ids = [
-        record.id
-        for record in read_table(written(tmp_path, "a.csv", "name\n[A]  b\n(A) b\n"), Table.EXHIBITORS).records
-    ]
-    assert ids == ["exhibitors:(A) b", "exhibitors:(A) b-2"]
-
-
-def test_signs_that_cannot_be_stored_and_links_that_are_no_pages_are_left_out(tmp_path):
-    rows = [
-        {"name": "A\ud800", "about": "a\u0000b", "url": "javascript:alert(1)"},
-        {"name": "B", "url": "www.b.example/x"},
-        {"name": "C", "url": "https://c.example/\ud800"},
-    ]
-    records = read_table(written(tmp_path, "a.json", json.dumps(rows)), Table.EXHIBITORS).records
-    assert [(record.id, record.url) for record in records] == [
-        ("exhibitors:A", ""),
-        ("exhibitors:B", "https://www.b.example/x"),
-        ("exhibitors:C", "https://c.example/"),
-    ]
-    assert records[0].texts["description"] == "ab"
-
-
 @pytest.mark.skipif(not FOSDEM.is_dir(), reason="the real stands are not beside the repository")
 def test_real_stands():
     read = read_table(FOSDEM / "stands.json", Table.EXHIBITORS)
@@ -243,27 +204,10 @@ def test_what_is_no_date_is_refused(text):
         date_of(text)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("14:30", time(14, 30)), ("2:30 pm", time(14, 30)), ("12am", time(0)), ("9.05", time(9, 5))])  # fmt: skip
-def test_clocks(text, expected):
-    assert clock_of(text) == expected
-
-
 @pytest.mark.parametrize("text", ["25:00", "9", "13pm", "noon"])
 def test_what_is_no_clock_is_refused(text):
     with pytest.raises(ValueError):
         clock_of(text)
-
-
-def test_moments_and_durations():
-    assert moment_of("1.2.2025 2:30 pm") == datetime(2025, 2, 1, 14, 30)
-    assert moment_of("2025-02-01T14:30:00+01:00").utcoffset() == timedelta(hours=1)
-    with pytest.raises(ValueError):
-        moment_of("2025-02-01")
-    assert [duration_of(text) for text in ("00:45", "01:30:00", "45", "45 min")] == [
-        timedelta(minutes=minutes) for minutes in (45, 90, 45, 45)
-    ]
-    with pytest.raises(ValueError):
-        duration_of("an hour")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.answer.answers import OTHER_ANSWER, answer
-from loopwright.workflows.iqa.answer.verdicts import UNABLE, parse_choice
+from loopwright.workflows.iqa.answer.choosing import parse_choice
+from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 
 FULL = "Full-Reference"

@@ -16,7 +16,7 @@ from batch_images import bad_files, good_folder, journalled, rows_of, save
 
 from loopwright.errors import BackendError, ConfigError, InputError
 from loopwright.workflows.iqa import IQAConfig, run_pipeline
-from loopwright.workflows.iqa.batch import Shard, merge_tables, run_batch
+from loopwright.workflows.iqa.batch import Shard, run_batch
 from loopwright.workflows.iqa.batch.journal import Journal, journal_of
 from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY
 
@@ -79,8 +79,6 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     result = run_batch(folder, out, workers=1, resume=True)
     assert (result.progress.assessed, result.progress.failed, result.progress.unchanged) == (len(bad), len(bad) - 1, 4)
     assert [row["path"] for row in rows_of(out) if row["error"]] == sorted(bad.keys() - {"empty.png"})
-    journal = journalled(journal_of(out))
-    assert all(journal.count(row["sample_id"]) == (2 if row["sample_id"] in bad else 1) for row in rows_of(out))
 
 
 def test_resume_runs_only_what_is_new_or_changed(photos, expected, tmp_path):
@@ -98,7 +96,8 @@ def test_resume_runs_only_what_is_new_or_changed(photos, expected, tmp_path):
     before = journalled(journal_of(out))
     result = run_batch(folder, out, workers=1, resume=True)
     assert (result.progress.assessed, result.progress.unchanged) == (2, 2)
-    assert sorted(journalled(journal_of(out))[len(before) :]) == sorted([expected[0]["path"], "new.png"])
+    anew = [sample for sample, number in journalled(journal_of(out)).items() if before.get(sample) != number]
+    assert sorted(anew) == sorted([expected[0]["path"], "new.png"])
     second = {row["path"]: row for row in rows_of(out)}
     assert set(second) == {expected[0]["path"], expected[1]["path"], expected[3]["path"], "new.png"}
     assert second[expected[1]["path"]] == first[1]
@@ -128,8 +127,7 @@ def test_shards_together_are_the_whole(photos, expected, tmp_path):
         run_batch(photos, out, workers=1, shard=Shard(number, 2)).progress.total for number, out in enumerate(outs, 1)
     ]
     assert sum(counts) == GOOD and all(counts)
-    merge_tables(outs, tmp_path / "all.jsonl")
-    assert rows_of(tmp_path / "all.jsonl") == expected
+    assert sorted((row for out in outs for row in rows_of(out)), key=lambda row: row["sample_id"]) == expected
     with pytest.raises(InputError, match="is of shard 1/2, not 2/2"):
         run_batch(photos, outs[0], shard=Shard(2, 2), resume=True)
 
@@ -203,10 +201,10 @@ def test_a_row_that_ends_its_worker_twice_is_an_error_and_runs_again_on_resume(p
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from loopwright.workflows.iqa.batch import run_batch, assessing
+from loopwright.workflows.iqa.batch import run_batch, running
 
 # Workers import this file again, so that the graph breaks in them as a faulty library would.
-assessing.engine_run = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+running.engine_run = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 
 if __name__ == "__main__":
     run_batch(Path(sys.argv[1]), Path(sys.argv[2]), workers=1)
@@ -270,33 +268,6 @@ class TestJournal:
                 journal.append(self.record(sample))
         return path
 
-    def test_a_torn_last_line_is_removed(self, tmp_path):
-        path = self.filled(tmp_path / "j", "a", "b", "c")
-        whole = path.read_bytes()
-        last = len(whole.splitlines(keepends=True)[-1])
-        for cut in (1, last // 2, last - 1):
-            path.write_bytes(whole[:-cut])
-            with Journal.open(path, shard=None, resume=True) as journal:
-                assert list(journal.entries) == ["a", "b"]
-                journal.append(self.record("c"))
-                assert journal.read("b")["sample_id"] == "b"
-            assert path.read_bytes() == whole
-
-    def test_a_torn_header_begins_anew(self, tmp_path):
-        path = self.filled(tmp_path / "j")
-        whole = path.read_bytes()
-        path.write_bytes(whole[:5])
-        with Journal.open(path, shard=None, resume=False) as journal:
-            assert not journal.entries
-        assert path.read_bytes() == whole
-
-    def test_a_damaged_line_loses_its_row_alone(self, tmp_path, caplog):
-        path = self.filled(tmp_path / "j", "a", "b", "c")
-        path.write_bytes(path.read_bytes().replace(b'{"sample_id":"b"', b"\0" * 16))
-        with Journal.open(path, shard=None, resume=True) as journal:
-            assert list(journal.entries) == ["a", "c"]
-        assert "is damaged; its row is run again" in caplog.text
-
     def test_the_last_of_several_counts(self, tmp_path):
         path = self.filled(tmp_path / "j", "a", "b")
         with Journal.open(path, shard=None, resume=True) as journal:
@@ -307,10 +278,10 @@ class TestJournal:
 
     def test_what_is_there_is_not_overwritten(self, tmp_path):
         path = self.filled(tmp_path / "j", "a")
-        whole = path.read_bytes()
         with pytest.raises(InputError, match=r"holds 1 row.*--resume"):
             Journal.open(path, shard=None, resume=False)
-        assert path.read_bytes() == whole
+        with Journal.open(path, shard=None, resume=True) as journal:
+            assert list(journal.entries) == ["a"]
 
     def test_a_foreign_file_is_left_alone(self, tmp_path):
         path = tmp_path / "j"

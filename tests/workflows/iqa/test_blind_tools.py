@@ -20,7 +20,7 @@ from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
 from loopwright.workflows.iqa.tools.blind.brisque import brisque, brisque_features
 from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_model, blind_score
 from loopwright.workflows.iqa.tools.blind.piqe import piqe
-from loopwright.workflows.iqa.tools.execution import ResultCache, run_tools
+from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.niqe import niqe
 from loopwright.workflows.iqa.tools.registry import primary_tool
 
@@ -108,7 +108,7 @@ def test_a_flat_image_has_no_structure_to_measure_and_the_worst_piqe_stands_in(l
         with pytest.raises(ImageError, match="flat"):
             tool(flat)
     assert piqe(flat) == 100
-    logs = run_tools([primary_tool(ReferenceMode.NONE)], loaded(flat, tmp_path), None, cache=ResultCache())
+    logs = run_tools([primary_tool(ReferenceMode.NONE)], loaded(flat, tmp_path), None)
     assert [log.tool for log in logs] == ["BlindScore", "BRISQUE", "NIQE", "PIQE"]
     assert all("flat" in log.error for log in logs[:3])
     assert (logs[3].score, logs[3].fallback_for) == (1.0, "BlindScore")
@@ -116,7 +116,7 @@ def test_a_flat_image_has_no_structure_to_measure_and_the_worst_piqe_stands_in(l
 
 def test_what_is_too_small_for_it_is_scored_by_the_tool_that_can(photograph, tmp_path):
     image = loaded(np.ascontiguousarray(photograph("astronaut")[100:120, 100:180]), tmp_path)
-    logs = run_tools([primary_tool(ReferenceMode.NONE)], image, None, cache=ResultCache())
+    logs = run_tools([primary_tool(ReferenceMode.NONE)], image, None)
     assert logs[0].error == ("BlindScore needs at least 32 x 32 pixels, not 80 x 20; give a larger image or region")
     assert [log.tool for log in logs if log.score is not None] == ["PIQE"]
     assert logs[-1].fallback_for == "BlindScore"

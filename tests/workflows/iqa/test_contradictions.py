@@ -40,14 +40,14 @@ def told(query, reply, mode="explanation", confidence=0.9, severity="severe"):
     [
         ("How is it?", "The image is perfectly sharp.", "explanation", [BLUR]),
         ("How is it?", "No distortion is visible.", "explanation", [BLUR]),
-        ("Is it sharp?", "Yes, very much so.", "explanation", [BLUR]),
+        ("Is it sharp?", "Yes, very much so.", "explanation", ["severe gaussian blur in the whole image"]),
         ("How is it?", "It shows slight blur.", "explanation", [BLUR]),
         ("How is it?", "The photo has severe noise.", "explanation", ["no noise"]),
         ("How is it?", "An image of excellent quality.", "explanation", [SCORE]),
         ("Rate it", "Excellent", "scoring", [SCORE]),
-        (CHOICE, "A", "mcq", [BLUR]),
-        (CHOICE, "C", "mcq", [BLUR]),
-        ("Is it sharp? A. Yes B. No", "A", "mcq", [BLUR]),
+        (CHOICE, "A", "mcq", ["B (severely blurred)"]),
+        (CHOICE, "C", "mcq", ["B (severely blurred)"]),
+        ("Is it sharp? A. Yes B. No", "A", "mcq", ["B (No)"]),
     ],
 )
 def test_what_contradicts_the_measurements_is_kept_and_told(query, reply, mode, against):

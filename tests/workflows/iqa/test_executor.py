@@ -20,7 +20,6 @@ from loopwright.workflows.iqa.nodes.executing import pass_over
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.schemas import DistortionFinding, PlannerOutput
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.tools.execution import shared_cache
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 FULL, NONE = "Full-Reference", "No-Reference"
@@ -154,7 +153,6 @@ def test_the_time_budget_is_configured(run):
 def test_the_timeout_is_configured_and_a_late_tool_is_replaced_or_reported(run, monkeypatch):
     late = replace(get_tool("NIQE"), compute=lambda *_images: sleep(5))
     monkeypatch.setattr(pass_over, "select_tools", lambda *_args, **_options: [late])
-    shared_cache.clear()
     found = run("reference", services=configured(timeout=0.1))
     first, *others = found.tool_logs
     assert (first.tool, first.score) == ("NIQE", None)

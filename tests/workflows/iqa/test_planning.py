@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import InputError, PlannerError, UnknownNameError
-from loopwright.workflows.iqa.answer.sufficiency import missing_evidence
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan
-from loopwright.workflows.iqa.planning.replanning import NOTHING_LEFT, TRIED
+from loopwright.workflows.iqa.planning.replanning import NOTHING_LEFT, missing_evidence
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,
@@ -136,45 +135,10 @@ def replan(
     return first, make_plan(task(query, *reasons, reference=reference), previous=first, evidence=evidence)
 
 
-def test_a_failed_tool_is_replaced_by_an_untried_one():
-    evidence = found(log("MDSI"), log("GMSD", 3.0), log("SSIM", 3.1), primary_tool="GMSD")
-    first, plan = replan("How good is it?", evidence, "Tool MDSI failed (broken); VSI is untried")
-    assert plan.required_tools == ["GMSD", "SSIM", "VSI"]
-    assert plan.plan.model_dump() == {**ALL_ON, "tool_selection": False}
-    assert not plan.same_work(first)
-    assert "Tool MDSI failed, so VSI is required in its place" in plan.rationale
-
-
-def test_a_tool_that_failed_in_an_earlier_pass_is_not_tried_again():
-    query = "How good is it?"
-    _, second = replan(query, found(log("MDSI")), "Tool MDSI failed (broken); VSI is untried")
-    assert second.required_tools == ["VSI"]
-    reasons = ["Tool MDSI failed (broken); VSI is untried", "Tool VSI failed (broken); HaarPSI is untried"]
-    _, third = replan(query, found(log("VSI")), *reasons, previous=second)
-    assert third.required_tools == ["HaarPSI"]
-    # The history keeps ten entries, and a chat summarizer words its reasons freely: the rationale remembers.
-    _, again = replan(query, found(log("VSI")), "The tool broke", previous=second)
-    assert again.required_tools == ["HaarPSI"]
-    assert f"{TRIED}MDSI, VSI." in again.rationale
-
-
 def test_a_failed_tool_with_a_stand_in_is_no_lack():
     evidence = found(log("MDSI"), log("GMSD", 3.0, fallback_for="MDSI"), types=("noise",))
     first, plan = replan("How good is it?", evidence, "No reason provided")
     assert plan.same_work(first)
-
-
-def test_a_named_tool_stays_required_when_it_failed():
-    _, plan = replan("rate it with psnr", found(log("PSNR")), "Tool PSNR failed (broken); MDSI is untried")
-    assert plan.required_tools == ["PSNR", "MDSI"]
-    assert plan.plan.tool_execution
-
-
-def test_no_untried_tool_is_invented():
-    evidence = found(*(log(name) for name in BLIND))
-    first, plan = replan("How good is it?", evidence, f"Tool {BLIND[0]} failed", reference=False)
-    assert plan.same_work(first)
-    assert NOTHING_LEFT in plan.rationale
 
 
 def test_an_object_without_evidence_widens_the_scope():
@@ -238,12 +202,6 @@ def test_agreeing_tools_get_none_unless_the_feedback_says_so():
     assert plan.same_work(first)
     _, plan = replan("How good is it?", evidence, "The scores disagree")
     assert plan.required_tools == ["MDSI", "GMSD", "VSI"]
-
-
-def test_a_failed_and_a_contradicting_tool_get_two_more():
-    evidence = found(log("MDSI", 5.0), log("GMSD", 1.0), log("SSIM"), primary_tool="MDSI")
-    _, plan = replan("How good is it?", evidence, "No reason provided")
-    assert plan.required_tools == ["MDSI", "GMSD", "VSI", "HaarPSI"]
 
 
 def test_no_tool_ran():
@@ -314,7 +272,6 @@ def test_feedback_without_a_previous_plan_changes_the_first_plan():
 
 LACKS = [
     ("Is the car noisy?", found(log("MDSI", 3.0), types=("noise",))),
-    ("How good is it?", found(log("MDSI"), log("GMSD", 3.0))),
     ("How good is it?", found(log("MDSI", 5.0), log("GMSD", 1.0), primary_tool="MDSI")),
     ("How good is it?", found(types=("noise",))),
     ("Is the image noisy?", found(log("MDSI", 3.0))),

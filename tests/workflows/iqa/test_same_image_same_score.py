@@ -12,7 +12,6 @@ from PIL import Image
 
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.batch.running import run_batch
-from loopwright.workflows.iqa.tools.execution import shared_cache
 
 QUERY = "What is the quality of this image?"
 FORMATS = {"a.png": "PNG", "b.bmp": "BMP", "c.tif": "TIFF", "d.webp": "WEBP"}
@@ -20,7 +19,6 @@ FORMATS = {"a.png": "PNG", "b.bmp": "BMP", "c.tif": "TIFF", "d.webp": "WEBP"}
 
 def _numbers(path: Path) -> dict[str, float | None]:
     """Each tool's raw value, unrounded, and the answer's score; measured anew."""
-    shared_cache.clear()
     state = run_pipeline(QUERY, path)
     answered = state["summarizer_result"].quality_score
     return {log.tool: log.raw for log in state["executor_evidence"].tool_logs} | {"answer": answered}

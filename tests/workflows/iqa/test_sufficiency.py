@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.workflows.iqa.answer import sufficiency
-from loopwright.workflows.iqa.answer.sufficiency import calibration_error, contradicting
+from loopwright.workflows.iqa.answer.fusion import calibration_error, contradicting
+from loopwright.workflows.iqa.planning.replanning import missing_evidence
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
-from loopwright.workflows.iqa.tools.registry import get_tool
 
-TOOLS = [get_tool(name) for name in ("MDSI", "GMSD", "SSIM", "PSNR", "NIQE")]
-missing_evidence = functools.partial(sufficiency.missing_evidence, tools=TOOLS)
 QUERY = "What is wrong with it?"
 FULL = "Full-Reference"
 ALL_OFF = {
@@ -147,47 +142,14 @@ def test_detection_has_looked_at_everything():
     )
 
 
-def test_a_failed_tool_is_missed_if_another_is_untried():
-    reason = missing_evidence(plan(), evidence(logs=[("MDSI", "timed out")]), QUERY, [])
-    assert reason == "Tool MDSI failed (timed out); GMSD is untried"
-
-
-def test_each_pass_names_another_tool_until_none_is_left():
-    history, names = [], ["MDSI", "GMSD", "SSIM", "PSNR"]
-    for number, name in enumerate(names, 1):
-        reason = missing_evidence(plan(), evidence(logs=[(name, "timed out")]), QUERY, history)
-        if number == len(names):
-            assert reason is None
-        else:
-            assert reason == f"Tool {name} failed (timed out); {names[number]} is untried"
-            history.append(f"[Iteration {number}] {reason}")
-
-
-def test_a_failed_tool_without_an_alternative_of_its_reference_mode_is_no_reason():
-    # Of the tools that this file knows, only NIQE needs no reference.
-    alone = plan(reference_mode="No-Reference")
-    assert missing_evidence(alone, evidence(logs=[("NIQE", "too small")]), QUERY, []) is None
-
-
-def test_a_failed_tool_with_a_stand_in_is_no_reason():
-    logs = [ToolLog(tool="MDSI", error="boom"), ToolLog(tool="GMSD", score=3.0, fallback_for="MDSI")]
-    covered = evidence(tool_logs=logs, quality_scores={"GMSD": 3.0}, primary_tool="GMSD")
-    assert missing_evidence(plan(), covered, QUERY, []) is None
-
-
-def test_tools_that_contradict_each_other_call_for_a_third():
+def test_tools_that_contradict_each_other_call_for_a_third_once():
     apart = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1)])
-    reason = missing_evidence(plan(), apart, QUERY, [], error_of=lambda _: 0.5)
-    assert reason == (
-        "Tools MDSI (4.6) and GMSD (2.1) contradict each other beyond their calibration errors (0.5 + 0.5); SSIM is untried"
-    )
-    assert missing_evidence(plan(), apart, QUERY, [f"[Iteration 1] {reason}"], error_of=lambda _: 0.5) is None
-
-
-def test_it_is_the_sum_of_both_errors_that_counts():
-    apart = evidence(logs=[("MDSI", 4.0), ("GMSD", 3.0)])
-    assert missing_evidence(plan(), apart, QUERY, [], error_of=lambda _: 0.51) is None
-    assert missing_evidence(plan(), apart, QUERY, [], error_of=lambda _: 0.49) is not None
+    reason = missing_evidence(plan(), apart, QUERY, [])
+    assert reason.startswith("Tools MDSI (4.6) and GMSD (2.1) contradict each other beyond their calibration errors (")
+    assert reason.endswith("; VSI is untried")
+    assert missing_evidence(plan(), apart, QUERY, [f"[Iteration 1] {reason}"]) is None
+    decided = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1), ("SSIM", 4.5)])
+    assert missing_evidence(plan(), decided, QUERY, []) is None
 
 
 def test_the_shipped_errors_are_used():
@@ -197,19 +159,9 @@ def test_the_shipped_errors_are_used():
     assert contradicting(evidence(logs=[("MDSI", 4.5), ("GMSD", outside)])) == ["GMSD"]
 
 
-def test_a_third_tool_that_agrees_with_the_primary_one_has_decided():
-    decided = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1), ("SSIM", 4.5)])
-    assert missing_evidence(plan(), decided, QUERY, [], error_of=lambda _: 0.5) is None
-
-
 def test_a_tool_without_a_calibration_contradicts_nobody():
     assert calibration_error("someone's tool") == float("inf")
     assert contradicting(evidence(logs=[("MDSI", 4.6), ("Other", 1.0)])) == []
-
-
-def test_a_contradiction_without_an_untried_tool_is_no_reason():
-    logs = [("MDSI", 4.8), ("GMSD", 1.2), ("SSIM", 1.2), ("PSNR", 1.2)]
-    assert missing_evidence(plan(), evidence(logs=logs), QUERY, [], error_of=lambda _: 0.3) is None
 
 
 def test_a_failed_executor_is_asked_again_once():

@@ -2,62 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import logging
 
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
-from loopwright.cli import app
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa import IQAConfig, run_pipeline
-from loopwright.workflows.iqa.comparing import compare_folders, compare_images
-from loopwright.workflows.iqa.comparing.report import write_comparison_report
 
 
 @pytest.fixture
 def pictures(photograph, tmp_path):
-    """One photograph in two sizes, the large one a second time, and both in folders of their own."""
+    """One photograph in two sizes."""
     large = Image.fromarray(photograph("coffee"))
     small = large.resize((300, 200))
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
     large.save(tmp_path / "large.png")
-    large.save(tmp_path / "same.jpg", quality=40)
     small.save(tmp_path / "small.png")
-    for name, image in {"one/a": large, "one/b": large, "two/a": small, "two/b": large}.items():
-        image.save(tmp_path / f"{name}.jpg", quality=90 if name[0] == "o" else 50)
     return tmp_path
-
-
-def test_a_comparison_of_different_sizes_without_a_reference_warns(pictures):
-    found = compare_images(pictures / "large.png", pictures / "small.png")
-    assert found.warning.startswith("the sizes differ: A has 600 x 400 pixels and B 300 x 200, 4 times as many.")
-    assert "depend on the scale" in found.warning
-    assert "one size, or give the pristine image with --reference" in found.warning
-    assert compare_images(pictures / "large.png", pictures / "same.jpg").warning is None
-    assert compare_images(pictures / "same.jpg", pictures / "one" / "a.jpg", pictures / "large.png").warning is None
-
-
-def test_pairs_of_folders_that_differ_in_size_are_counted(pictures):
-    found = compare_folders(pictures / "one", pictures / "two", workers=1)
-    assert found.warning.startswith(
-        "1 of 2 pairs differ in size; in the first, a.jpg, A has 600 x 400 pixels and B 300"
-    )
-
-
-@pytest.mark.slow
-def test_the_warning_stands_on_the_screen_in_the_json_and_in_the_page(pictures):
-    given = ["iqa", "compare", str(pictures / "large.png"), str(pictures / "small.png")]
-    page = pictures / "page.html"
-    shown = CliRunner().invoke(app, [*given, "--report", str(page)])
-    assert "warning: the sizes differ: A has 600 x 400" in shown.output
-    assert "the sizes differ: A has 600 x 400 pixels" in page.read_text("utf-8")
-    as_json = json.loads(CliRunner().invoke(app, [*given, "--json"]).stdout)
-    assert as_json["warning"].startswith("the sizes differ")
-    same = compare_images(pictures / "large.png", pictures / "same.jpg")
-    assert "Warning" not in write_comparison_report(same, page).read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import dataclasses
 import math
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.tools.execution import ResultCache, run_tools
+from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 
@@ -27,11 +26,6 @@ def pair(tmp_path_factory):
     Image.fromarray(reference).save(folder / "reference.png")
     Image.fromarray(noisy).save(folder / "image.png")
     return load_image(folder / "image.png"), load_image(folder / "reference.png")
-
-
-@pytest.fixture
-def cache():
-    return ResultCache()
 
 
 def broken(name, error):
@@ -55,9 +49,9 @@ def slow(name, seconds):
     return dataclasses.replace(tool, compute=compute)
 
 
-def test_every_tool_gives_its_value_and_score(pair, cache):
+def test_every_tool_gives_its_value_and_score(pair):
     image, reference = pair
-    logs = run_tools(all_tools(), image, reference, region="car", cache=cache)
+    logs = run_tools(all_tools(), image, reference, region="car")
     assert [log.tool for log in logs] == [tool.name for tool in all_tools()]
     for log, tool in zip(logs, all_tools(), strict=True):
         assert log.error is None
@@ -68,14 +62,14 @@ def test_every_tool_gives_its_value_and_score(pair, cache):
         assert log.fallback_for is None
 
 
-def test_the_order_is_that_of_the_request_and_twice_is_once(pair, cache):
+def test_the_order_is_that_of_the_request_and_twice_is_once(pair):
     tools = [get_tool(name) for name in ("PSNR", "MDSI", "PSNR", "SSIM", "MDSI")]
-    assert [log.tool for log in run_tools(tools, *pair, cache=cache)] == ["PSNR", "MDSI", "SSIM"]
+    assert [log.tool for log in run_tools(tools, *pair)] == ["PSNR", "MDSI", "SSIM"]
 
 
-def test_a_failing_tool_is_logged_and_replaced(pair, cache):
+def test_a_failing_tool_is_logged_and_replaced(pair):
     tools = [broken("MDSI", ValueError("it broke\nbadly")), get_tool("SSIM")]
-    logs = run_tools(tools, *pair, cache=cache)
+    logs = run_tools(tools, *pair)
     assert [log.tool for log in logs] == ["MDSI", "SSIM", "VSI"]
     assert logs[0].error == "ValueError: it broke badly"
     assert logs[0].raw is None
@@ -85,9 +79,9 @@ def test_a_failing_tool_is_logged_and_replaced(pair, cache):
     assert logs[2].score is not None
 
 
-def test_a_failing_stand_in_is_replaced_too(pair, cache):
+def test_a_failing_stand_in_is_replaced_too(pair):
     spare = [broken("GMSD", RuntimeError("no")), get_tool("NIQE"), get_tool("PSNR")]
-    logs = run_tools([broken("MDSI", RuntimeError("no"))], *pair, alternatives=spare, cache=cache)
+    logs = run_tools([broken("MDSI", RuntimeError("no"))], *pair, alternatives=spare)
     assert [(log.tool, log.fallback_for, log.error is None) for log in logs] == [
         ("MDSI", None, False),
         ("GMSD", "MDSI", False),
@@ -95,9 +89,9 @@ def test_a_failing_stand_in_is_replaced_too(pair, cache):
     ]
 
 
-def test_a_hanging_tool_is_given_up_and_the_others_finish(pair, cache):
+def test_a_hanging_tool_is_given_up_and_the_others_finish(pair):
     started = time.perf_counter()
-    logs = run_tools([slow("MDSI", 3), get_tool("SSIM")], *pair, timeout_s=0.3, workers=1, cache=cache)
+    logs = run_tools([slow("MDSI", 3), get_tool("SSIM")], *pair, timeout_s=0.3)
     assert time.perf_counter() - started < 2
     assert "no result within 0.3 s" in logs[0].error
     assert 0.25 < logs[0].seconds < 1
@@ -122,88 +116,45 @@ def test_a_process_that_ends_while_a_tool_is_late_ends_as_it_would(pair):
         assert (done.returncode, done.stderr) == (0, "") and "no result within" in done.stdout
 
 
-def test_each_timeout_counts_from_its_own_start(pair, cache):
+def test_each_timeout_counts_from_its_own_start(pair):
     """Three runs of 0.25 s, one after another, each within 0.6 s though together they take longer."""
     tools = [slow(name, 0.25) for name in ("MDSI", "SSIM", "GMSD")]
-    logs = run_tools(tools, *pair, timeout_s=0.6, workers=1, cache=cache)
+    logs = run_tools(tools, *pair, timeout_s=0.6)
     assert [log.error for log in logs] == [None] * 3
 
 
-def test_no_more_than_the_given_number_run_at_once(pair, cache):
-    lock, running, most = threading.Lock(), 0, 0
-
-    def counting(tool):
-        def compute(*arrays):
-            nonlocal running, most
-            with lock:
-                running += 1
-                most = max(most, running)
-            time.sleep(0.05)
-            with lock:
-                running -= 1
-            return tool.compute(*arrays)
-
-        return dataclasses.replace(tool, compute=compute)
-
-    logs = run_tools([counting(tool) for tool in all_tools()], *pair, workers=2, cache=cache)
-    assert all(log.error is None for log in logs)
-    assert most == 2
-
-
-def test_a_missing_reference_is_an_error_of_the_tools_that_need_it(pair, cache):
-    logs = run_tools([get_tool("MDSI"), get_tool("NIQE")], pair[0], None, cache=cache)
+def test_a_missing_reference_is_an_error_of_the_tools_that_need_it(pair):
+    logs = run_tools([get_tool("MDSI"), get_tool("NIQE")], pair[0], None)
     assert [log.tool for log in logs] == ["MDSI", "NIQE"]
     assert "there is none" in logs[0].error
     assert logs[1].score is not None
 
 
-def test_a_reference_of_another_size_calls_for_no_stand_in(pair, cache):
+def test_a_reference_of_another_size_calls_for_no_stand_in(pair):
     image, reference = pair
-    logs = run_tools([get_tool("MDSI")], image, reference.crop((0, 0, 100, 100)), cache=cache)
+    logs = run_tools([get_tool("MDSI")], image, reference.crop((0, 0, 100, 100)))
     assert [log.tool for log in logs] == ["MDSI"]
     assert "240 x 200" in logs[0].error
 
 
-def test_nan_is_an_error_and_infinity_a_score_that_json_can_hold(pair, cache):
-    logs = run_tools([giving("SSIM", math.nan), giving("PSNR", math.inf)], *pair, alternatives=[], cache=cache)
+def test_nan_is_an_error_and_infinity_a_score_that_json_can_hold(pair):
+    logs = run_tools([giving("SSIM", math.nan), giving("PSNR", math.inf)], *pair, alternatives=[])
     assert "NaN" in logs[0].error
     assert (logs[1].raw, logs[1].score, logs[1].error) == (None, 5.0, None)
     assert "NaN" not in logs[1].model_dump_json()
 
 
-def test_a_tool_without_calibration_is_an_error(pair, cache):
+def test_a_tool_without_a_curve_has_its_own_value_alone(pair):
     unknown = dataclasses.replace(get_tool("SSIM"), name="MYSIM")
-    logs = run_tools([unknown], *pair, alternatives=[], cache=cache)
-    assert "MYSIM" in logs[0].error
-
-
-def test_results_are_remembered_by_content(pair, cache):
-    image, reference = pair
-    calls = []
-
-    def compute(*arrays):
-        calls.append(1)
-        return 0.5
-
-    tool = dataclasses.replace(get_tool("SSIM"), compute=compute)
-    first = run_tools([tool], image, reference, cache=cache)
-    again = run_tools(
-        [tool], dataclasses.replace(image, path=image.path.with_name("moved.png")), reference, cache=cache
-    )
-    assert len(calls) == 1
-    assert first[0].score == again[0].score
-    run_tools([tool], image.crop((0, 0, 100, 100)), reference.crop((0, 0, 100, 100)), cache=cache)
-    run_tools([tool], image, image, cache=cache)
-    assert len(calls) == 3
+    (log,) = run_tools([unknown], *pair, alternatives=[])
+    assert log.raw is not None and (log.score, log.error) == (None, None)
 
 
 @settings(max_examples=examples(30), deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from([t.name for t in all_tools()]), st.booleans()), max_size=8), st.integers(0, 4)
-)
-def test_whatever_fails_there_is_one_log_per_tool_and_no_exception(pair, wanted, workers):
+@given(st.lists(st.tuples(st.sampled_from([t.name for t in all_tools()]), st.booleans()), max_size=8))
+def test_whatever_fails_there_is_one_log_per_tool_and_no_exception(pair, wanted):
     tools = [broken(name, RuntimeError("no")) if fails else get_tool(name) for name, fails in wanted]
-    logs = run_tools(tools, *pair, workers=workers, cache=ResultCache())
+    logs = run_tools(tools, *pair)
     names = [log.tool for log in logs]
     assert len(names) == len(set(names))
     assert names[: len(dict(wanted))] == list(dict(wanted))

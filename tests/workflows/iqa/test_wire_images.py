@@ -22,7 +22,7 @@ from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
-from loopwright.workflows.iqa.vision.locating import locate, suspect
+from loopwright.workflows.iqa.vision.locating import locate
 
 needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
@@ -85,22 +85,19 @@ def test_the_whole_pipeline_over_the_wire(server, caplog):
     assert SECRET not in caplog.text
 
 
-def test_a_model_for_all_stages_locates_looks_and_answers(server):
+def test_a_model_for_all_stages_plans_locates_and_answers(server):
     found = {"objects": [{"name": "boat", "left": 300, "top": 400, "right": 600, "bottom": 800}]}
-    seen = {"distortions": [{"type": "blurs", "severity": "severe", "why": "The edges are soft."}]}
     plan = {**PLAN, "query_scope": ["boat"], "required_tools": None, "reference_mode": "No-Reference"}
-    server.replies.extend(Said(json.dumps(reply)) for reply in (plan, found, seen, ANSWER))
+    server.replies.extend(Said(json.dumps(reply)) for reply in (plan, found, ANSWER))
     path = sample_path("harbour-blurred")
     config = IQAConfig.model_validate({"models": {"default": spec(server)}})
     state = run_pipeline("Rate the boat.", str(path), config=config)
     evidence = state["executor_evidence"]
     assert evidence.regions == {"boat": (96, 96, 96, 96)}
-    assert any("The edges are soft" in note for note in evidence.notes)
     boat = load_image(path).rgb[96:192, 96:192]
-    assert [len(server.images(call)) for call in range(4)] == [1, 1, 1, 2]
+    assert [len(server.images(call)) for call in range(3)] == [1, 1, 2]
     assert server.images(1)[0][1] == path.read_bytes()
-    for call in (2, 3):
-        assert np.array_equal(pixels(server.images(call)[-1][1]), boat)
+    assert np.array_equal(pixels(server.images(2)[-1][1]), boat)
 
 
 def test_the_schema_reaches_the_provider_in_its_own_way(server):
@@ -200,15 +197,3 @@ def test_objects_are_located(server):
     assert boxes == {"boat": (32, 108, 64, 36), "gull": (304, 0, 16, 16)}
     assert "right must be greater than left" in server.text(1)
     assert server.images(1) == server.images(0)  # the model still sees it when it corrects itself
-
-
-def test_distortions_are_suspected(server):
-    seen = [
-        {"type": "blurry", "severity": "strong", "why": "All edges are soft."},
-        {"type": "noise", "severity": "none", "why": "None."},
-        {"type": "blurs", "severity": "slight", "why": "Again."},
-    ]
-    server.replies.append(Said(json.dumps({"distortions": seen})))
-    (found,) = suspect(services_on(server).chat("executor"), load_image(sample_path("harbour-blurred")), repairs=0)
-    assert (found.type, found.severity, found.why) == ("blurs", "severe", "All edges are soft.")
-    assert len(server.images()) == 1

@@ -79,10 +79,10 @@ def write(rng: random.Random, path: Path, title: str, told: list[tuple[str, str]
     return path
 
 
-def world(rng: random.Random, folder: Path) -> Iterator[tuple[str, str]]:
-    """Writes forty places with five facts each, and gives each fact's question with its answer."""
+def world(rng: random.Random, folder: Path, places: int) -> Iterator[tuple[str, str]]:
+    """Writes places with five facts each, and gives each fact's question with its answer."""
     rows: list[list[str]] = []
-    for number in range(40):
+    for number in range(places):
         place = f"{name(rng)} {rng.choice(PLACES)}"
         facts = [(head, text, question, value(rng, kind)) for head, text, question, kind in FACTS]
         suffix = (".md", ".html", ".docx", ".pdf", ".csv")[number % 5]
@@ -97,11 +97,11 @@ def world(rng: random.Random, folder: Path) -> Iterator[tuple[str, str]]:
     (folder / "places.csv").write_text("\n".join(",".join(row) for row in (header, *rows)))
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_right_sentence_is_quoted_from_anyones_documents(seed: int, tmp_path: Path) -> None:
-    rng, folder = random.Random(seed), tmp_path / "docs"
+@pytest.mark.parametrize("places", [15, pytest.param(40, marks=pytest.mark.slow)])
+def test_the_right_sentence_is_quoted_from_anyones_documents(places: int, tmp_path: Path) -> None:
+    rng, folder = random.Random(1), tmp_path / "docs"
     folder.mkdir()
-    questions = list(world(rng, folder))
+    questions = list(world(rng, folder, places))
     config = RAGConfig.load(None, {"rag.store": f"sqlite:{tmp_path}/k.db"}, {})
     with open_store(config.rag.store) as store:
         assert ingest([folder], store).problems == []
@@ -113,7 +113,6 @@ def test_the_right_sentence_is_quoted_from_anyones_documents(seed: int, tmp_path
             assert all(citation.quote in texts[citation.document_id] for citation in said.citations)
             assert "![" not in said.text and "About" not in said.text
             right += answer in said.short
-    assert len(questions) == 200
     assert right / len(questions) >= 0.85
 
 

@@ -58,14 +58,6 @@ async def test_quotes_that_are_not_in_the_passage_are_dropped_and_counted(caplog
     assert "Isambard Brunel" in caplog.text
 
 
-async def test_the_same_fact_twice_is_one():
-    assert len(await facts_by_model(ScriptedChatModel({"facts": [fact(), fact()]}), place())) == 1
-
-
-async def test_no_facts_are_an_answer():
-    assert await facts_by_model(ScriptedChatModel({"facts": []}), place()) == []
-
-
 async def test_bad_replies_are_repaired_a_bounded_number_of_times():
     bad = {"facts": [fact(confidence=7)]}
     chat = ScriptedChatModel(bad, {"facts": [fact()]})

@@ -11,7 +11,6 @@ import pytest
 from ingesting import jsonl, people
 from numpy.typing import NDArray
 
-from loopwright.errors import StoreError
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.rag.sources import fill_vectors, ingest
@@ -104,19 +103,3 @@ def test_words_are_found_while_vectors_are_made(store, source):
         answered.set()
         filling.join(30)
     assert store.stats().vectors == store.stats().passages == 49
-
-
-def test_a_second_model_has_vectors_of_its_own(store, source):
-    other = HashEmbedder()
-    other.model = "other"
-    ingest([source], store, embedder=HashEmbedder())
-    assert ingest([source], store, embedder=other).progress.vectors == 50
-
-
-def test_a_failing_store_stops_it(tmp_path, source):
-    store = open_store(f"sqlite:{tmp_path / 'k.db'}")
-    ingest([source], store)
-    with pytest.raises(StoreError):
-        fill_vectors(store, HashEmbedder(), batch=10, on_progress=lambda done, _: store.close())
-    with open_store(f"sqlite:{tmp_path / 'k.db'}") as again:
-        assert again.stats().vectors == 10

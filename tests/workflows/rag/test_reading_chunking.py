@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from chances import examples
-from documents import CHINESE, THAI, make_jsonl, make_pdf
+from documents import CHINESE, THAI, make_pdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import ConfigError
 from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
 from loopwright.workflows.rag.sources.reading.layout import Layout
-from loopwright.workflows.rag.sources.reading.text_spans import sentences, words_in
+from loopwright.workflows.rag.sources.reading.text_spans import words_in
 
 _WORDS = st.sampled_from(
     [
@@ -84,23 +84,6 @@ def test_sections_hold_everything_in_order(read: ReadDocument):
     assert "".join(bare(read.text[s.start : s.end]) for s in read.sections) == bare(read.text)
 
 
-@given(_TEXTS)
-def test_sentences_hold_everything_in_order(text: str):
-    spans = list(sentences(text, 0, len(text)))
-    assert "".join(bare(text[start:end]) for start, end in spans) == bare(text)
-
-
-def test_a_short_document_is_one_unchanged_passage():
-    text = "  # A\n\nfirst line\n\n## B\n\nsecond line \n"
-    sections = (
-        Section(headings=("A",), start=0, end=20),
-        Section(headings=("A", "B"), start=20, end=len(text)),
-    )
-    (passage,) = passages_of(document(text, sections))
-    assert passage.text == text and (passage.start, passage.end) == (0, len(text))
-    assert passage.heading == "A"
-
-
 def test_no_passage_crosses_a_heading():
     layout = Layout()
     layout.heading(1, "Alpha")
@@ -113,26 +96,6 @@ def test_no_passage_crosses_a_heading():
     assert [(passage.heading, passage.text) for passage in passages] == [
         ("Alpha", "Alpha\n\none two three four five six seven eight"),
         ("Alpha > Beta", "Beta\n\nred green blue\n\ncyan magenta yellow"),
-    ]
-
-
-def test_a_heading_without_text_opens_what_follows():
-    layout = Layout()
-    layout.heading(1, "Book")
-    layout.heading(2, "Chapter")
-    layout.paragraph("word " * 30)
-    text, sections = layout.finish()
-    (section,) = sections
-    assert section.headings == ("Book", "Chapter") and section.start == 0
-    assert passages_of(document(text, sections), size=20)[0].text.startswith("Book\n\nChapter\n\nword")
-
-
-def test_sentences_are_kept_whole():
-    text = "Dr. Smith came to the U.S. in May. He met J. K. Rowling there! Was it late? It was."
-    passages = passages_of(document(text), size=9)
-    assert [passage.text for passage in passages] == [
-        "Dr. Smith came to the U.S. in May.",
-        "He met J. K. Rowling there! Was it late? It was.",
     ]
 
 
@@ -165,21 +128,6 @@ def test_a_million_dots_take_no_time_worth_naming():
     assert sum(len(bare(passage.text)) for passage in passages) == 1_000_003
 
 
-def test_a_triple_is_one_passage_however_long(tmp_path: Path):
-    row = {"subject": "River " * 200, "relation": "flows into", "object": "the sea"}
-    (read,) = read_source(make_jsonl(tmp_path / "t.jsonl", [row]))
-    assert [passage.text for passage in passages_of(read)] == [read.triple and read.triple.sentence]
-
-
 def test_an_impossible_size_is_refused():
     with pytest.raises(ConfigError, match="at least one"):
         passages_of(document("text"), size=0)
-
-
-def test_a_short_document_of_several_pages_keeps_them_apart(tmp_path: Path):
-    path = make_pdf(tmp_path / "short.pdf", ["The first page says one thing.", "The second page says another."])
-    (document,) = read_source(path)
-    assert [(passage.page, passage.text.split()[1]) for passage in passages_of(document)] == [
-        (1, "first"),
-        (2, "second"),
-    ]

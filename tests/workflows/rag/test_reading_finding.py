@@ -62,20 +62,3 @@ def test_one_file_is_itself_whatever_its_name(tmp_path: Path):
     assert list(find_sources(path)) == [path.resolve()]
     with pytest.raises(DocumentError, match="no known kind"):
         list(read_source(path))
-
-
-def test_nothing_there(tmp_path: Path):
-    with pytest.raises(DocumentError, match="is not there"):
-        list(find_sources(tmp_path / "none"))
-    with pytest.raises(DocumentError, match="is not there"):
-        list(read_source(tmp_path / "none.md"))
-    (tmp_path / "folder.md").mkdir()
-    with pytest.raises(DocumentError, match="not a regular file"):
-        list(read_source(tmp_path / "folder.md"))
-
-
-def test_ids_are_absolute_whatever_was_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "a.txt").write_text("x")
-    monkeypatch.chdir(tmp_path)
-    (document,) = read_source(Path("a.txt"))
-    assert document.id == (tmp_path / "a.txt").resolve().as_posix()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from documents import CHINESE, INJECTION, THAI
+from documents import CHINESE, THAI
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.rag.sources.reading import (
     ReadDocument,
     ReadingLimits,
     ReadingProblem,
-    passages_of,
     read_source,
 )
 
@@ -43,13 +41,6 @@ def test_markdown_structure(tmp_path: Path):
     full = document.sections[1]
     assert document.text[full.start : full.end].startswith("# The *big* `one`\n\n## Empty\n## Full")
     assert document.text[full.start : full.end].rstrip().endswith("> # quoted")
-
-
-def test_markdown_without_front_matter(tmp_path: Path):
-    document = read(tmp_path / "plain.md", f"# {CHINESE[:5]}\r\n\r\n{THAI}\r\n")
-    assert document.title == CHINESE[:5] and document.text == f"# {CHINESE[:5]}\n\n{THAI}\n"
-    assert read(tmp_path / "untitled.md", "only text\n\n## low\n\nx").title == "untitled"
-    assert read(tmp_path / "rule.md", "---\n\njust rules\n\n---\n").text.startswith("---\n\njust rules")
 
 
 @pytest.mark.parametrize(
@@ -84,26 +75,6 @@ def test_text_encodings(tmp_path: Path, encoding: str):
     assert document.digest == hashlib.sha256(data).hexdigest()
 
 
-def test_one_broken_byte_does_not_change_the_encoding(tmp_path: Path):
-    document = read(tmp_path / "b.txt", f"{THAI}\n{CHINESE}\n".encode() + b"caf\xe9")
-    assert document.text == f"{THAI}\n{CHINESE}\ncaf\ufffd"
-
-
-def test_dates_are_those_of_the_file(tmp_path: Path):
-    path = tmp_path / "d.rst"
-    path.write_text("Title\n=====\n\ntext")
-    os.utime(path, (1_000_000_000, 1_000_000_000))
-    (document,) = read_source(path)
-    assert document.date == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
-
-
-@pytest.mark.parametrize("name", ["i.txt", "i.md"])
-def test_injected_instructions_are_kept_unchanged(tmp_path: Path, name: str):
-    document = read(tmp_path / name, INJECTION)
-    assert document.text == INJECTION
-    assert [passage.text for passage in passages_of(document)] == [INJECTION]
-
-
 PAGE = f"""<!DOCTYPE html><html><head><meta charset="utf-8"><title> The
  page </title><style>p {{ color: red }}</style><script>document.write("written")</script></head>
 <body onload="alert('handler')"><!-- a comment --><h1>Main <em>thing</em></h1>
@@ -134,12 +105,6 @@ def test_html_declared_encodings(tmp_path: Path):
     unknown = f'<meta charset="klingon"><p>{CHINESE}</p>'
     assert read(tmp_path / "unknown.htm", unknown.encode()).text == CHINESE
     assert read(tmp_path / "wide.html", f"<p>{THAI}</p>".encode("utf-16")).text == THAI
-
-
-def test_xhtml_and_text_that_looks_like_an_address(tmp_path: Path):
-    page = f'<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>{THAI}</p></body></html>'
-    assert read(tmp_path / "x.xhtml", page).text == THAI
-    assert read(tmp_path / "address.html", "https://example.org/page").text == "https://example.org/page"
 
 
 def test_html_nested_beyond_reason(tmp_path: Path):

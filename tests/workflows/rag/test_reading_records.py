@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from documents import CHINESE, INJECTION, THAI, make_jsonl
+from documents import CHINESE, THAI, make_jsonl
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.rag.sources.reading import (
@@ -58,12 +58,6 @@ def test_jsonl_records_with_everything(tmp_path: Path):
     assert first.as_record().id == first.id and first.as_record().facets == first.facets
 
 
-def test_the_order_of_fields_does_not_change_the_digest(tmp_path: Path):
-    a = written(tmp_path / "a.jsonl", '{"id": 1, "text": "x"}\n')
-    b = written(tmp_path / "b.jsonl", '{"text":"x","id":1}\n')
-    assert read(a)[0][0].digest == read(b)[0][0].digest
-
-
 def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
     lines = [
         b'{"id": "a", "text": "good"}',
@@ -97,45 +91,12 @@ def test_a_problem_says_whether_something_was_left_out(tmp_path: Path):
     assert [problem.left_out for problem in problems] == [False, True, True]
 
 
-def test_messages_stay_short(tmp_path: Path):
-    dates = ["x" * 100_000, ["x" * 100_000], {"a": "x" * 100_000}]
-    found, problems = read(make_jsonl(tmp_path / "d.jsonl", [{"text": "y", "date": date} for date in dates]))
-    assert len(found) == len(problems) == 3
-    assert all(len(problem) < len(str(tmp_path)) + 250 for problem in problems)
-    broken = {"subject": "a", "relation": "b", "object": "c", "confidence": "x" * 100_000}
-    _, problems = read(make_jsonl(tmp_path / "t.jsonl", [broken, {"text": "y"}]))
-    assert len(problems[0]) < len(str(tmp_path)) + 250
-
-
-@pytest.mark.parametrize("far", ["0001-01-01T00:00:00+07:00", "9999-12-31T23:59:59-07:00"])
-def test_a_date_outside_of_utc_is_told(tmp_path: Path, far: str):
-    (document,), problems = read(make_jsonl(tmp_path / "d.jsonl", [{"text": "y", "date": far}]))
-    assert document.date == datetime.fromtimestamp((tmp_path / "d.jsonl").stat().st_mtime, UTC)
-    assert len(problems) == 1 and far in problems[0]
-
-
-def test_records_come_one_by_one(tmp_path: Path):
-    path = written(tmp_path / "lazy.jsonl", '{"id": "a", "text": "one"}\n{"id": "b", "text": "two"}\n')
-    documents = read_source(path)
-    assert next(documents).text == "one"
-    with path.open("a") as file:
-        file.write('{"id": "c", "text": "three"}\n')
-    assert [document.text for document in documents] == ["two", "three"]
-
-
 def test_too_long_a_line_is_left_out(tmp_path: Path):
     path = make_jsonl(tmp_path / "long.jsonl", [{"text": "x" * 5000}, {"text": "short"}, {"text": "y" * 990}])
     found, problems = read(path, ReadingLimits(record_bytes=1000))
     assert [document.key for document in found] == ["2"]
     assert len(problems) == 2 and "record_bytes" in problems[0]
     assert len(read(path, ReadingLimits(record_bytes=1003))[0]) == 2
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_byte_order_marks(tmp_path: Path, encoding: str):
-    path = written(tmp_path / "marked.jsonl", f'{{"text": "{THAI}"}}\n{{"text": "two"}}\n'.encode(encoding))
-    found, problems = read(path)
-    assert [document.text for document in found] == [THAI, "two"] and not problems
 
 
 def test_other_objects_become_lines(tmp_path: Path):
@@ -153,18 +114,6 @@ def test_other_objects_become_lines(tmp_path: Path):
     assert document.title == "Ada"
     assert document.sections == (Section(headings=("o",), start=0, end=len(document.text)),)
     assert not problems
-
-
-def test_injected_instructions_are_text(tmp_path: Path):
-    (document,), _ = read(make_jsonl(tmp_path / "i.jsonl", [{"id": "i", "text": INJECTION}]))
-    assert document.text == INJECTION and document.triple is None
-
-
-def test_what_no_store_takes_is_replaced_in_place(tmp_path: Path):
-    path = written(tmp_path / "nul.jsonl", rb'{"id": "k\u0000", "text": "a\u0000b\ud800c", "tags": ["t\u0000"]}')
-    (document,), _ = read(path)
-    assert document.text == "a\ufffdb\ufffdc" and document.key == "k\ufffd" and document.tags == ("t\ufffd",)
-    document.id.encode()
 
 
 @pytest.mark.parametrize(
@@ -221,31 +170,6 @@ def test_csv_problems_do_not_lose_the_rest(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "text"),
-    [
-        ("cp874", THAI),
-        ("gb18030", CHINESE),
-        ("cp1252", "Élève à l'école, garçon naïf, cœur, être déjà là"),
-        ("utf-16", THAI),
-    ],
-)
-def test_csv_in_older_encodings(tmp_path: Path, encoding: str, text: str):
-    path = written(
-        tmp_path / "old.csv",
-        "name,text\n".encode(encoding) + f'A,"{text}"\n'.encode(encoding.replace("utf-16", "utf-16-le")),
-    )
-    (document,), problems = read(path)
-    assert document.text == text and not problems
-
-
-def test_csv_one_broken_line_does_not_change_the_encoding(tmp_path: Path):
-    path = written(tmp_path / "mixed.csv", f"name\n{THAI}\n".encode() + b"caf\xe9\n" + CHINESE.encode())
-    found, problems = read(path)
-    assert [document.text for document in found] == [f"name: {THAI}", "name: caf\ufffd", f"name: {CHINESE}"]
-    assert not problems
-
-
-@pytest.mark.parametrize(
     ("text", "message"), [("\n\n", "no header"), ("a,b\n", "no records"), ("", "empty"), ("a\x00b", "not text")]
 )
 def test_csv_without_rows(tmp_path: Path, text: str, message: str):
@@ -284,8 +208,3 @@ def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
     assert [document.key for document in found] == ["same", "3"]
     assert found[0].triple and not found[1].triple and found[1].text == "text wins"
     assert len(problems) == 1 and "#same: an earlier record" in problems[0]
-
-
-def test_problems_are_logged_where_nobody_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    assert [d.key for d in read_source(written(tmp_path / "w.jsonl", '{"text": "x"}\nbroken\n'))] == ["1"]
-    assert "w.jsonl#2: is no valid JSON" in caplog.text

@@ -1806,6 +1806,18 @@ export interface components {
              * @default 0
              */
             epoch: number;
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Lost
+             * @default 0
+             */
+            lost: number;
+            /** Lost At */
+            lost_at?: string | null;
             /** Request */
             request?: string | null;
         };
@@ -2006,6 +2018,11 @@ export interface components {
             input: {
                 [key: string]: unknown;
             };
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
         };
         /**
          * StateSaved

@@ -1,4 +1,4 @@
-"""What every knowledge store can do; `loopwright.testing.StoreContract` holds each of them to it."""
+"""What every knowledge store can do."""
 
 from __future__ import annotations
 

@@ -11,6 +11,9 @@ from loopwright.runs.store.protocol import RunStore
 if TYPE_CHECKING:
     from loopwright.database.database import Database
 
+SCHEMA = "loopwright_runs"
+"""The schema of PostgreSQL where the address names none."""
+
 _HOLDS = "a run history"
 _KNOWN = "'memory', 'sqlite:FILE', 'postgresql://USER:PASSWORD@HOST/DATABASE'"
 
@@ -32,9 +35,9 @@ def open_runs(url: str, *, create: bool = True) -> RunStore:
     if kind in ("postgres", "postgresql") and rest.startswith("//"):
         _need("pg8000", "a run history in PostgreSQL needs pg8000", "postgres")
         from loopwright.database.postgres import open_database
-        from loopwright.runs.store.claims import claimed_schema
+        from loopwright.postgres import STANDSTILL
 
-        database = open_database(url, schema="loopwright_runs", holds=_HOLDS, claiming=claimed_schema)
+        database = open_database(url, schema=SCHEMA, holds=_HOLDS, idle=STANDSTILL)
         return _prepared(database, create)
     from loopwright.database.sqlite import MEMORY, open_file, open_memory
 

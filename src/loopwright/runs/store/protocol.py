@@ -155,20 +155,12 @@ class RunStore(Protocol):
         ...
 
     def claim(self) -> None:
-        """Be the one server of this history until it is closed, or its process ends, however that is.
+        """Be the one server of a history in a file until it is closed, or its process ends, however that is.
+
+        One in PostgreSQL may have any number of servers and workers.
 
         Raises:
             StoreError: If another one has it. Who only reads, or forgets old runs, needs no claim.
-        """
-        ...
-
-    def interrupt_running(self) -> Sequence[str]:
-        """Mark every run that is kept as running as interrupted: its process is gone. Only after `claim`.
-
-        Should the process be there after all, nothing more of what it does is kept.
-
-        Returns:
-            Their ids.
         """
         ...
 

@@ -40,7 +40,6 @@ _SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_pag
 _POSTGRES_SIZE = (
     "SELECT sum(pg_total_relation_size(CAST(name AS regclass))) FROM unnest(CAST(:tables AS text[])) AS name"
 )
-_LOST = "the process in which it ran ended before it did; resume it to go on from its last checkpoint"
 
 # As PostgreSQL is to read them; the columns' own types would bring their collation.
 _COLUMNS = tuple(
@@ -141,6 +140,7 @@ class SqlRunStore(Choices):
             if changed:
                 connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
             append(connection, keys, added)
+            self._tell(connection, keys)
 
     def begin(self, run: RunRecord) -> None:
         """Keep that a further attempt of a run begins."""
@@ -152,6 +152,7 @@ class SqlRunStore(Choices):
             if row.epoch != run.epoch - 1:
                 raise AttemptLost(run.id, run.epoch, row.epoch)
             connection.execute(update(RUNS).where(RUNS.c.key == row.key).values(**row_of(run)))
+            self._tell(connection, [run.id])
 
     def get(self, run_id: str) -> RunRecord | None:
         """A run with its children, or None if it is not kept."""
@@ -217,21 +218,6 @@ class SqlRunStore(Choices):
         """Be the one server of this history; again does nothing."""
         self._database.claim()
 
-    def interrupt_running(self) -> Sequence[str]:
-        """Mark every run that is kept as running as interrupted; its ``error`` says why."""
-        wanted = select(RUNS.c.key, RUNS.c.id, RUNS.c.summary, RUNS.c.document).where(RUNS.c.status == "running")
-        with self._database.writing() as connection:
-            rows = connection.execute(wanted.order_by(RUNS.c.started_at, RUNS.c.id).with_for_update()).all()
-            changes = {"status": "interrupted", "error": _LOST, "error_type": "ProcessEnded"}
-            kept = {row.key: record_of(row.id, row.summary, row.document) for row in rows}
-            marked = [
-                {**row_of(run.model_copy(update={**changes, "epoch": run.epoch + 1})), "of": key}
-                for key, run in kept.items()
-            ]
-            if marked:
-                connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), marked)
-        return tuple(row.id for row in rows)
-
     def stats(self) -> dict[str, Any]:
         """How much is kept."""
         by_status = select(RUNS.c.status, func.count().label("runs")).group_by(RUNS.c.status)
@@ -245,6 +231,12 @@ class SqlRunStore(Choices):
     def close(self) -> None:
         """Close the database; again does nothing."""
         self._database.close()
+
+    def _tell(self, connection: Connection, runs: Iterable[str]) -> None:
+        """Let the other processes know of which runs something new is kept, as soon as it is."""
+        if connection.dialect.name == "postgresql":
+            for run_id in runs:
+                connection.execute(select(func.pg_notify(self._database.schema, run_id)))
 
 
 def _keys(connection: Connection, epochs: Sequence[tuple[str, int]]) -> dict[str, int]:

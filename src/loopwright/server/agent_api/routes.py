@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
 from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
 from loopwright.server.agent_api.streaming import Mode, failure, frames
 from loopwright.server.agent_api.threads import Strategy, Threads, plain_json
 from loopwright.server.context import Context, Here, context_of
@@ -267,7 +268,9 @@ async def cancel_run(thread_id: ThreadId, run_id: str, context: Here, request: R
 # Runs
 
 
-async def _begun(asked: NewRun, thread_id: str | None, context: Context, request: Request) -> tuple[LiveRun, int]:
+async def _begun(
+    asked: NewRun, thread_id: str | None, context: Context, request: Request
+) -> tuple[LiveRun | KeptRun, int]:
     """Begin a run or go on with one; how many events it had before."""
     asked.require_possible()
     threads, hosted = _threads(context, request), _hosted(context, asked.assistant_id)
@@ -276,8 +279,7 @@ async def _begun(asked: NewRun, thread_id: str | None, context: Context, request
     elif asked.if_not_exists == "reject":
         await threads.turns(thread_id)
     answer = asked.command.resume if asked.command else None
-    live = await threads.run(thread_id, hosted.name, asked.input, answer, asked.multitask_strategy)
-    return live, live.count("run")
+    return await threads.run(thread_id, hosted.name, asked.input, answer, asked.multitask_strategy)
 
 
 async def _streamed(asked: NewRun, thread_id: str | None, request: Request) -> Response:
@@ -314,8 +316,8 @@ async def run_for_front_end(workflow: str, request: Request) -> Response:
         raise Problem(told, "ConfigError", status=501).exception from None
     context = context_of(request)
     hosted = _hosted(context, workflow)
-    asked, live = await agui.begun(_threads(context, request), hosted, await request.body())
-    stream = agui.frames(context, asked, live.record, live.count("run"))
+    asked, (live, before) = await agui.begun(_threads(context, request), hosted, await request.body())
+    stream = agui.frames(context, asked, live.record, before)
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": live.id}
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 

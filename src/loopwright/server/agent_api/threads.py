@@ -22,6 +22,7 @@ from loopwright.engine.gate import is_engine_node
 from loopwright.errors import GraphError, InputError
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
 from loopwright.server.answering import begin
 from loopwright.server.context import Context
@@ -114,7 +115,7 @@ class Threads:
         given: Mapping[str, Any] | None,
         answer: Any = None,
         strategy: Strategy = "enqueue",
-    ) -> LiveRun:
+    ) -> tuple[LiveRun | KeptRun, int]:
         """Begin a thread's next run, or go on with its last one.
 
         Args:
@@ -123,6 +124,9 @@ class Threads:
             given: The input; None goes on with the last run.
             answer: What a run that waits is answered.
             strategy: What becomes of it while another one goes on.
+
+        Returns:
+            The run, and how many events it had before.
 
         Raises:
             HTTPException: With status 409, if another one goes on and it shall not wait.
@@ -135,18 +139,19 @@ class Threads:
                     raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
                 if strategy != "enqueue":
                     await hub.cancel(turns[0].id)
-                elif live := hub.live(turns[0].id):
-                    await live.wait()
+                else:
+                    await KeptRun(hub, turns[0]).wait()
                 turns = await self.turns(thread_id)
             if given is None:
                 if not turns or turns[0].status not in RESUMABLE:
                     raise InputError("there is nothing to go on with: give an input")
-                return await hub.resume(turns[0].id, answer=answer)
+                before = await asyncio.to_thread(hub.store.count, turns[0].id)
+                return await hub.resume(turns[0].id, answer=answer), before
             if not turns:
-                return await begin(self._context, workflow, given, run_id=thread_id)
+                return await begin(self._context, workflow, given, run_id=thread_id), 0
             if turns[0].workflow != workflow:
                 raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
-            return await hub.continued(turns[0].id, given, turn=turn_id(thread_id, len(turns) + 1))
+            return await hub.continued(turns[0].id, given, turn=turn_id(thread_id, len(turns) + 1)), 0
 
     # States
 

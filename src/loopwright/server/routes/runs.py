@@ -9,10 +9,11 @@ import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from loopwright.diagram.shown import ShownGraph
 from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import LoggedEvent, RunFilter, RunPage, RunRecord, RunStatus
 from loopwright.runs.states import CheckpointView
 from loopwright.runs.transfer import export_run, import_run
@@ -57,6 +58,8 @@ class StartRun(Changes):
     """The workflow."""
     input: Given
     """Its input, as the workflow's input schema has it."""
+    priority: Annotated[int, Field(ge=-100, le=100)] = 0
+    """Of the runs that wait, those with the highest have their turn first."""
 
 
 class ResumeRun(BaseModel):
@@ -110,11 +113,19 @@ async def start_run(asked: StartRun, context: Here, idempotency_key: Idempotency
     hosted = context.workflow(asked.workflow)
     changes = changes_of(asked, hosted)
     if idempotency_key is None:
-        return (await begin(context, asked.workflow, asked.input, changes=changes)).record
+        return (await begin(context, asked.workflow, asked.input, changes=changes, priority=asked.priority)).record
     request = hashlib.sha256(json.dumps(asked.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
-    async def named(run_id: str) -> LiveRun:
-        return await begin(context, asked.workflow, asked.input, changes=changes, run_id=run_id, request=request)
+    async def named(run_id: str) -> LiveRun | KeptRun:
+        return await begin(
+            context,
+            asked.workflow,
+            asked.input,
+            changes=changes,
+            run_id=run_id,
+            request=request,
+            priority=asked.priority,
+        )
 
     return await begin_once(context, idempotency_key, request, named)
 

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from loopwright.errors import InputError
 from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunStatus
 from loopwright.runs.store.protocol import KeptEvent
 from loopwright.server.answering import begin, failure_of
@@ -127,7 +128,7 @@ async def cancel(run_id: str, context: Here) -> ChatRun:
     return ChatRun(run_id=run_id, state=record.status, events=count)
 
 
-async def _start(asked: ChatMessage, context: Context) -> LiveRun:
+async def _start(asked: ChatMessage, context: Context) -> LiveRun | KeptRun:
     given = asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     return await begin(context, ASSISTANT, given)
 

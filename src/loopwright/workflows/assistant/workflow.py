@@ -112,9 +112,12 @@ _EXAMPLES = (
     Example(title="Answered at the first search", input={"message": "Which keynotes are there?"}),
     Example(
         title="Thought over twice, and answered in part",
+        input={"message": "Which booth repairs bicycles?"},
+    ),
+    Example(
+        title="Looked for at other times, and answered in part",
         input={"message": "Are there talks about gardening on Saturday morning?"},
     ),
-    Example(title="Looked for elsewhere, and answered in part", input={"message": "Which booth repairs bicycles?"}),
     Example(title="Stopped by the bound", input={"message": "What is on about security on the first day?"}),
     Example(
         title="With a profile",

@@ -16,7 +16,7 @@ from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import InputError, NodeFailed
 from loopwright.models import UsageRecorder
 from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
-from loopwright.workflows.evaluation.figures import mean_figure
+from loopwright.workflows.evaluation.figures import Figure, mean_figure, rank_figure
 from loopwright.workflows.evaluation.questions import Question, read_questions
 from loopwright.workflows.evaluation.results import Asked, Evaluation, LoopGain
 from loopwright.workflows.evaluation.scores import scores_of
@@ -90,8 +90,8 @@ async def aevaluate(
     return Evaluation(
         workflow=workflow.name,
         questions=len(outcomes),
-        figures=_means([asked.numbers for asked in outcomes]),
-        by_kind={kind: _means([asked.numbers for asked in outcomes if asked.kind == kind]) for kind in kinds}
+        figures=_figures(outcomes),
+        by_kind={kind: _figures([asked for asked in outcomes if asked.kind == kind]) for kind in kinds}
         if len(kinds) > 1
         else {},
         statuses=dict(Counter(asked.status for asked in outcomes).most_common()),
@@ -182,6 +182,7 @@ class _Asker:
             outcome = Outcome(status="failed", error=_told(error))
         used = usage_of_the_run.get()
         own = self._workflow.score(question.expected, outcome)
+        people, ranked = self._workflow.rated(question.expected, outcome) or (None, {})
         return Asked(
             id=question.id,
             kind=question.kind,
@@ -192,6 +193,8 @@ class _Asker:
             passes=dict(passes),
             model_calls=used.total().calls if used else 0,
             seconds=monotonic() - began,
+            people=people,
+            ranked=dict(ranked),
             error=outcome.error,
         )
 
@@ -211,6 +214,17 @@ def _told(error: Exception) -> str:
     cause = cause_of(error) if isinstance(error, NodeFailed) else error
     where = f"node {error.node!r}: " if isinstance(error, NodeFailed) else ""
     return f"{where}{type(cause).__name__}: {' '.join(str(cause).split())}"
+
+
+def _figures(asked: Sequence[Asked]) -> dict[str, Figure]:
+    """Means over questions, and how far numbers rise with those that people gave."""
+    names = dict.fromkeys(name for each in asked for name in each.ranked)
+    return _means([each.numbers for each in asked]) | {
+        f"srcc {name}": rank_figure(
+            [(each.people, each.ranked[name]) for each in asked if each.people is not None and name in each.ranked]
+        )
+        for name in names
+    }
 
 
 def _means(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:

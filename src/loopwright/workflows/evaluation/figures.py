@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +14,9 @@ RESAMPLES = 2_000
 
 SEED = 20_260_101
 """The seed of the resamples: the same values always have the same interval."""
+
+FEWEST = 5
+"""Pairs from which a rank correlation is told."""
 
 
 class Figure(BaseModel):
@@ -49,3 +53,27 @@ def mean_figure(values: Iterable[float | None]) -> Figure:
     drawn = cast("Any", bootstrap((kept,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=SEED))
     low, high = drawn.confidence_interval
     return Figure(value=mean, low=float(low), high=float(high), n=len(kept))
+
+
+def rank_figure(pairs: Sequence[tuple[float, float]]) -> Figure:
+    """Spearman's rank correlation, with its 95 % percentile bootstrap interval over the pairs.
+
+    Args:
+        pairs: Two numbers for each question; of fewer than `FEWEST` there is no value.
+    """
+    from scipy.stats import bootstrap, spearmanr
+
+    if len(pairs) < FEWEST or any(len(set(numbers)) < 2 for numbers in zip(*pairs, strict=True)):
+        return Figure(n=len(pairs))
+
+    def srcc(first: Any, second: Any) -> float:
+        return float(cast("Any", spearmanr(first, second)).statistic)
+
+    first, second = (np.array(numbers) for numbers in zip(*pairs, strict=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a resample whose numbers are all the same, which then does not count
+        drawn = cast("Any", bootstrap)(
+            (first, second), srcc, paired=True, vectorized=False, n_resamples=RESAMPLES, method="percentile", rng=SEED
+        )
+    low, high = np.nanquantile(drawn.bootstrap_distribution, (0.025, 0.975))
+    return Figure(value=srcc(first, second), low=float(low), high=float(high), n=len(pairs))

@@ -37,6 +37,10 @@ class Asked(_Frozen):
     """Calls of chat models."""
     seconds: float
     """Wall time of its run, beside that of the other questions at the same time."""
+    people: float | None = None
+    """What people gave, where that is known."""
+    ranked: dict[str, float] = {}
+    """Name -> number that is to rise with it."""
     error: str | None = None
     """What failed, or None."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field, PositiveFloat
@@ -40,8 +39,6 @@ class ToolsSection(Section):
     """Choose tools whose stated costs stay under so many milliseconds in all; None does not look."""
     max_pixels: int = Field(default=100_000_000, ge=1)
     """The largest image that is decoded, in pixels."""
-    calibration: Path | None = None
-    """A file of ``loopwright iqa calibrate``: its curves stand in for the shipped ones of the tools that it holds."""
 
 
 class IQASection(Section):

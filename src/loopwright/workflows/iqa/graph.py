@@ -20,12 +20,10 @@ from loopwright.models import ModelRegistry
 from loopwright.models.conversation import REFUSALS
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
-from loopwright.workflows.iqa.nodes.executing.pass_over import MAX_SUBJECTS
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
-from loopwright.workflows.iqa.tools.calibration import load_calibrations, using_calibrations
 from loopwright.workflows.runtime import compiled
 
 NAME = "AgenticIQA-Pipeline"
@@ -35,9 +33,6 @@ NODES: dict[str, Callable[..., Any]] = {
     "executor": executor_node,
     "summarizer": summarizer_node,
 }
-
-EXECUTOR_QUESTIONS = 1 + MAX_SUBJECTS
-"""What the executor asks its chat model, if it has one: where the objects are, and which distortions each part has."""
 
 PLAN_STALL = Stall(key=plan_content)
 """A plan that is equal in every parameter ends the loop: the same work gives the same evidence."""
@@ -101,7 +96,6 @@ def build_graph(
 
     Raises:
         ValueError: If `stages` is no beginning of planner, executor, summarizer, or `nodes` names another stage.
-        ConfigError: If the configuration names a file of calibration curves that is none.
     """
     services = services or Services.of(config or IQAConfig())
     config = config or services.config
@@ -110,7 +104,7 @@ def build_graph(
     policies = node_policies(config, stages, services.models)
     for stage in stages:
         function = (nodes or {}).get(stage) or partial(NODES[stage], services=services)
-        add_node(builder, stage, _scored_by(config, function), policies[stage])
+        add_node(builder, stage, function, policies[stage])
     builder.set_entry_point("planner")
     for source, target in pairwise(stages):
         builder.add_edge(source, target)
@@ -141,9 +135,8 @@ def node_policies(
     def calls(stage: str) -> int:
         """Every model of a chain is asked, and each has its own repairs and can refuse what it is sent."""
         asked = len(models.models_of(stage)) if models else 0
-        if stage == "executor":
-            return EXECUTOR_QUESTIONS * (config.iqa.repairs + 1 + REFUSALS) * asked
-        return (config.iqa.repairs + 1 + REFUSALS) * max(1, asked)
+        # The executor asks where things are, and only if it has a model.
+        return (config.iqa.repairs + 1 + REFUSALS) * (asked if stage == "executor" else max(1, asked))
 
     def graceful_or_replanning(state: Mapping[str, Any]) -> bool:
         return graceful or state.get("iteration_count", 0) > 0
@@ -185,20 +178,6 @@ def could_pass(error: BaseException) -> bool:
     """
     cause = error.__cause__ if isinstance(error, NodeFailed) else error
     return is_transient(error) and not isinstance(cause, ModelError)
-
-
-def _scored_by(config: IQAConfig, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The stage, with the configuration's own curves in force while it runs, if it names any."""
-    path = config.iqa.tools.calibration
-    if path is None:
-        return function
-    curves = load_calibrations(path)
-
-    def stage(state: AgenticIQAState) -> dict[str, Any]:
-        with using_calibrations(curves):
-            return function(state)
-
-    return stage
 
 
 def _check(stages: Sequence[str], nodes: Mapping[str, Any]) -> None:

@@ -37,12 +37,11 @@ from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
-from loopwright.workflows.iqa.score import EXPECTED, score
+from loopwright.workflows.iqa.score import EXPECTED, rated, score
 from loopwright.workflows.iqa.services import Services, prompts
 from loopwright.workflows.iqa.sources.images import at_home
 from loopwright.workflows.iqa.sources.sample import FILES, PREFIX, sample_path
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
-from loopwright.workflows.iqa.tools.calibration import calibration_digest
 from loopwright.workflows.runtime import Session
 
 logger = logging.getLogger("loopwright.iqa")
@@ -185,6 +184,15 @@ class IQAWorkflow(Workflow[Services]):
         """
         return score(expected, outcome)
 
+    def rated(self, expected: Expected, outcome: Outcome) -> tuple[float, Mapping[str, float]] | None:
+        """People's score beside those that were measured; see the module ``score``.
+
+        Args:
+            expected: What is expected.
+            outcome: What came.
+        """
+        return rated(expected, outcome)
+
     def build(self, services: Services) -> BoundedGraph:
         """Make the graph.
 
@@ -258,10 +266,9 @@ class _IqaRun(Run):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What is asked of which pictures, by their content, with which curves."""
+        """What is asked of which pictures, by their content."""
         given = {key: value for key, value in self.graph_input.items() if key != "sample_id"}
-        curves = cast("IQAWorkflow", self.workflow).services.config.iqa.tools.calibration
-        return {**given, "image content": content_of(self.graph_input), "curves": calibration_digest(curves)}
+        return {**given, "image content": content_of(self.graph_input)}
 
     def told(self, event: RunEvent) -> Iterable[Told]:
         """What is being done, and why it is planned anew.

@@ -39,7 +39,7 @@ PROVEN = 0.75
 """The share of what few words say that some record must hold together."""
 SHORT = 8
 """The words of a question that says no more than it asks."""
-UNREAD = 2
+UNREAD = 1
 """So many words that were read as nothing may be what was meant."""
 NEAREST = 4
 """Where nothing fits, at most so many records that come near are told at length; others are only named."""
@@ -105,7 +105,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         ]
         done: Status = "answered" if computed and not notes and known.outcomes else "nothing_found"
         return Draft(text=" ".join(_stopped(each) for each in said if each), status=done)
-    if (question.notes or question.doubted or len(question.unread) >= UNREAD) and status == "answered":
+    if (question.notes or question.doubted or question.unread) and status == "answered":
         status = "partial"
     telling = Telling(
         topic=question.topic,
@@ -210,7 +210,7 @@ def _without_search(question: Question, known: Known) -> Draft:
 
 def _lead(question: Question, told: Sequence[Found], status: Status, telling: Telling, known: Known) -> str:
     if status != "answered":
-        if len(question.unread) >= UNREAD:
+        if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
             return f"I do not know what to make of {unread}; this is all{_asked(question)}:"
         one = len(told) == 1
@@ -285,7 +285,9 @@ def _shared_differences(question: Question, told: Sequence[Found]) -> tuple[str,
 
 
 def _groups(question: Question, told: Sequence[Found], telling: Telling) -> list[str]:
-    """The hits by table; those that were asked for first, then those of the best hits."""
+    """The hits by the part of the question that they answer, else by table; what was asked for first stands first."""
+    if question.parts and question.operation == "find":
+        return _by_part(question.parts, told, telling)
     by_table: dict[Table, list[Found]] = {}
     for table in (*question.tables, *(found.record.table for found in told)):
         if table not in by_table and (own := [found for found in told if found.record.table is table]):
@@ -298,6 +300,23 @@ def _groups(question: Question, told: Sequence[Found], telling: Telling) -> list
             lines.append(f"**{NOUNS[table][1].title()}**")
         lines.append("\n".join(line_of(found, telling) for found in listed))
     return lines
+
+
+def _by_part(parts: Sequence[Question], told: Sequence[Found], telling: Telling) -> list[str]:
+    left, lines = list(told), list[str]()
+    for part in parts:
+        asked = {word.casefold() for word in part.topic.split()}
+        own = [
+            found
+            for found in left
+            if not unmet(found.record, part.filters)
+            and (not asked or asked & {term.casefold() for term in found.terms})
+        ]
+        left = [found for found in left if found not in own]
+        said = _asked(part).strip()
+        lines.append(f"**{said[:1].upper()}{said[1:]}**" + ("" if own else ": nothing that fits."))
+        lines += ["\n".join(line_of(found, telling) for found in own)] if own else []
+    return [*lines, *(["\n".join(line_of(found, telling) for found in left)] if left else [])]
 
 
 def _begins(found: Found) -> float:

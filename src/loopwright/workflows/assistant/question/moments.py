@@ -233,7 +233,8 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
         place = max(place + 1, _read_time(sentence, place, now))
     for place in range(len(sentence)):
         for part in _PARTS:
-            if sentence.free(place, place + 1) and sentence.is_any(place, words("time", part, sentence.language)):
+            said = sentence.is_any(place, words("time", part, sentence.language)) and not _greets(sentence, place)
+            if said and sentence.free(place, place + 1):
                 _ask_part(sentence, place, place + 1, part)
                 if now and sentence.word(place - 1) == "this":
                     sentence.ask(place - 1, place, "day", now.day.isoformat(), said="today")
@@ -242,6 +243,12 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
             if sentence.word(place) == "pm":
                 sentence.spans[-1] = _until_night(sentence, place)
     _read_presence(sentence)
+
+
+def _greets(sentence: Sentence, place: int) -> bool:
+    """Whether a part of the day only greets: the second word of all, with a sign behind it."""
+    more = place == 1 and place + 1 < len(sentence) and not sentence.tokens[0].taken
+    return more and bool(re.search(r"[,.!]", sentence.tokens[place + 1].gap))
 
 
 def _is_half(sentence: Sentence, place: int) -> bool:
@@ -416,15 +423,20 @@ def _read_presence(sentence: Sentence) -> None:
         asked = span.condition
         if asked.slot not in ("start", "on") or (asked.least is not None and asked.least == 0):
             continue
+        whole = asked.slot == "start" and any((asked.least or 0, asked.most) == part for part in _PARTS.values())
         near = [place for place in range(max(0, span.first - _CLAUSE), span.first) if not sentence.tokens[place].taken]
         clause = [place for place in near if not any(sentence.begins(after) for after in range(place + 1, span.first))]
         said = {sentence.word(place) for place in clause}
+        end = next((place for place in range(span.last, len(sentence)) if sentence.begins(place)), len(sentence))
+        behind = {sentence.word(place) for place in range(span.last, end)}
+        if behind & words("time", "away"):  # "in the afternoon I am away"
+            said |= behind
         at = asked.most if asked.slot == "start" and asked.least is None else asked.least
         if at is None or not said & words("time", "person") or said & _STARTS:
             continue
-        if said & words("time", "leave"):
+        if said & (words("time", "leave") | words("time", "away")):
             condition = Condition(slot="end", most=at, said=f"ending before {clock_said(at)}")
-        elif said & words("time", "arrive"):
+        elif said & words("time", "arrive") and not whole:  # who is there in the morning asks for the morning
             condition = Condition(slot="start", least=at, said=f"from {clock_said(at)}")
         else:
             continue

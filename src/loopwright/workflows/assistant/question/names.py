@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from rapidfuzz.distance import OSA
@@ -14,11 +15,13 @@ from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.languages import CODES, NAMES, code_of
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
+from loopwright.workflows.assistant.searching.index import COMMON
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 
 _NAME = re.compile(r"[^\W\d_]{2,}")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
+_LONGER = re.compile(r"[A-Za-z]{1,3}\d(?=\.)")
 _SIGNS = re.compile(r"[.,;?!()]")
 _SPEAKING = frozenset(
     "speak speaks speaking talk talks talking give gives giving does is presenting present by when spricht parle habla "
@@ -77,11 +80,9 @@ class Names:
             for alias in (room, re.sub(r"\([^)]*\)", "", room), *inside):
                 if phrase := _phrase(alias):
                     found[phrase].append(room)
-            if prefix := _PREFIX.match(room):
-                starts[fold(prefix[0])].append(room)
-                longer = re.match(r"[A-Za-z]{1,3}\d(?=\.)", room)
-                if longer:
-                    starts[fold(longer[0])].append(room)
+            for alias in (room, *inside):
+                for prefix in filter(None, (_PREFIX.match(alias), _LONGER.match(alias))):
+                    starts[fold(prefix[0])].append(room)
         firsts: dict[str, list[str]] = defaultdict(list)
         for room in dict.fromkeys(rooms):
             if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
@@ -91,6 +92,15 @@ class Names:
                 found.setdefault((word,), several)
         self.rooms = {phrase: tuple(dict.fromkeys(named)) for phrase, named in found.items()}
         self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
+
+    def building_of(self, rooms: Sequence[str]) -> tuple[str, ...]:
+        """All rooms of the building that some rooms are in; the rooms themselves where that is not known.
+
+        Args:
+            rooms: The rooms.
+        """
+        starts = sorted(self.buildings, key=len)
+        return next((self.buildings[each] for each in starts if set(rooms) <= {*self.buildings[each]}), tuple(rooms))
 
     def record(self, quoted: str) -> Record | None:
         """The session whose title is quoted, or begins so.
@@ -317,9 +327,9 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
         votes.update(people)
         last += 1
     most = max(votes.values(), default=0)
-    if most == 1 and not _alone(sentence, place, names):
+    if not any(_telling(sentence, other) for other in range(place, last)):
         return place + 1
-    if not most:
+    if most == 1 and not _alone(sentence, place, names):
         return place + 1
     if most == 1:
         last = place + 1
@@ -349,6 +359,12 @@ def _misspelt(word: str, votes: Counter[str]) -> set[str]:
         for person in votes
         if any(0 < OSA.distance(own, word, score_cutoff=slips) <= slips for own in _NAME.findall(fold(person)))
     }
+
+
+def _telling(sentence: Sentence, place: int) -> bool:
+    """Whether a word alone tells of a name, and is none of plain speech: of "One of the ducks" only "ducks"."""
+    common = sentence.word(place) in STOP_WORDS or share(sentence.word(place).removesuffix("'s")) >= COMMON
+    return not common or sentence.named(place)
 
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:

@@ -77,11 +77,12 @@ def nearest(sentence: Sentence, first: int, last: int) -> Near:
 
 @cache
 def asked_with() -> frozenset[str]:
-    """The words, as terms, that people use to ask for a search, for what is recommended, or for what is on."""
+    """The words, as terms, that people use to ask for records."""
     listed = _listed()
     return frozenset(
         _term(token.word)
-        for operation in ("find", "recommend", "now", "next", "thanks", "greeting")
+        for operation in listed
+        if operation not in ("outside", "about", "help")
         for text in listed[operation]
         for token in Sentence.of(text).tokens
     )

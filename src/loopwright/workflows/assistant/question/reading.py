@@ -8,7 +8,7 @@ from datetime import datetime
 
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, terms
-from loopwright.workflows.assistant.question.moments import Now, read_days, read_lengths, read_times
+from loopwright.workflows.assistant.question.moments import MIDNIGHT, Now, read_days, read_lengths, read_times
 from loopwright.workflows.assistant.question.names import (
     Names,
     names_of,
@@ -20,7 +20,7 @@ from loopwright.workflows.assistant.question.names import (
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
 from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Table
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
 from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.index import TableIndex
 from loopwright.workflows.assistant.searching.lexicon import glossary, table, words
@@ -35,6 +35,7 @@ CLEAR, NEAR, ALONE, CERTAIN = 2.0, 9.0, 6.5, 14.0
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without any subject;
 whatever subject is named."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
+_SHORT = 8
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
@@ -122,16 +123,21 @@ class Reader:
         exclude = tuple(span.condition for span in spans)
         include += self._when(operation, include)
         include += self._still(include, operation)
+        filters = Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded)))
+        unread = self._unread(sentence) if operation == "find" and not topic and include else ()
+        if unread and any(self._finds(table, " ".join(unread), filters) for table in tables):
+            # The only words that could be a subject: searched for, but no answer to them is a sure one.
+            topic, doubted, unread = " ".join(unread), True, ()
         return Question(
             text=text,
             operation=operation,
             tables=tables,
             topic=topic,
-            filters=Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded))),
+            filters=filters,
             by=self._by(sentence, operation),
             notes=tuple(dict.fromkeys(sentence.notes)),
             doubted=doubted,
-            unread=self._unread(sentence) if operation == "find" and not topic and include else (),
+            unread=unread,
         )
 
     def operation(self, sentence: Sentence) -> Near:
@@ -216,9 +222,10 @@ class Reader:
             return sentence.raw(0, len(sentence)) if whole else ""
         kept = [place for place in rest if weights[place] > 0 or len(rest) > 3]
         heavy = [place for place in kept if weights[place] >= SUBJECT]
-        # Beside words that people only ask with, a subject stands alone; among others it is a part of what is told.
-        if heavy and all(place in heavy or _only_asks(sentence.word(place)) for place in kept):
-            kept = heavy
+        heavy = [place for place in heavy if not _only_asks(sentence.word(place))] or heavy
+        # Words that people only ask with are no part of a subject; in what is told at length they may be.
+        if heavy and len(kept) <= _SHORT:
+            kept = [place for place in kept if place in heavy or not _only_asks(sentence.word(place))]
         kept = [sentence.tokens[place].raw for place in kept]
         if english and sentence.language != "en":
             kept = [
@@ -316,6 +323,9 @@ class Reader:
             if sentence.language == "en" and not _only_asks(sentence.word(place))
         )
 
+    def _finds(self, table: Table, text: str, filters: Filters) -> bool:
+        return bool(self.search.run(PlannedQuery(table=table, query_text=text, filters=filters, limit=1)).hits)
+
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
         asked = {each.slot for each in include}
@@ -367,7 +377,11 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
     for condition in (span.condition for span in spans):
         known = found.get(condition.slot)
         if not condition.values:
-            rest.append(condition)
+            apart = next((each for each in rest if _apart_from(each, condition)), None)
+            if apart is None:
+                rest.append(condition)
+            else:
+                rest[rest.index(apart)] = _either(apart, condition)
         elif known is None:
             found[condition.slot] = condition
         else:
@@ -376,6 +390,20 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
                 update={"values": values, "said": f"{known.said} or {condition.said}"}
             )
     return (*found.values(), *rest)
+
+
+def _apart_from(one: Condition, other: Condition) -> bool:
+    """Whether two times of one slot leave nothing together: then either is meant."""
+    if one.slot != other.slot:
+        return False
+    until = min(each.most if each.most is not None else MIDNIGHT * 2 for each in (one, other))
+    return max(one.least or 0, other.least or 0) >= until
+
+
+def _either(one: Condition, other: Condition) -> Condition:
+    most = None if one.most is None or other.most is None else max(one.most, other.most)
+    least = min(one.least or 0, other.least or 0) or None
+    return one.model_copy(update={"least": least, "most": most, "said": f"{one.said} or {other.said}"})
 
 
 def _without_reasons(sentence: Sentence) -> None:

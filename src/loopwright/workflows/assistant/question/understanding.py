@@ -9,12 +9,14 @@ from itertools import pairwise
 
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import asked_in, beside
+from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.question.personal import is_about_the_person, says_anything, told_of
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, PlannedQuery, Profile, Question, Table, Turn
 from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.sources.catalogue import clock_of
 
 _JOINS = frozenset("and with or & und oder et ou y o en of vs versus".split())
 _ANCHORS = 0.5
@@ -95,40 +97,66 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
     sentence = reader.sentence(question.text)
     if not question.searches or question.operation != "find":
         return ()
-    places = [
-        place
-        for place in range(1, len(sentence))
-        if sentence.is_any(place, words("turns", "then", "en"))
-        or _another(sentence.word(place - 1), sentence.word(place))
-    ] or _apart(sentence, reader)
-    if not places:
-        return ()
-    bounds = [0, *places, len(sentence)]
-    texts = [sentence.raw(first, last) for first, last in pairwise(bounds)]
-    parts = [reader.read(text) for text in texts]
-    parts = [part for part in parts if part.searches and (part.topic or part.filters.include)]
-    if len(parts) < 2 or not all(part.topic for part in parts):
+    following = {place: length for place in range(1, len(sentence)) if (length := _follows(sentence, place))}
+    places = [*following, *_others(sentence)] or _apart(sentence, reader)
+    bounds = sorted({0, *places, len(sentence)})
+    texts = [sentence.raw(first + following.get(first, 0), last) for first, last in pairwise(bounds)]
+    parts = [part for part in map(reader.read, texts) if part.searches and (part.topic or part.filters.include)]
+    if len(parts) < 2 or any(part.doubted or not (part.topic or part.filters.values("person")) for part in parts):
         return ()
     asked = [bool(part.filters.include or part.filters.exclude) for part in parts]
-    if sum(asked) == 1:
+    if sum(asked) == 1 and not following:
         shared = parts[asked.index(True)].filters
         return tuple(part.model_copy(update={"filters": shared}) for part in parts)
-    joined: list[Question] = []
-    for part in parts:
-        kept = [each for each in joined[-1].filters.include if each.slot in ("day", "room")] if joined else []
+    joined = parts[:1]
+    for part in parts[1:]:
+        before = joined[-1].filters
         own = {each.slot for each in part.filters.include}
-        same = [each for each in kept if each.slot not in own]
-        joined.append(
-            part.model_copy(
-                update={"filters": part.filters.model_copy(update={"include": (*part.filters.include, *same)})}
-            )
-        )
+        more = [each for each in before.include if each.slot in ("day", "room") and each.slot not in own]
+        if following:
+            more = _in_sequence(joined[-1], part, reader) or more
+        filters = part.filters.model_copy(update={"include": (*part.filters.include, *more)})
+        joined.append(part.model_copy(update={"filters": filters}))
     return tuple(joined)
+
+
+def _follows(sentence: Sentence, place: int) -> int:
+    """How many words from a place on say that something comes next in time: "then", "after that"; 0 for none."""
+    if sentence.is_any(place, words("turns", "after")) and sentence.is_any(place + 1, words("turns", "it")):
+        return 2
+    return int(sentence.is_any(place, words("turns", "then", "en")))
+
+
+def _others(sentence: Sentence) -> list[int]:
+    return [place for place in range(1, len(sentence)) if _another(sentence.word(place - 1), sentence.word(place))]
+
+
+def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condition]:
+    """What a part that comes after another takes from the best of that: its day, and its room or building if asked."""
+    query = PlannedQuery(table=Table.SESSIONS, query_text=before.topic, filters=before.filters, limit=1)
+    hits = reader.search.run(query).hits
+    if not hits:
+        return []
+    anchor, said = hits[0].record, reader.sentence(part.text)
+    found = [Condition(slot="day", values=anchor.values("day"), said="that day")]
+    for place in (place for place in range(len(said)) if said.word(place) == "same"):
+        if said.is_any(place + 1, words("things", "room")):
+            found.append(Condition(slot="room", values=anchor.values("room"), said="the same room"))
+        if said.is_any(place + 1, words("things", "building")):
+            rooms = reader.names.building_of(anchor.values("room"))
+            found.append(Condition(slot="room", values=rooms, said="the same building"))
+    own = {each.slot for each in part.filters.include}
+    if anchor.end and not own & {"day", "start", "on", "end"}:
+        found.append(
+            Condition(slot="start", least=clock_of(anchor.end), said=f"from {clock_said(clock_of(anchor.end))}")
+        )
+    return [each for each in found if each.slot not in own]
 
 
 def _apart(sentence: Sentence, reader: Reader) -> list[int]:
     """Where one need ends and another begins: on either side something else is asked of the same slot, and a topic."""
-    for place in range(1, len(sentence)):
+    told = sum(sentence.begins(place) for place in range(len(sentence))) > 2
+    for place in range(1, 0 if told else len(sentence)):  # what is told at length is no list of needs
         joins = sentence.word(place - 1) in _JOINS or "," in sentence.tokens[place].gap or sentence.begins(place)
         sides = [
             {span.condition.slot: span.condition.values for span in sentence.spans if first <= span.first < last}
@@ -137,7 +165,8 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
         if not joins or not any(values and sides[1].get(slot, values) != values for slot, values in sides[0].items()):
             continue
         parts = [reader.read(sentence.raw(0, place)), reader.read(sentence.raw(place, len(sentence)))]
-        if all(part.topic and part.operation == "find" and not part.filters.exclude for part in parts):
+        named = [part.topic or part.filters.values("person") for part in parts]
+        if all(named) and all(part.operation == "find" and not part.filters.exclude for part in parts):
             return [place]
     return []
 

@@ -52,7 +52,8 @@ def steps(
     poor = [outcome.query for outcome in outcomes if len(outcome.hits) < config.search.enough] or [
         outcome.query for outcome in outcomes
     ]
-    barred = [query for query in poor if not search.catalogue.filtered(query.table, query.filters)]
+    hit = [outcome.query for outcome in outcomes if outcome.hits]
+    barred = [query for query in poor if query not in hit and _is_barred(query, search)]
     if barred:
         yield from _fewer(barred, config)
     if question.topic or any(query.query_text for query in poor):
@@ -64,6 +65,14 @@ def steps(
         yield from _elsewhere(question, outcomes, search, config)
     if not any(outcome.hits for outcome in outcomes):
         yield from _fewer(poor, config)
+
+
+def _is_barred(query: PlannedQuery, search: Search) -> bool:
+    """Whether only the conditions keep a search from finding anything."""
+    if not query.filters.include:
+        return False
+    free = query.model_copy(update={"filters": query.filters.model_copy(update={"include": ()})})
+    return not search.catalogue.filtered(query.table, query.filters) or bool(search.run(free).hits)
 
 
 _KINDS = {

@@ -23,6 +23,8 @@ CARRYING = 4
 """A question's subject stands in so many of its words, those that say most."""
 _LEAST = 2.2
 """What the words of a subject must weigh together; fewer or commoner ones are no full evidence."""
+_ALONE = 0.9
+"""What a word must weigh to be a whole subject."""
 _TITLED = 0.6
 """What a word of titles weighs, of its rarity."""
 _PLAIN = 0.6
@@ -31,7 +33,7 @@ _OTHER, _APART, _STRANGE = 0.8, 0.3, 4.0
 COMMON = 8e-4
 """A word with a larger share of English names no subject."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_NAME = re.compile(r"(?<=\w )[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
+_NAME = re.compile(r"(?:^|(?<=\w ))[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
 _TITLES = frozenset({"title", "name", "track", "speakers"})
 
 
@@ -82,6 +84,8 @@ class TableIndex:
         """Term -> how often it stands in all records."""
         lengths = np.array([each.length for each in counts], np.float32)
         self._titled = [frozenset(terms(_name(record))) for record in self.records]
+        tracks = {track: terms(track) for record in self.records for track in record.values("track")}
+        self._tracks = frozenset(own[0] for own in tracks.values() if len(own) == 1)
         self._in_titles = Counter(term for record in self.records for term in set(terms(record.title)))
         self._spread = Counter(term for each in counts for term in each.counts)
         found: dict[str, list[tuple[int, int]]] = {}
@@ -91,6 +95,8 @@ class TableIndex:
                 found.setdefault(term, []).append((place, count))
         self._postings: dict[str, tuple[Ints, Floats]] = {}
         for term, held in found.items():
+            if term in self._tracks and share(term) >= COMMON:  # "Go" is no "go"
+                held = [(place, count) for place, count in held if _names(self.records[place], term)]
             places = np.array([place for place, _ in held], np.int32)
             often = self.lexicon.saturation(np.array([count for _, count in held], np.float32), lengths[places])
             named = np.array([term in self._titled[place] for place, _ in held])
@@ -118,6 +124,9 @@ class TableIndex:
         titles = self._in_titles[term]
         if titles > 1 and term not in STOP_WORDS:
             key = max(key, _TITLED * min(1.0, (titles / self._spread[term] - 0.12) / 0.2))
+        # And what is the name of a track, though as a common word only where it is written as a name is: "Go".
+        if term in self._tracks and (named or usual < COMMON):
+            key = 1.0
         # In a conference of a few records, or of none, what is unknown says as much as in any other.
         rarity = self.lexicon.rarity(term) if self.lexicon.knows(term) else max(self.lexicon.rarity(term), _STRANGE)
         return rarity * min(1.0, max(0.6 if named and usual < COMMON else 0.02, key))
@@ -133,7 +142,9 @@ class TableIndex:
         full = _full_names(text)
         for match in _WORD.finditer(text):
             word = match[0]
-            named = word[0].isupper() and (match.start() > 0 or word[1:] != word[1:].lower())
+            named = word[0].isupper() and (
+                match.start() > 0 or word[1:] != word[1:].lower() or not self._tracks.isdisjoint(terms(word))
+            )
             for key in terms(re.split("['’]", word)[0]):
                 if key not in found and fold(word) not in STOP_WORDS:
                     also = tuple(dict.fromkeys(term for other in others(fold(word)) for term in terms(other)))
@@ -169,7 +180,9 @@ class TableIndex:
         for each in query:
             places, held = self.held_any(each)
             scores[places] += each.weight * held
-        return scores / np.float32(max(sum(carrying), _LEAST))
+        # One word that can be a subject is all that was asked.
+        least = _ALONE if len(query) == 1 and query[0].weight >= _ALONE else _LEAST
+        return scores / np.float32(max(sum(carrying), least))
 
     def coverage(self, query: Sequence[Term]) -> Floats:
         """Which share of all that a query says each record holds, by how rare each word is here, float32 [records].
@@ -245,12 +258,19 @@ def _full_names(text: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for match in _NAME.finditer(text):
         own = tuple(dict.fromkeys(terms(match[0])))
-        found |= dict.fromkeys(own, own)
+        if fold(match[0].partition(" ")[0]) not in STOP_WORDS:
+            found |= dict.fromkeys(own, own)
     return found
 
 
 def _name(record: Record) -> str:
     return " ".join([record.title, *record.values("track"), *record.values("speaker")])
+
+
+def _names(record: Record, term: str) -> bool:
+    """Whether a record's track or title names a subject by a common word, which is written as a name is there."""
+    named = (match[0] for match in _WORD.finditer(record.title) if match[0][0].isupper())
+    return any(terms(text) == [term] for text in (*record.values("track"), *named))
 
 
 def _told(record: Record) -> _Told:

@@ -19,6 +19,7 @@ _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
 _BEFORE = 60
 _SHORTEST, _LONG = 5, 8
 _MOST = 3
+_OFTEN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,15 @@ class Vocabulary:
         word = fold(word)
         if len(word) < _SHORTEST - 1 or not word.isalpha() or self.knows(word) or word in english_words():
             return ""
-        limit = 1 if len(word) < _LONG else 2
-        near = process.extract(word, self._alike(word), scorer=OSA.distance, score_cutoff=limit, limit=5)
+        near = process.extract(word, self._alike(word), scorer=OSA.distance, score_cutoff=2, limit=5)
+        # Two slips in a short word make another one, unless it begins so and is often written here.
+        near = [
+            each
+            for each in near
+            if each[1] < 2
+            or len(word) >= _LONG
+            or (len(word) > _SHORTEST and each[0][:3] == word[:3] and self.spread[each[0]] >= _OFTEN)
+        ]
         best = min(near, key=lambda each: (each[1], -self.spread[each[0]]), default=None)
         return best[0] if best else ""
 

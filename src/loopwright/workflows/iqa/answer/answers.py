@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
+from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
 from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, choose, compare
+from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
     held_against,
@@ -146,8 +147,15 @@ def _choice(reading: QueryReading, facts: Facts) -> tuple[str | None, str]:
         part = choose_part(compares, reading.options, facts)
         if part is not None:
             return part
-    choice = choose(reading.stem, reading.options, facts)
+    choice = choose(reading.stem, reading.options, facts, lambda: _truth(reading, facts))
     return choice.letter, choice.why
+
+
+def _truth(reading: QueryReading, facts: Facts) -> bool | None:
+    """Whether what a question with the options yes and no asks is so; None if that is not known."""
+    asked = next((each for each in reading.questions if each.operation is not Operation.DECLINE), None)
+    said = "" if asked is None else answer_one(asked.model_copy(update={"yes_no": True}), facts)
+    return said.startswith("Yes") if said.startswith(("Yes", "No")) else None
 
 
 def score_in_words(query: str, value: float) -> str:

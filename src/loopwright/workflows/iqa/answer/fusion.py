@@ -11,11 +11,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.errors import InputError
+from loopwright.errors import InputError, UnknownNameError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import strength
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
+from loopwright.workflows.iqa.tools.calibration import get_calibration
 
 LEVEL_NAMES: dict[int, str] = {1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent"}
 """Quality level -> its name, as in the five-point scale of ITU-R BT.500."""
@@ -148,3 +149,35 @@ def recognised(findings: Iterable[DistortionFinding]) -> str | None:
     """
     sure = [item for item in findings if item.severity is not Severity.NONE and item.confidence >= SURE]
     return max(sure, key=strength).type if sure else None
+
+
+def calibration_error(tool: str) -> float:
+    """The error that a tool's calibration has on references left out of its fit, on the scale of 1 to 5.
+
+    Args:
+        tool: The tool's registered name.
+
+    Returns:
+        The root mean square error; infinite for a tool without a calibration, which then contradicts nobody.
+    """
+    try:
+        return get_calibration(tool).error
+    except UnknownNameError:
+        return math.inf
+
+
+def contradicting(evidence: ExecutorOutput) -> list[str]:
+    """The tools whose scores differ from the primary one's by more than both calibration errors together.
+
+    Args:
+        evidence: What was measured.
+
+    Returns:
+        Their names, the largest difference first.
+    """
+    scores, primary = evidence.quality_scores, evidence.primary_tool
+    if primary is None or primary not in scores:
+        return []
+    apart = {name: abs(score - scores[primary]) for name, score in scores.items() if name != primary}
+    opposed = [name for name in apart if apart[name] > calibration_error(primary) + calibration_error(name)]
+    return sorted(opposed, key=lambda name: -apart[name])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from loopwright.workflows.iqa.answer.fusion import quality_score
+from loopwright.workflows.iqa.answer.fusion import contradicting, quality_score
 from loopwright.workflows.iqa.answer.parts import evidence_on, said_soft, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.sufficiency import contradicting
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.distortions import Distortion, in_words
 from loopwright.workflows.iqa.measuring.detection_parts import place_of

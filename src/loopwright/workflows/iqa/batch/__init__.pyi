@@ -1,4 +1,3 @@
-from .merging import merge_tables as merge_tables
 from .processes import Progress as Progress
 from .running import BatchResult as BatchResult, run_batch as run_batch
 from .samples import Sample as Sample, Shard as Shard

@@ -1,38 +1,22 @@
-"""The journal of a batch: every finished row, appended as it comes, so that no more than the rows in flight are lost.
+"""The journal of a batch: every finished row, kept as it comes, so that no more than the rows in flight are lost.
 
-JSON Lines: first a header, then one `Record` a line; of several for one sample the last counts. Each line reaches the
-operating system at once, and the disk in small groups.
+An SQLite file: it locks itself, survives a kill at any moment, and finds a row by its sample.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import os
-import time
-from collections.abc import Iterator
+import sqlite3
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self, TypedDict, cast
+from typing import Any, NamedTuple, Self, TypedDict, cast
 
-from loopwright.checkpoints.disk import sync_folder
 from loopwright.errors import BackendError, InputError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
-logger = logging.getLogger("loopwright.iqa")
-
-_FORMAT = 1
-_GROUP = 16
-"""Rows that are forced to the disk together."""
-_GROUP_S = 1.0
-"""Seconds after which a smaller group is forced, too."""
+_FORMAT = 2
 
 
 class Record(TypedDict):
-    """One finished run; a line of the journal."""
+    """One finished run."""
 
     sample_id: str
     """The sample's name."""
@@ -59,8 +43,6 @@ class Record(TypedDict):
 class Entry(NamedTuple):
     """What is held in memory of a record."""
 
-    offset: int
-    """Where its line begins, in bytes."""
     asked: str
     """See `Record`."""
     key: str
@@ -70,7 +52,7 @@ class Entry(NamedTuple):
     stamp: str
     """See `Record`."""
     failed: bool
-    """Whether it has an error."""
+    """Whether it has an error; 0 or 1 as it is read."""
 
 
 def journal_of(out: Path) -> Path:
@@ -79,24 +61,22 @@ def journal_of(out: Path) -> Path:
     Args:
         out: The output.
     """
-    return out.with_name(f"{out.name}.journal.jsonl")
+    return out.with_name(f"{out.name}.journal.sqlite")
 
 
 class Journal:
-    """A journal that is open for appending; one process at a time."""
+    """A journal that is open; one process at a time."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         """Use `open`."""
         self.path = path
         self.entries: dict[str, Entry] = {}
         """Sample -> its last record."""
-        self._file = file
-        self._unforced = 0
-        self._forced = time.monotonic()
+        self._database = database
 
     @classmethod
     def open(cls, path: Path, *, shard: str | None, resume: bool) -> Self:
-        """Begin a journal, or read one and go on; a line that was cut off is removed.
+        """Begin a journal, or read one and go on.
 
         Args:
             path: The file; its folder is made.
@@ -110,39 +90,54 @@ class Journal:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("a+b")
-        except OSError as error:
+            database = sqlite3.connect(path, timeout=0, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
             raise _unwritable(path, error) from error
-        journal = cls(path, file)
+        journal = cls(path, database)
         try:
-            journal._lock()
-            if journal._read(shard) and not resume:
+            journal._begin(shard)
+            if journal.entries and not resume:
                 raise InputError(
                     f"{str(path)!r} holds {len(journal.entries)} row(s) of an earlier batch; go on with --resume, "
                     "or remove it to begin anew"
                 )
-            if file.tell() == 0:
-                journal._write({"loopwright_batch": _FORMAT, "shard": shard})
-                sync_folder(path.parent)
-        except OSError as error:
-            file.close()
-            raise _unwritable(path, error) from error
-        except BaseException:
-            file.close()
+        except BaseException as error:
+            database.close()
+            if isinstance(error, sqlite3.Error):
+                raise _unusable(path, error) from error
             raise
         return journal
+
+    def _begin(self, shard: str | None) -> None:
+        # Held until it is closed, without files that the processes of one machine would share.
+        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._database.execute("PRAGMA journal_mode = WAL")
+        # Each row reaches the operating system at once, and the disk now and then.
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._database.execute("CREATE TABLE IF NOT EXISTS batch (format INTEGER, shard TEXT)")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS rows (sample TEXT PRIMARY KEY, asked TEXT, key TEXT, configuration TEXT, "
+            "stamp TEXT, failed INTEGER, record TEXT)"
+        )
+        found = self._database.execute("SELECT format, shard FROM batch").fetchone()
+        if found is None:
+            self._database.execute("INSERT INTO batch VALUES (?, ?)", (_FORMAT, shard))
+        elif found[0] != _FORMAT:
+            raise InputError(f"{str(self.path)!r} is no journal of this version's batch; move it away")
+        elif found[1] != shard:
+            before, now = (name or "the whole" for name in (found[1], shard))
+            raise InputError(f"{str(self.path)!r} is of shard {before}, not {now}; give each shard its own --out")
+        rows = self._database.execute("SELECT sample, asked, key, configuration, stamp, failed FROM rows")
+        self.entries = {json.loads(sample): Entry._make(values) for sample, *values in rows}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        try:
-            self.force()
-        finally:
-            self._file.close()
+        self._database.close()
 
     def append(self, record: Record) -> None:
-        """Keep a record.
+        """Keep a record, in the place of an earlier one of its sample.
 
         Args:
             record: The record.
@@ -150,94 +145,35 @@ class Journal:
         Raises:
             BackendError: If it cannot be written.
         """
+        entry = Entry(
+            record["asked"], record["key"], record["configuration"], record["stamp"], record["error"] is not None
+        )
+        # As JSON, names may hold the lone surrogates of file names that are not UTF-8.
+        values = (json.dumps(record["sample_id"]), *entry, json.dumps(record, allow_nan=False))
         try:
-            offset = self._write(record)
-            self._unforced += 1
-            if self._unforced >= _GROUP or time.monotonic() - self._forced > _GROUP_S:
-                self.force()
-        except OSError as error:
+            self._database.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        except sqlite3.Error as error:
             raise _unwritable(self.path, error) from error
-        self._enter(record, offset)
+        self.entries[record["sample_id"]] = entry
 
     def read(self, sample_id: str) -> Record:
-        """The last record of a sample.
+        """The record of a sample.
 
         Args:
             sample_id: The sample's name.
         """
-        self._file.seek(self.entries[sample_id].offset)
-        return cast("Record", json.loads(self._file.readline()))
-
-    def force(self) -> None:
-        """Force what was appended to the disk."""
-        if self._unforced:
-            os.fsync(self._file.fileno())
-            self._unforced = 0
-        self._forced = time.monotonic()
-
-    def _write(self, value: Any) -> int:
-        offset = self._file.seek(0, os.SEEK_END)
-        self._file.write(json.dumps(value, separators=(",", ":"), allow_nan=False).encode() + b"\n")
-        self._file.flush()
-        return offset
-
-    def _enter(self, record: Record, offset: int) -> None:
-        self.entries[record["sample_id"]] = Entry(
-            offset, record["asked"], record["key"], record["configuration"], record["stamp"],
-            record["error"] is not None,
-        )  # fmt: skip
-
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"another process is writing {str(self.path)!r}; wait for it, or give this one another --out"
-            ) from None
-
-    def _read(self, shard: str | None) -> bool:
-        """Read what there is; whether there was anything."""
-        found = False
-        for offset, line in self._whole_lines():
-            value = _parsed(line)
-            if offset == 0:
-                self._check_header(value, shard)
-                found = True
-            elif value is None:
-                logger.warning("%s: the line at byte %d is damaged; its row is run again", self.path, offset)
-            else:
-                self._enter(cast("Record", value), offset)
-        return found
-
-    def _whole_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each line with its offset; what follows the last line break is cut off the file."""
-        self._file.seek(0)
-        offset = 0
-        for line in self._file:
-            if not line.endswith(b"\n"):
-                self._file.truncate(offset)
-                break
-            yield offset, line
-            offset += len(line)
-        self._file.seek(offset)
-
-    def _check_header(self, header: dict[str, Any] | None, shard: str | None) -> None:
-        if header is None or header.get("loopwright_batch") != _FORMAT:
-            raise InputError(f"{str(self.path)!r} is no journal of this version's batch; move it away")
-        if header.get("shard") != shard:
-            before, now = (name or "the whole" for name in (header.get("shard"), shard))
-            raise InputError(f"{str(self.path)!r} is of shard {before}, not {now}; give each shard its own --out")
+        found = self._database.execute("SELECT record FROM rows WHERE sample = ?", (json.dumps(sample_id),))
+        return cast("Record", json.loads(found.fetchone()[0]))
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+def _unusable(path: Path, error: sqlite3.Error) -> InputError | BackendError:
+    if "locked" in str(error):
+        return InputError(f"another process is writing {str(path)!r}; wait for it, or give this one another --out")
+    if isinstance(error, sqlite3.OperationalError):
+        return _unwritable(path, error)
+    return InputError(f"{str(path)!r} is no journal of this version's batch; move it away")
 
 
-def _unwritable(path: Path, error: OSError) -> BackendError:
-    return BackendError(f"cannot write {str(path)!r}: {error.strerror}; what is in it stays, and --resume goes on")
+def _unwritable(path: Path, error: OSError | sqlite3.Error) -> BackendError:
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    return BackendError(f"cannot write {str(path)!r}: {said}; what is in it stays, and --resume goes on")

@@ -18,7 +18,7 @@ from loopwright.engine import run as engine_run
 from loopwright.errors import LoopwrightError, NodeFailed
 from loopwright.workflows.iqa.batch.journal import Journal, Record, journal_of
 from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes, processors
-from loopwright.workflows.iqa.batch.reporting import WORST, Digest, write_batch_report
+from loopwright.workflows.iqa.batch.reporting import WORST, Digest
 from loopwright.workflows.iqa.batch.samples import (
     Sample,
     Shard,
@@ -211,14 +211,14 @@ def run_batch(
         interrupted = batch.run(samples, workers or processors(), stopped)
         if interrupted:
             return BatchResult(batch.progress, None, batch.failures, interrupted=True)
-        digest = Digest[Sample](worst)
+        digest = Digest(worst)
         write_table(out, _rows(samples, journal, digest))
         if report is not None:
-            write_batch_report(report, root, digest, journal)
+            digest.write(report, root, journal)
     return BatchResult(batch.progress, out, batch.failures, interrupted=False)
 
 
-def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest[Sample]) -> Iterator[Row]:
+def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterator[Row]:
     """The rows one by one, as the digest sees them too."""
     for sample in samples:
         row = row_of(sample, journal.read(sample.sample_id))

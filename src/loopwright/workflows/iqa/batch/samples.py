@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import os
@@ -13,19 +14,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import Annotated, Self
+from typing import Annotated, Any, Self, cast
 
 from PIL import Image
-from pydantic import Field, FiniteFloat, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError, model_validator
 
 import loopwright
 from loopwright.errors import InputError
 from loopwright.workflows.api import LONGEST_TEXT
-from loopwright.workflows.iqa.batch.lines import ManifestLine, read_lines, refuse
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.schemas import Box, NonEmpty
 from loopwright.workflows.iqa.sources.images import NO_PICTURES
-from loopwright.workflows.iqa.tools.calibration import calibration_digest
 
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Side = Annotated[int, Field(ge=1, strict=True)]
@@ -172,8 +171,15 @@ def _walk(folder: Path) -> list[str]:
     return found
 
 
-class ManifestRow(ManifestLine):
-    """One line of a manifest."""
+_PROBLEMS_SHOWN = 10
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class ManifestRow(BaseModel):
+    """One line of a manifest. Keys that nobody knows are left alone, unless they look like a known one misspelt."""
+
+    model_config = ConfigDict(extra="ignore")
 
     image_path: NonEmpty
     """The image, relative to the manifest's folder."""
@@ -190,6 +196,16 @@ class ManifestRow(ManifestLine):
     group: str | None = None
     """What the image belongs to."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError('a line is one JSON object, for example {"image_path": "a.jpg"}')
+        for name in cast("dict[str, Any]", data).keys() - cls.model_fields.keys():
+            if near := difflib.get_close_matches(name, cls.model_fields, n=1, cutoff=0.8):
+                raise ValueError(f"unknown key {name!r}; did you mean {near[0]!r}?")
+        return data
+
 
 def read_manifest(path: Path, query: str) -> list[Sample]:
     """The samples of a manifest, in order of their names.
@@ -204,12 +220,43 @@ def read_manifest(path: Path, query: str) -> list[Sample]:
     Raises:
         InputError: If it cannot be read, is empty, or lines are wrong: the first ten are named by their numbers.
     """
-    lines, problems = read_lines(path, ManifestRow)
+    lines, problems = _read_lines(path)
     samples = _named([_sample(row, query) for _, row in lines])
-    refuse(path, problems + _twice(samples, [number for number, _ in lines]))
+    problems += _twice(samples, [number for number, _ in lines])
+    if problems:
+        more = f"; and {len(problems) - _PROBLEMS_SHOWN} more" if len(problems) > _PROBLEMS_SHOWN else ""
+        raise InputError(f"{str(path)!r}, {'; '.join(problems[:_PROBLEMS_SHOWN])}{more}")
     if not samples:
         raise InputError(f"the manifest {str(path)!r} has no line; give one JSON object per line with image_path")
     return sorted(samples, key=lambda sample: sample.sample_id)
+
+
+def _read_lines(path: Path) -> tuple[list[tuple[int, ManifestRow]], list[str]]:
+    """Number and content of each line that says something, and what is wrong with the others."""
+    try:
+        content = path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
+    except OSError as error:
+        raise InputError(f"cannot read the manifest {str(path)!r}: {error.strerror}") from error
+    rows: list[tuple[int, ManifestRow]] = []
+    problems: list[str] = []
+    for number, line in enumerate(content.split(b"\n"), 1):
+        try:
+            if line.strip():
+                rows.append((number, ManifestRow.model_validate(json.loads(line.decode("utf-8")))))
+        except (ValueError, RecursionError) as error:
+            problems.append(f"line {number}: {_said(error)}")
+    return rows, problems
+
+
+def _said(error: Exception) -> str:
+    """What is wrong with a line, without the library's own words around it."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        where = f"{first['loc'][0]}: " if first["loc"] else ""
+        return f"{where}{first['msg'].removeprefix('Value error, ')}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON object: {error.msg} at column {error.colno}"
+    return f"not UTF-8: {error}" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def _sample(row: ManifestRow, query: str) -> Sample:
@@ -247,8 +294,6 @@ def _twice(samples: list[Sample], lines: list[int]) -> list[str]:
 _WITHOUT_EFFECT = {
     "langgraph": {"debug_mode", "save_graph_visualization", "log_dir"},
     "pipeline": {"checkpoint"},
-    # What the file holds counts, not where it lies.
-    "iqa": {"tools": {"calibration"}},
 }
 """What changes no row."""
 
@@ -256,16 +301,12 @@ _PACKAGES = ("numpy", "opencv-python-headless", "pillow")
 
 
 def configuration_digest(config: IQAConfig) -> str:
-    """A hash of the configuration, as far as it can change a row, of the curves' file, and of this package's version.
+    """A hash of the configuration, as far as it can change a row, and of this package's version.
 
     Args:
         config: The configuration.
-
-    Raises:
-        ConfigError: If the file of curves cannot be read.
     """
-    curves = calibration_digest(config.iqa.tools.calibration)
-    given = [loopwright.__version__, config.model_dump(mode="json", exclude=_WITHOUT_EFFECT), curves]
+    given = [loopwright.__version__, config.model_dump(mode="json", exclude=_WITHOUT_EFFECT)]
     return hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Tables on disk: CSV, JSON Lines and Parquet, written and read row by row."""
+"""Tables on disk: CSV, JSON Lines and Parquet, written row by row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -152,7 +152,7 @@ _ROWS_AT_ONCE = 5_000
 
 
 def check_format(path: Path) -> None:
-    """Make sure that a table can be written or read, before there is anything to lose.
+    """Make sure that a table can be written, before there is anything to lose.
 
     Args:
         path: The table.
@@ -181,7 +181,7 @@ def write_table(path: Path, rows: Iterable[Row]) -> int:
         BackendError: If it cannot be written.
     """
     check_format(path)
-    write, _ = FORMATS[path.suffix.lower()]
+    write = FORMATS[path.suffix.lower()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _complete(path) as unfinished:
@@ -189,35 +189,6 @@ def write_table(path: Path, rows: Iterable[Row]) -> int:
     except OSError as error:
         raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
     return count
-
-
-def read_table(path: Path) -> Iterator[Row]:
-    """Read a table that `write_table` wrote.
-
-    Args:
-        path: The file, whose ending says the format.
-
-    Yields:
-        Rows with all of `columns`.
-
-    Raises:
-        InputError: If it cannot be read, or has other columns.
-    """
-    check_format(path)
-    _, read = FORMATS[path.suffix.lower()]
-    try:
-        for number, row in enumerate(read(path), 1):
-            if row.keys() != columns().keys():
-                odd = sorted(row.keys() ^ columns().keys())
-                raise InputError(
-                    f"{str(path)!r}, row {number}: no table of this version's batch; these columns are missing or "
-                    f"unknown: {', '.join(map(str, odd[:5]))}"
-                )
-            yield row
-    except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{str(path)!r} is no table of a batch: {error}") from error
 
 
 @contextmanager
@@ -249,31 +220,6 @@ def _text(value: Any, kind: Kind) -> Any:
     return json.dumps(value, ensure_ascii=False) if kind == "json" and value is not None else value
 
 
-def _read_csv(path: Path) -> Iterator[Row]:
-    kinds: dict[str, Any] = dict(columns())
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        while (row := _next_of_any_size(reader)) is not None:
-            yield {name: _value(text, kinds.get(name, "text")) for name, text in row.items()}
-
-
-def _next_of_any_size(reader: csv.DictReader[str]) -> dict[str, str] | None:
-    """The next row; a reasoning may be longer than the 128 KiB that the module allows every reader of the process."""
-    before = csv.field_size_limit(2**31 - 1)
-    try:
-        return next(reader, None)
-    finally:
-        csv.field_size_limit(before)
-
-
-def _value(text: Any, kind: Kind) -> Any:
-    """A cell's value; an empty cell is None, as no text that a batch writes is empty."""
-    if not text:
-        return None
-    convert: dict[Kind, Callable[[str], Any]] = {"text": str, "number": float, "whole": int, "json": json.loads}
-    return convert[kind](text)
-
-
 def _write_jsonl(path: Path, rows: Iterable[Row]) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -281,15 +227,6 @@ def _write_jsonl(path: Path, rows: Iterable[Row]) -> int:
             file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
             count += 1
     return count
-
-
-def _read_jsonl(path: Path) -> Iterator[Row]:
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError("a line is no JSON object")
-            yield row
 
 
 def _write_parquet(path: Path, rows: Iterable[Row]) -> int:
@@ -309,22 +246,9 @@ def _write_parquet(path: Path, rows: Iterable[Row]) -> int:
     return count
 
 
-def _read_parquet(path: Path) -> Iterator[Row]:
-    import pyarrow.parquet as pq
-
-    kinds: dict[str, Any] = dict(columns())
-    with pq.ParquetFile(path) as file:
-        for some in file.iter_batches(_ROWS_AT_ONCE):
-            for row in some.to_pylist():
-                yield {
-                    name: json.loads(value) if kinds.get(name) == "json" and value else value
-                    for name, value in row.items()
-                }
-
-
-FORMATS: dict[str, tuple[Callable[[Path, Iterable[Row]], int], Callable[[Path], Iterator[Row]]]] = {
-    ".csv": (_write_csv, _read_csv),
-    ".jsonl": (_write_jsonl, _read_jsonl),
-    ".parquet": (_write_parquet, _read_parquet),
+FORMATS: dict[str, Callable[[Path, Iterable[Row]], int]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
 }
-"""Ending of a table -> what writes it and what reads it."""
+"""Ending of a table -> what writes it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from loopwright.workflows.iqa.commands import assess, labels, listing, table, versus
+from loopwright.workflows.iqa.commands import assess, listing, table, versus
 from loopwright.workflows.iqa.commands.assess import path_taken
 
 __all__ = ["app", "path_taken"]
@@ -12,8 +12,5 @@ __all__ = ["app", "path_taken"]
 app = typer.Typer(help="Assess image quality: planner, executor, summarizer, replanning.", no_args_is_help=True)
 app.command()(assess.assess)
 app.command()(table.batch)
-app.command()(table.merge)
 app.command()(versus.compare)
-app.command()(labels.evaluate)
-app.command()(labels.calibrate)
 app.command()(listing.tools)

@@ -1,4 +1,4 @@
-"""``loopwright iqa batch`` and ``loopwright iqa merge``."""
+"""``loopwright iqa batch``."""
 
 from __future__ import annotations
 
@@ -62,25 +62,6 @@ def batch(
     print(out)
     if result.progress.failed:
         raise typer.Exit(1)
-
-
-def merge(
-    tables: Annotated[list[Path], typer.Argument(help="Tables of several shards.", show_default=False, readable=False)],
-    out: Table,
-    report: Report = None,
-    images: Annotated[
-        Path, typer.Option(help="The folder that the rows' paths are relative to, for the report.", readable=False)
-    ] = Path(),
-    worst: Worst = None,
-) -> None:
-    """Join the tables of several shards; a row that two of them have counts once."""
-    from loopwright.workflows.iqa.batch.merging import merge_tables
-    from loopwright.workflows.iqa.batch.reporting import WORST
-
-    rows = merge_tables(tables, out, report=report, images=images, worst=worst or WORST)
-    if report is not None:
-        _tell_report(report)
-    print(f"{rows:,} rows in {out}")
 
 
 def _tell_report(report: Path) -> None:

@@ -10,8 +10,8 @@ import cv2
 import numpy as np
 
 from loopwright.workflows.iqa.measuring.features.coding import grid_steps
-from loopwright.workflows.iqa.measuring.features.edges import COARSE, FINE, gradient
-from loopwright.workflows.iqa.measuring.features.grain import fine_detail, specks
+from loopwright.workflows.iqa.measuring.features.edges import COARSE, gradient
+from loopwright.workflows.iqa.measuring.features.grain import fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import area_mean, block_means, detail_view, luma, magnitude
 from loopwright.workflows.iqa.measuring.gradients import likeness_of_edges_and_colours
@@ -19,8 +19,6 @@ from loopwright.workflows.iqa.measuring.reference_planes import Pair
 
 CELL = 8
 """Side of a cell, pixels of the plane that is measured."""
-VERY_COARSE = 3.0
-"""Standard deviation of a smoothing that leaves no trace of a halo, pixels."""
 TEXTURE = 0.6
 """Gradient from which a neighbourhood tells how sharp it is, grey levels per pixel."""
 
@@ -38,17 +36,6 @@ def blur(rgb: Rgb) -> Plane:
     # A tenth of a grey level is what rounding to 8 bits leaves even of nothing.
     lost = np.log((slope + 0.1) / (detail + 0.1))
     return np.where(slope < TEXTURE, np.float32(np.nan), lost).astype(np.float32)
-
-
-def edge_gain(rgb: Rgb) -> Plane:
-    """Fine over coarse gradients: 2 to 5 in photographs, more where sharpening steepened edges and made halos."""
-    plane = luma(rgb)
-    fine, coarse = (
-        smoothed(area_mean(np.asarray(dx * dx + dy * dy, np.float32), _cells(plane)), 1.5)
-        for dx, dy in (gradient(plane, sigma) for sigma in (FINE, VERY_COARSE))
-    )
-    gain = np.sqrt(fine / np.maximum(coarse, 1e-6)).astype(np.float32)
-    return np.where(coarse < TEXTURE**2, np.float32(np.nan), gain)
 
 
 def _cells(plane: Plane) -> tuple[int, int]:
@@ -76,12 +63,6 @@ def noise(rgb: Rgb) -> Plane:
     return np.sqrt(np.asarray(lowest, np.float32))
 
 
-def speck_share(rgb: Rgb) -> Plane:
-    """Share of samples that are isolated black or white specks, 0..1."""
-    found = specks(rgb)
-    return smoothed(block_means((found.black | found.white).mean(axis=2, dtype=np.float32), CELL), 1.0)
-
-
 def grid_phases(rgb: Rgb) -> tuple[int, int]:
     """Row and column, 0..7, after which the 8 x 8 grid of a coder has its first border."""
     plane = luma(detail_view(rgb))
@@ -106,50 +87,9 @@ def blockiness(rgb: Rgb, phases: tuple[int, int]) -> Plane:
     return np.maximum(smoothed(extra, 1.5) / (smoothed(beside, 1.5) + 1), 0)
 
 
-def repeats(rgb: Rgb) -> Plane:
-    """Mean step between neighbours that differ, times the share of neighbours that do not, grey levels.
-
-    Large only where equal pixels and large steps lie side by side: bands and squares of repeated pixels.
-    """
-    grey = np.asarray(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY), np.uint8)
-    result: list[Plane] = []
-    for near, far in ((grey[:-1, :-1], grey[1:, :-1]), (grey[:-1, :-1], grey[:-1, 1:])):
-        step = np.pad(cv2.absdiff(near, far), ((0, 1), (0, 1)), mode="edge")
-        same = smoothed(block_means((step == 0).astype(np.float32), CELL), 1.0)
-        size = smoothed(block_means(step.astype(np.float32), CELL), 1.0) / np.maximum(1 - same, 1 / 64)
-        result.append(np.asarray(same * size, np.float32))
-    return np.minimum(result[0], result[1])
-
-
 def brightness(rgb: Rgb) -> Plane:
     """Luma, grey levels."""
     return _pooled(luma(rgb))
-
-
-def brightness_change(rgb: Rgb, reference: Rgb) -> Plane:
-    """Size of the change of luma, without its fine detail, grey levels."""
-    return np.abs(_pooled(luma(rgb) - luma(reference)))
-
-
-def color_change(rgb: Rgb, reference: Rgb) -> Plane:
-    """Distance in CIELAB a, b, without its fine detail, CIELAB units."""
-    # 8-bit CIELAB is several times as fast, and its rounding averages out.
-    lab, lab_reference = (cv2.cvtColor(each, cv2.COLOR_RGB2LAB).astype(np.float32) for each in (rgb, reference))
-    shift = [_pooled(np.asarray(lab[..., i] - lab_reference[..., i], np.float32)) for i in (1, 2)]
-    return magnitude(shift[0], shift[1])
-
-
-def gradient_change(rgb: Rgb, reference: Rgb) -> Plane:
-    """Share of the reference's gradients that is gone; below 0 where there is more. NaN where it has none."""
-    now, before = (_pooled(magnitude(*gradient(luma(each), FINE))) for each in (rgb, reference))
-    share = (before - now) / (before + TEXTURE)
-    return np.where(np.maximum(before, now) < TEXTURE, np.float32(np.nan), share).astype(np.float32)
-
-
-def added_noise(rgb: Rgb, reference: Rgb) -> Plane:
-    """Standard deviation of the fine detail of the difference, grey levels."""
-    plane, before = (np.asarray(cv2.extractChannel(each, 1), np.float32) for each in (rgb, reference))
-    return np.sqrt(smoothed(block_means(fine_detail(plane - before) ** 2, CELL), 1.0))
 
 
 def dissimilarity(rgb: Rgb, reference: Rgb) -> Plane:

@@ -63,10 +63,6 @@ def _percent(value: float) -> float:
     return 100 * value
 
 
-def _grown(change: float) -> float:
-    return -100 * change
-
-
 def _number(value: float) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
@@ -75,10 +71,6 @@ _BLUR = _Recipe(
     "Fine detail that is gone", "the finest detail {} times weaker than the edges around it (sharp: about 2 times)",
     1.0, 2.0, 3.0, local.blur, told=math.exp,
 )  # fmt: skip
-_REPEATS = _Recipe(
-    "Equal pixels beside steps", "steps of {} of 255 grey levels between areas of equal pixels", 1.5, 6.0, 24.0,
-    local.repeats, every_pixel=True,
-)  # fmt: skip
 BLIND: dict[str, _Recipe] = {
     "blurs": _BLUR,
     "jpeg2000": _BLUR,
@@ -86,17 +78,8 @@ BLIND: dict[str, _Recipe] = {
         "Local noise", "noise of about {} of 255 grey levels", 2.0, 8.0, 28.0, local.noise,
         every_pixel=True,
     ),
-    "impulse noise": _Recipe(
-        "Black and white specks", "specks in {}% of the colour values", 0.0005, 0.01, 0.06, local.speck_share,
-        every_pixel=True, told=_percent,
-    ),
     "overexposure": _Recipe("Bright areas", "a brightness of {} of 255", 200, 250, 250, local.brightness),
     "underexposure": _Recipe("Dark areas", "a brightness of {} of 255", 60, 5, 5, local.brightness),
-    "sharpness": _Recipe(
-        "Sharpened edges", "fine edges {} times as steep as coarse ones (2 to 5 in photographs)", 4.0, 7.0, 16.0,
-        local.edge_gain,
-    ),
-    "spatial distortions": _REPEATS,
 }  # fmt: skip
 """Kind or sub-type -> the map that needs no reference, beside that of the 8 x 8 grid. Contrast, a colour cast and a
 change of brightness or saturation concern the image as a whole, and what is there by nature looks the same."""
@@ -105,26 +88,7 @@ _DIFFERENCE = _Recipe(
     "Local difference in edges and colours", "a difference of {}% in edges and colours (as MDSI sees it)",
     0.01, 0.1, 0.5, local.dissimilarity, told=_percent,
 )  # fmt: skip
-_TONE = _Recipe(
-    "Change of brightness", "a change of brightness by {} of 255", 2.0, 15.0, 60.0, local.brightness_change
-)  # fmt: skip
-PAIRED: dict[str, _Recipe] = {
-    "blurs": _Recipe("Detail that is gone", "{}% of the edges' contrast gone", 0.05, 0.3, 0.8, local.gradient_change,
-                     told=_percent),
-    "sharpness": _Recipe("Edges that grew", "{}% more contrast of the edges", -0.1, -0.5, -1.5,
-                         local.gradient_change, told=_grown),
-    "noise": _Recipe(
-        "Added noise", "noise of about {} of 255 grey levels", 1.0, 8.0, 28.0, local.added_noise,
-        every_pixel=True,
-    ),
-    "color distortions": _Recipe(
-        "Change of colour", "a change of colour by {} CIELAB units (about 2 can just be seen)", 1.5, 8.0, 30.0,
-        local.color_change,
-    ),
-    "brightness change": _TONE,
-    "contrast": _TONE,
-}  # fmt: skip
-"""Kind or sub-type -> the map beside a reference; `_DIFFERENCE` for all others."""
+"""The map beside a reference, whatever the distortion."""
 
 
 def distortion_map(rgb: Rgb, reference: Rgb | None, distortion: str | None) -> DistortionMap | None:
@@ -137,8 +101,8 @@ def distortion_map(rgb: Rgb, reference: Rgb | None, distortion: str | None) -> D
             from the reference.
 
     Returns:
-        The map; None where a distortion has none: without a reference, changes of the whole image (contrast, colour
-        cast, saturation, a mean shift) and an unnamed distortion.
+        The map; with a reference, of where the two differ. None where a distortion has none: changes of the whole image
+        (contrast, colour cast, saturation, a mean shift), specks, squares, halos and an unnamed distortion.
 
     Raises:
         ImageError: If an array is not uint8 RGB or is smaller than 32 pixels a side.
@@ -164,7 +128,7 @@ def distortion_map(rgb: Rgb, reference: Rgb | None, distortion: str | None) -> D
 
 def _recipe(images: Sequence[Rgb], name: str | None) -> _Recipe | None:
     if len(images) == 2:
-        return PAIRED.get(name or "") or PAIRED.get(kind_of(name).value if name else "") or _DIFFERENCE
+        return _DIFFERENCE
     if name is None:
         return None
     if name in ("jpeg", Distortion.COMPRESSION):

@@ -121,7 +121,7 @@ BLIND: dict[str, Gauge[ImageFeatures]] = {
     "oversharpening": Gauge(
         "the steepness of the edges at a fine scale over that at a coarse one", "times", lambda f: f.edge_ratio,
         (2.9, 3.05, 3.4, 4.0),
-        ("halo", "edge_sigma"),
+        ("edge_sigma",),
     ),
     "low contrast": Gauge(
         "the range of brightness without the darkest and the brightest 1%", "of 255 grey levels",

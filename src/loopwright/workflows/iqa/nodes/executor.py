@@ -1,7 +1,6 @@
 """The executor: measures what the plan asks for, on each part of the image that the question is about.
 
-It needs no chat model. With one that sees the image, named objects are located, and the model's opinion of the
-distortions stands beside the measurements.
+It needs no chat model. With one that sees the image, named objects are located.
 """
 
 from __future__ import annotations

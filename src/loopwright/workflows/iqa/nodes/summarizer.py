@@ -13,10 +13,11 @@ from loopwright.errors import ImageError, UnknownNameError
 from loopwright.models import Answer, consult
 from loopwright.models.logprobs import word_probabilities
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
+from loopwright.workflows.iqa.answer.choosing import parse_choice
 from loopwright.workflows.iqa.answer.contradictions import contradictions
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
-from loopwright.workflows.iqa.answer.sufficiency import missing_evidence, without_iteration
-from loopwright.workflows.iqa.answer.verdicts import Facts, parse_choice
+from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.planning.replanning import missing_evidence, without_iteration
 from loopwright.workflows.iqa.question.options import parse_options
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
@@ -154,7 +155,8 @@ def _by_model(
     opinion, source = _opinion(answered) if scoring else (None, None)
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
     final, said, value = reply.final_answer, _sentence(reply.quality_reasoning), None
-    against = contradictions(final, query, facts, state.get("questions") or ())
+    own = answer(query, plan, evidence, state.get("questions") or ()).final_answer
+    against = contradictions(final, query, facts, own)
     if against:
         said = f"{said} The measurements say: {'; '.join(against)}."
     if scoring and scored.score is not None:

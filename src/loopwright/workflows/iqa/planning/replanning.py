@@ -1,217 +1,330 @@
-"""A new plan from the last one: which rules are asked, and what the rationale tells."""
+"""What the evidence lacks: in words, for the summarizer that asks for another plan, and the plan that would find it."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from loopwright.workflows.iqa.answer.sufficiency import contradicting, measured_scopes, useless_scopes
-from loopwright.workflows.iqa.distortions import kind_of
+from loopwright.errors import ImageError
+from loopwright.workflows.iqa.answer.fusion import calibration_error, contradicting
+from loopwright.workflows.iqa.distortions import in_words, kind_of
+from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.places import REGION_PREFIX
-from loopwright.workflows.iqa.question.reading import QueryReading
+from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, QueryType, ReferenceMode
-from loopwright.workflows.iqa.tools.registry import all_tools
+from loopwright.workflows.iqa.tools.registry import Tool, all_tools
+
+
+class Lack(NamedTuple):
+    """Something that the evidence lacks."""
+
+    reason: str | None
+    """Why another plan is asked for, one sentence without a full stop; None for what is mended on the way alone."""
+    why: str
+    """The lack and the remedy, as the new plan's rationale tells it."""
+    fields: dict[str, Any]
+    """Fields of the plan -> their new values; empty if no plan can mend it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a rule decides on."""
+    """A plan, and what it found."""
 
     plan: PlannerOutput
-    """The plan to be changed."""
+    """What was to be done."""
     evidence: ExecutorOutput
-    """What the previous plan found; empty if nothing is known."""
+    """What was measured; empty if nothing is known."""
     reading: QueryReading
     """What the query asks for."""
-    reason: str
-    """The last reason for replanning, in small letters."""
-    tried: frozenset[str]
-    """The tools that ran in any pass, with or without success."""
 
+    @property
+    def tried(self) -> set[str]:
+        """The tools that ran, with or without success."""
+        return {log.tool for log in self.evidence.tool_logs} | set(self.evidence.quality_scores)
+
+    @property
     def untried(self) -> str | None:
-        """The best tool of the plan's reference mode that has not run."""
-        mode = self.plan.reference_mode
-        wanted = {*self.tried, *(self.plan.required_tools or ())}
-        return next((tool.name for tool in all_tools() if tool.reference is mode and tool.name not in wanted), None)
+        """The best tool of the plan's reference mode that has not run and is not required."""
+        known = {*self.tried, *(self.plan.required_tools or ())}
+        return next((tool.name for tool in self.of_mode if tool.name not in known), None)
+
+    @property
+    def of_mode(self) -> list[Tool]:
+        """The tools of the plan's reference mode, the best first."""
+        return [tool for tool in all_tools() if tool.reference is self.plan.reference_mode]
+
+    @property
+    def measured(self) -> set[str]:
+        """The scopes that some evidence is about."""
+        evidence = self.evidence
+        return {*evidence.distortion_set, *evidence.distortion_analysis, *(log.region for log in evidence.tool_logs)}
+
+    @property
+    def asked(self) -> list[str]:
+        """The distortions that were asked about."""
+        planned = [name for names in (self.plan.distortions or {}).values() for name in names]
+        return list(dict.fromkeys(planned or named_distortions(self.reading.stem)))
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A remedy."""
-
-    fields: dict[str, Any]
-    """Fields of the plan -> their new values."""
-    why: str
-    """The lack and the remedy, one sentence without a full stop."""
-
-
-Rule = Callable[[Case], Change | None]
-
-
-def lighten(case: Case) -> Change | None:
+def _failed_executor(case: Case) -> Iterator[Lack]:
     """The executor failed as a whole: ask for the tools alone, then for the measurements alone."""
-    if not case.evidence.error:
-        return None
-    flags = case.plan.plan
+    error, flags = case.evidence.error, case.plan.plan
+    if not error:
+        return
+    # No plan gets through an image that cannot be used.
+    reason = None if ImageError.__name__ in error else f"The executor failed: {_short(error)}"
+    why, fields = "", dict[str, Any]()
     measures = flags.distortion_detection or flags.distortion_analysis
     if flags.tool_execution and measures and not case.reading.option_distortions:
-        return Change(
-            {**_flags(case, distortion_detection=False, distortion_analysis=False), "query_scope": GLOBAL,
-             "distortions": _globally(case.plan)},
-            "The executor failed, so this plan asks for less: the tools alone, on the whole image",
-        )  # fmt: skip
-    if flags.tool_execution and not case.reading.tools:
-        return Change(
-            {**_flags(case, distortion_detection=True, distortion_analysis=True, tool_selection=False,
-                      tool_execution=False), "required_tools": None, "distortion_source": "Inferred"},
-            "The executor failed, so this plan asks for the measurements alone, without tools",
-        )  # fmt: skip
-    return None
-
-
-def widen_scope(case: Case) -> Change | None:
-    """An object has no evidence, because none could be located or its box says nothing: ask about the whole image."""
-    useless = useless_scopes(case.plan, case.evidence)
-    if useless:
-        return _to_global(case, f"The box of {', '.join(useless)} gave no usable evidence")
-    scopes = {scope.casefold() for scope in (*measured_scopes(case.evidence), *case.evidence.regions)}
-    if isinstance(case.plan.query_scope, str) or not scopes or any(scope.startswith(REGION_PREFIX) for scope in scopes):
-        return None
-    missing = [name for name in case.plan.query_scope if name.casefold() not in scopes]
-    if len(missing) < len(case.plan.query_scope):
-        return None
-    return _to_global(case, f"There is no evidence for {', '.join(missing)} alone")
-
-
-def replace_failed_tools(case: Case) -> Change | None:
-    """Tools failed and nothing stood in for them: require as many untried ones, beside those that gave a score."""
-    if not case.plan.plan.tool_execution:
-        return None
-    scored = {log.tool for log in case.evidence.tool_logs if log.score is not None}
-    covered = {log.fallback_for for log in case.evidence.tool_logs if log.score is not None}
-    failed = list(dict.fromkeys(log.tool for log in case.evidence.tool_logs if log.error))
-    failed = [name for name in failed if name not in scored | covered]
-    others: list[str] = []
-    for _ in failed:
-        other = dataclasses.replace(case, tried=case.tried | set(others)).untried()
-        others += [other] if other else []
-    if not others:
-        return None
-    return Change(
-        _requiring(case, [*_kept_tools(case), *others]),
-        f"Tool {', '.join(failed)} failed, so {', '.join(others)} is required in its place",
-    )
-
-
-def require_some_tool(case: Case) -> Change | None:
-    """Tools were to run and none did: require the best one."""
-    other = case.untried()
-    ran = case.evidence.tool_logs or case.evidence.quality_scores
-    if (
-        not case.plan.plan.tool_execution
-        or case.evidence.error
-        or ran
-        or not measured_scopes(case.evidence)
-        or not other
-    ):
-        return None
-    return Change(_requiring(case, [*_kept_tools(case), other]), f"No tool ran, so {other} is required")
-
-
-def look_for_distortions(case: Case) -> Change | None:
-    """A distortion that was asked about has no finding: switch analysis on, or detection if analysis was on."""
-    flags, reading = case.plan.plan, case.reading
-    if case.evidence.error or not measured_scopes(case.evidence):
-        return None
-    asked = [name for names in (case.plan.distortions or reading.distortions).values() for name in names]
-    findings = [finding for found in case.evidence.distortion_analysis.values() for finding in found]
-    kinds = {kind_of(finding.type) for finding in findings}
-    missing = [name for name in dict.fromkeys(asked) if kind_of(name) not in kinds]
-    open_question = bool(reading.option_distortions) or case.plan.answer_mode is AnswerMode.EXPLANATION
-    if not missing and not (not asked and open_question and not findings):
-        return None
-    if not asked and not flags.distortion_detection:
-        return _detecting(case, "Nothing was looked for, so all distortions are")
-    what = ", ".join(missing) or "what was found"
-    if not flags.distortion_analysis:
-        return Change(_flags(case, distortion_analysis=True), f"There is no analysis of {what}, so it is switched on")
-    if not flags.distortion_detection:
-        return _detecting(case, f"The analysis found nothing of {what}, so everything is looked for")
-    return None
-
-
-def add_deciding_tool(case: Case) -> Change | None:
-    """The tools contradict each other, by most of the scores or by the feedback: require one more beside them."""
-    scores = case.evidence.quality_scores
-    told = re.search(r"contradict|disagree|conflict|inconsisten", case.reason)
-    outvoted = 2 * len(contradicting(case.evidence)) > len(scores) - 1
-    other = case.untried()
-    if not case.plan.plan.tool_execution or len(scores) < 2 or not (outvoted or told) or not other:
-        return None
-    shown = ", ".join(f"{name} {score:.1f}" for name, score in scores.items())
-    return Change(
-        _requiring(case, [*_kept_tools(case), other]),
-        f"The tools contradict each other ({shown}), so {other} is required to decide",
-    )
-
-
-def follow_words_about_places(case: Case) -> Change | None:
-    """The feedback speaks of a region or of an object in the scope."""
-    if isinstance(case.plan.query_scope, str):
-        return None
-    if any(scope.startswith(REGION_PREFIX) for scope in measured_scopes(case.evidence)):
-        return None
-    about_place = re.search(r"\b(?:regions?|objects?|scope|area|locat\w+|whole image|global)\b", case.reason)
-    if about_place or any(name.casefold() in case.reason for name in case.plan.query_scope):
-        return _to_global(case, "The feedback speaks of a place that has too little evidence")
-    return None
-
-
-def follow_words_about_tools(case: Case) -> Change | None:
-    """The feedback speaks of tools or scores: run them, or one more."""
-    if not _speaks_of_tools(case):
-        return None
-    if not case.plan.plan.tool_execution:
-        selection = not case.plan.required_tools
-        return Change(
-            _flags(case, tool_execution=True, tool_selection=selection),
-            "The feedback misses tool scores, so the tools are switched on",
+        why = "The executor failed, so this plan asks for less: the tools alone, on the whole image"
+        fields = {**_flags(case, distortion_detection=False, distortion_analysis=False), **_globally(case.plan)}
+    elif flags.tool_execution and not case.reading.tools:
+        why = "The executor failed, so this plan asks for the measurements alone, without tools"
+        off = _flags(
+            case, distortion_detection=True, distortion_analysis=True, tool_selection=False, tool_execution=False
         )
-    other = case.untried()
-    if other is None:
-        return None
-    return Change(
-        _requiring(case, [*_kept_tools(case), other]),
-        f"The feedback speaks of tools, so {other} is required as well",
-    )
+        fields = {**off, "required_tools": None, "distortion_source": "Inferred"}
+    yield Lack(reason, why, fields)
 
 
-def follow_words_about_distortions(case: Case) -> Change | None:
-    """The feedback names a distortion, or speaks of detection, analysis or severity."""
-    named = named_distortions(case.reason)
-    if not named and not re.search(r"distort|detect|analys|severit|art[ie]fact", case.reason):
+def _unlocated(case: Case) -> Iterator[Lack]:
+    """An object of the query that no evidence is about: ask about the whole image.
+
+    Nothing is missed where a region was given, nor where the whole image was measured beside other objects.
+    """
+    if case.evidence.error or isinstance(case.plan.query_scope, str):
+        return
+    scopes = {scope.casefold() for scope in (*case.measured, *case.evidence.regions)}
+    missing = [name for name in case.plan.query_scope if name.casefold() not in scopes]
+    some = len(missing) < len(case.plan.query_scope)
+    if any(scope.startswith(REGION_PREFIX) for scope in scopes) or (some and GLOBAL.casefold() in scopes):
+        return
+    fields = {} if some or not scopes else _globally(case.plan)
+    why = f"There is no evidence for {', '.join(missing)} alone, so the scope is widened to Global"
+    for name in missing:
+        said = f"The {_without_article(name)} could not be located, so there is no evidence for it alone"
+        yield Lack(said, why, fields)
+
+
+def _useless_box(case: Case) -> Iterator[Lack]:
+    """Something was found in the image, but nothing could be measured there, as in a tiny box."""
+    evidence = case.evidence
+    if evidence.error or isinstance(case.plan.query_scope, str):
+        return
+    scored = {log.region for log in evidence.tool_logs if log.score is not None}
+    usable = {*evidence.distortion_set, *evidence.distortion_analysis, *scored}
+    useless = [scope for scope in case.plan.query_scope if scope in evidence.regions and scope not in usable]
+    if useless:
+        said = f"The {_without_article(useless[0])} could not be located well enough: its box gave no usable evidence"
+        why = f"The box of {', '.join(useless)} gave no usable evidence, so the scope is widened to Global"
+        yield Lack(said, why, _globally(case.plan))
+
+
+def _missing_scores(case: Case) -> Iterator[Lack]:
+    """Tools were to be chosen and run, but on some scope none ran, although there are some: require the best one."""
+    evidence, flags = case.evidence, case.plan.plan
+    wanted = flags.tool_execution and (flags.tool_selection or bool(case.plan.required_tools))
+    if evidence.error or not wanted or not case.of_mode:
+        return
+    ran = {log.region for log in evidence.tool_logs}
+    scopes = [*evidence.distortion_set, *evidence.distortion_analysis, *evidence.regions] or [GLOBAL]
+    scope = next((scope for scope in scopes if scope not in ran), None)
+    if scope is None:
+        return
+    place = scope if scope.startswith(REGION_PREFIX) else f"{_without_article(scope)} region"
+    reason = f"Missing tool scores for {'the whole image' if scope == GLOBAL else place}"
+    other = case.untried
+    if other and not ran and not evidence.quality_scores and case.measured:
+        yield Lack(reason, f"No tool ran, so {other} is required", _requiring(case, [*_kept_tools(case), other]))
+    else:
+        yield Lack(reason, "", {})
+
+
+def _missing_distortion(case: Case) -> Iterator[Lack]:
+    """A distortion that was asked about has no finding: switch analysis on, or detection if analysis was on."""
+    flags, evidence = case.plan.plan, case.evidence
+    if evidence.error or not case.measured:
+        return
+    findings = [item for items in evidence.distortion_analysis.values() for item in items]
+    missing = [name for name in case.asked if kind_of(name) not in {kind_of(item.type) for item in findings}]
+    untold = [
+        name
+        for name in case.asked
+        if not any(closeness(name, item.type) > 0 for item in findings)
+        and not any(note.casefold().startswith((name, in_words(name).casefold())) for note in evidence.notes)
+    ]
+    reason = None
+    if untold and flags.distortion_analysis and not flags.distortion_detection:
+        reason = f"No evidence for {untold[0]}: it was not analysed, and detection was off"
+    open_question = bool(case.reading.option_distortions) or case.plan.answer_mode is AnswerMode.EXPLANATION
+    if not missing and not (not case.asked and open_question and not findings):
+        return
+    what = ", ".join(missing) or "what was found"
+    # A plan whose distortions are explicit has detection off by definition.
+    detecting = {
+        "distortion_source": "Inferred",
+        **_flags(case, distortion_detection=True, distortion_analysis=True),
+    }
+    if not case.asked and not flags.distortion_detection:
+        yield Lack(reason, "Nothing was looked for, so all distortions are", detecting)
+    elif not flags.distortion_analysis:
+        why = f"There is no analysis of {what}, so it is switched on"
+        yield Lack(reason, why, _flags(case, distortion_analysis=True))
+    elif not flags.distortion_detection:
+        yield Lack(reason, f"The analysis found nothing of {what}, so everything is looked for", detecting)
+
+
+def _contradiction(case: Case, *, told: bool = False) -> Iterator[Lack]:
+    """The tools that contradict the primary one outnumber those that agree with it, or the feedback says so."""
+    scores, opposed, other = case.evidence.quality_scores, contradicting(case.evidence), case.untried
+    outvoted = 2 * len(opposed) > len(scores) - 1
+    if case.evidence.error or not case.plan.plan.tool_execution or len(scores) < 2 or not other:
+        return
+    if not (outvoted or told):
+        return
+    reason = None
+    if opposed:
+        primary, against = case.evidence.primary_tool or "", opposed[0]
+        errors = f"{calibration_error(primary):.1f} + {calibration_error(against):.1f}"
+        reason = (
+            f"Tools {primary} ({scores[primary]:.1f}) and {against} ({scores[against]:.1f}) {CONTRADICT} beyond "
+            f"their calibration errors ({errors}); {other} is untried"
+        )
+    shown = ", ".join(f"{name} {score:.1f}" for name, score in scores.items())
+    why = f"The tools {CONTRADICT} ({shown}), so {other} is required to decide"
+    yield Lack(reason, why, _requiring(case, [*_kept_tools(case), other]))
+
+
+CONTRADICT = "contradict each other"
+
+RULES: tuple[Callable[[Case], Iterator[Lack]], ...] = (
+    _failed_executor, _unlocated, _useless_box, _missing_scores, _missing_distortion, _contradiction,
+)  # fmt: skip
+"""In the order in which a lack is asked for; a new plan mends all of them."""
+
+
+def missing_evidence(
+    plan: PlannerOutput,
+    evidence: ExecutorOutput,
+    query: str,
+    history: Sequence[str] = (),
+    *,
+    locates: bool = True,
+) -> str | None:
+    """Why another plan is needed.
+
+    A tool that failed is none: the executor put another in its place. Nothing that the plan switched off is ever
+    missed, and no reason is given twice in a run: if the plan after it did
+    not help, the next would not either. A contradiction is asked about once: whatever the deciding tool says, the
+    answer then reports the disagreement.
+
+    Args:
+        plan: What was to be done.
+        evidence: What was measured.
+        query: The user's question.
+        history: The reasons of the replans so far, as in the state's `replan_history`.
+        locates: Whether something can find an object in the image; else no plan can find one, and none is asked for.
+
+    Returns:
+        The reason for a replan, one sentence, or None if the evidence is enough or no other plan could find more.
+    """
+    flags, past = plan.plan, set(map(without_iteration, history))
+    measures = flags.distortion_detection or flags.distortion_analysis or flags.tool_execution
+    if plan.query_type is QueryType.OTHER or not measures:
         return None
-    flags = case.plan.plan
-    if not flags.distortion_analysis:
-        return Change(_flags(case, distortion_analysis=True), "The feedback misses an analysis, so it is switched on")
-    if not flags.distortion_detection:
-        return _detecting(case, "The feedback speaks of distortions, so all are looked for")
+    case = Case(plan, evidence, read_query(query))
+    for lack in (lack for rule in RULES if locates or rule is not _unlocated for lack in rule(case)):
+        if lack.reason and lack.reason not in past:
+            if not (CONTRADICT in lack.reason and any(CONTRADICT in entry for entry in past)):
+                return lack.reason
     return None
 
 
-EVIDENCE_RULES: tuple[Rule, ...] = (
-    lighten, widen_scope, replace_failed_tools, require_some_tool, look_for_distortions, add_deciding_tool,
-)  # fmt: skip
-"""All of these are applied, in this order."""
+def without_iteration(entry: str) -> str:
+    """The reason in an entry of the state's `replan_history`."""
+    return re.sub(r"^\[Iteration \d+\] ", "", entry)
 
-WORD_RULES: tuple[Rule, ...] = (
-    follow_words_about_places, follow_words_about_tools, follow_words_about_distortions,
-)  # fmt: skip
-"""All of these are applied, in this order, if no rule over the evidence was."""
+
+NOTHING_LEFT = "Nothing useful is left to change, so the plan stays as it was."
+"""What the rationale of an unchanged plan says."""
+
+
+def revise(
+    previous: PlannerOutput, evidence: ExecutorOutput | None, feedback: Sequence[str], reading: QueryReading
+) -> PlannerOutput:
+    """Change a plan so that it finds what was missing.
+
+    Args:
+        previous: The plan that was not enough.
+        evidence: What it found.
+        feedback: Why plans were not enough, oldest first; at least one reason. What the evidence lacks counts first;
+            where that is silent, the words of the last one.
+        reading: What the query asks for.
+
+    Returns:
+        The changed plan; one with `NOTHING_LEFT` in its rationale and otherwise equal to `previous` if no rule applies.
+    """
+    found = evidence or ExecutorOutput()
+    reason, case = feedback[-1].lower(), Case(previous, found, reading)
+    told: list[str] = []
+
+    def follow(rules: Sequence[Callable[[Case], Iterator[Lack]]]) -> None:
+        nonlocal case
+        for rule in rules:
+            lack = next((lack for lack in rule(case) if lack.fields), None)
+            if lack is not None:
+                told.append(lack.why)
+                case = dataclasses.replace(case, plan=_changed(case.plan, lack.fields))
+
+    if previous.query_type is not QueryType.OTHER:
+        disputed = bool(re.search(r"contradict|disagree|conflict|inconsisten", reason))
+        follow([*RULES[:-1], lambda case: _contradiction(case, told=disputed)])
+        if not told and not found.error:
+            follow(
+                [lambda case, words=words: words(case, reason) for words in (_of_places, _of_tools, _of_distortions)]
+            )
+    sentences = [f"Replanned, because: {feedback[-1].rstrip('.')}."]
+    sentences += [NOTHING_LEFT] if case.plan.same_work(previous) else [f"{why}." for why in told]
+    return case.plan.model_copy(update={"rationale": " ".join(sentences)})
+
+
+def _of_places(case: Case, reason: str) -> Iterator[Lack]:
+    """The feedback speaks of a region or of an object in the scope."""
+    scope = case.plan.query_scope
+    if isinstance(scope, str) or any(name.startswith(REGION_PREFIX) for name in case.measured):
+        return
+    about_place = re.search(r"\b(?:regions?|objects?|scope|area|locat\w+|whole image|global)\b", reason)
+    if about_place or any(name.casefold() in reason for name in scope):
+        why = "The feedback speaks of a place that has too little evidence, so the scope is widened to Global"
+        yield Lack(None, why, _globally(case.plan))
+
+
+def _of_tools(case: Case, reason: str) -> Iterator[Lack]:
+    """The feedback speaks of tools or scores: run them, or one more."""
+    if not re.search(r"\b(?:tools?|scores?|metrics?)\b", reason):
+        return
+    if not case.plan.plan.tool_execution:
+        on = _flags(case, tool_execution=True, tool_selection=not case.plan.required_tools)
+        yield Lack(None, "The feedback misses tool scores, so the tools are switched on", on)
+    elif other := case.untried:
+        why = f"The feedback speaks of tools, so {other} is required as well"
+        yield Lack(None, why, _requiring(case, [*_kept_tools(case), other]))
+
+
+def _of_distortions(case: Case, reason: str) -> Iterator[Lack]:
+    """The feedback names a distortion, or speaks of detection, analysis or severity."""
+    if not named_distortions(reason) and not re.search(r"distort|detect|analys|severit|art[ie]fact", reason):
+        return
+    if not case.plan.plan.distortion_analysis:
+        why = "The feedback misses an analysis, so it is switched on"
+        yield Lack(None, why, _flags(case, distortion_analysis=True))
+    elif not case.plan.plan.distortion_detection:
+        on = {"distortion_source": "Inferred", **_flags(case, distortion_detection=True)}
+        yield Lack(None, "The feedback speaks of distortions, so all are looked for", on)
 
 
 def _kept_tools(case: Case) -> list[str]:
@@ -228,89 +341,31 @@ def _kept_tools(case: Case) -> list[str]:
     return [*case.reading.tools, *scored, *waiting]
 
 
-def _speaks_of_tools(case: Case) -> bool:
-    return bool(re.search(r"\b(?:tools?|scores?|metrics?)\b", case.reason))
-
-
 def _requiring(case: Case, tools: Sequence[str]) -> dict[str, Any]:
     """Exactly these tools: with selection on, the executor would choose again what failed."""
     return {"required_tools": list(dict.fromkeys(tools)), **_flags(case, tool_selection=False, tool_execution=True)}
 
 
-def _detecting(case: Case, why: str) -> Change:
-    # A plan whose distortions are explicit has detection off by definition.
-    flags = _flags(case, distortion_detection=True, distortion_analysis=True)
-    return Change({"distortion_source": "Inferred", **flags}, why)
-
-
-def _to_global(case: Case, why: str) -> Change:
-    return Change(
-        {"query_scope": GLOBAL, "distortions": _globally(case.plan)}, f"{why}, so the scope is widened to Global"
-    )
-
-
-def _globally(plan: PlannerOutput) -> dict[str, list[str]] | None:
+def _globally(plan: PlannerOutput) -> dict[str, Any]:
     names = [name for names in (plan.distortions or {}).values() for name in names]
-    return {GLOBAL: list(dict.fromkeys(names))} if names else None
+    return {"query_scope": GLOBAL, "distortions": {GLOBAL: list(dict.fromkeys(names))} if names else None}
 
 
 def _flags(case: Case, **flags: bool) -> dict[str, Any]:
     return {"plan": case.plan.plan.model_copy(update=flags)}
 
 
-NOTHING_LEFT = "Nothing useful is left to change, so the plan stays as it was."
-"""What the rationale of an unchanged plan says."""
-
-TRIED = "Tools tried so far: "
-"""Begins the sentence of a rationale that carries the tools of all passes; the state keeps only the last evidence."""
-
-
-def revise(
-    previous: PlannerOutput, evidence: ExecutorOutput | None, feedback: Sequence[str], reading: QueryReading
-) -> PlannerOutput:
-    """Change a plan so that it finds what was missing.
-
-    Args:
-        previous: The plan that was not enough.
-        evidence: What it found.
-        feedback: Why plans were not enough, oldest first; at least one reason.
-        reading: What the query asks for.
-
-    Returns:
-        The changed plan; one with `NOTHING_LEFT` in its rationale and otherwise equal to `previous` if no rule applies.
-    """
-    found = evidence or ExecutorOutput()
-    tried = _tried(previous, found, feedback)
-    case = Case(previous, found, reading, feedback[-1].lower(), tried)
-    told: list[str] = []
-    if previous.query_type is not QueryType.OTHER:
-        for rules in (EVIDENCE_RULES, WORD_RULES):
-            if told or (rules is WORD_RULES and found.error):
-                break
-            for rule in rules:
-                change = rule(case)
-                if change:
-                    told.append(change.why)
-                    case = dataclasses.replace(case, plan=_changed(case.plan, change.fields))
-    sentences = [f"Replanned, because: {feedback[-1].rstrip('.')}."]
-    sentences += [NOTHING_LEFT] if case.plan.same_work(previous) else [f"{why}." for why in told]
-    if tried:
-        sentences.append(f"{TRIED}{', '.join(tool.name for tool in all_tools() if tool.name in tried)}.")
-    return case.plan.model_copy(update={"rationale": " ".join(sentences)})
-
-
-def _tried(previous: PlannerOutput, evidence: ExecutorOutput, feedback: Sequence[str]) -> frozenset[str]:
-    """The tools of this pass, and of the earlier ones, whose evidence is gone, from what plans and reasons told."""
-    names = {log.tool for log in evidence.tool_logs} | set(evidence.quality_scores)
-    _, _, told = previous.rationale.rpartition(TRIED)
-    known = {tool.name for tool in all_tools()}
-    names |= known & set(re.findall(r"[\w-]+", told if TRIED in previous.rationale else ""))
-    for entry in feedback:
-        names |= known & set(re.findall(r"\b[Tt]ool ([\w-]+) failed", entry))
-    return frozenset(names)
-
-
 def _changed(plan: PlannerOutput, fields: dict[str, Any]) -> PlannerOutput:
     """A validated copy: `model_copy` alone would not keep the plan's own rules."""
     values = {name: getattr(plan, name) for name in PlannerOutput.model_fields}
     return PlannerOutput.model_validate({**values, **fields})
+
+
+def _without_article(name: str) -> str:
+    return re.sub(r"^(the|a|an)\s+", "", name.strip(), flags=re.IGNORECASE)
+
+
+def _short(text: str) -> str:
+    """One line without a full stop, cut at 120 characters."""
+    words = " ".join(text.split()).rstrip(".")
+    return words if len(words) <= 120 else words[:119] + "…"

@@ -7,11 +7,9 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.tools.deep.catalogue import PREFIX
-from loopwright.workflows.iqa.tools.deep.finding import find_tool, hint, spelt_out
+from loopwright.workflows.iqa.tools.deep import HINT, PREFIX
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 from loopwright.workflows.iqa.tools.tool import plain
 
@@ -22,9 +20,6 @@ WELL_KNOWN_METRICS = frozenset(
     "wadiqam".split()
 )
 """Published quality metrics, without punctuation: one that is not registered must not pass in silence."""
-
-_ORDINARY_WORDS = frozenset("entropy mad pi tres unique".split())
-"""Metrics of pyiqa that small letters do not name: "with unique colours"."""
 
 _NO_METRICS = frozenset(
     "AI AVIF BMP CCTV CMYK CPU DNG DPI DSLR EXIF FR GIF GPS GPU HDR HEIC HEIF ICC IQA ISO JPEG JPEG2000 JPG LED MCQ "
@@ -39,55 +34,37 @@ _WITH = re.compile(rf"\b(?:with|via|by)\s+(?:the\s+)?{_NAME}", re.I)
 _MEASURING = re.compile(r"\b(?:rate|score|measure|assess|evaluate|compare|check|test|quality)\b", re.I)
 
 
-class _Mention(NamedTuple):
-    """A place in a text that names a tool."""
-
-    start: int
-    end: int
-    tool: str
-
-
 def named_tools(text: str) -> list[str]:
     """The quality tools that a text names, in any case and punctuation, in order.
-
-    Where pyiqa is installed, its metrics are among them: written as ``pyiqa:NAME``, or by a name that nothing embedded
-    has and that is a well-known one, is spelt as pyiqa spells it, or is asked for ("use qualiclip").
 
     Args:
         text: Any text, for example a query without its answer options.
 
     Returns:
-        Different registered names.
+        Different registered names; of a metric of pyiqa, which is written with its prefix, that.
 
     Raises:
         UnknownNameError: If the text asks for a tool that there is not: a published metric ("LPIPS"), an acronym after
             "use" or "compute", or a misspelt name ("use pnsr").
     """
-    return list(dict.fromkeys(mention.tool for mention in _mentions(text)))
+    named = list(dict.fromkeys(_named(text)))
+    _check_requests(text)
+    return named
 
 
-def _mentions(text: str) -> list[_Mention]:
-    """All places that name a tool, those that are only known by a request for them last."""
-    named = list(_named_by_words(text))
-    return [*named, *_requests(text, {mention.start for mention in named})]
-
-
-def _named_by_words(text: str) -> Iterator[_Mention]:
-    """The tools that single words name, in order."""
-    tokens = list(_TOKEN.finditer(text))
+def _named(text: str) -> Iterator[str]:
+    tokens = [token[0] for token in _TOKEN.finditer(text)]
     position = 0
     while position < len(tokens):
-        tool, length = _tool_at([token[0] for token in tokens[position : position + 2]])
+        tool, length = _tool_at(tokens[position : position + 2])
         if tool is not None:
-            yield _Mention(tokens[position].start(), tokens[position + length - 1].end(), tool)
+            yield tool
         position += length
 
 
 def _tool_at(words: list[str]) -> tuple[str | None, int]:
     """The tool that the first word names, alone or with the second, if any; and how many words were read."""
     registered, single = _registered(), words[0]
-    if plain(single) not in registered and (spelt := spelt_out(single)):
-        return spelt.name, 1
     if single.lower().startswith(PREFIX):
         return get_tool(single).name, 1
     parts = re.split(r"[-_+]", single)
@@ -98,45 +75,28 @@ def _tool_at(words: list[str]) -> tuple[str | None, int]:
         if name in registered:
             return registered[name], length
         if name in WELL_KNOWN_METRICS:
-            written = " ".join(words[:length])
-            return (find_tool(written) or find_tool(candidate) or get_tool(written)).name, length
+            return get_tool(" ".join(words[:length])).name, length
     return None, 1
 
 
-def _requests(text: str, read: set[int]) -> Iterator[_Mention]:
-    """The metrics of pyiqa that a text asks for by a name that alone says little.
-
-    Args:
-        text: The text.
-        read: Where words begin that name a tool anyway.
-
-    Raises:
-        UnknownNameError: If it asks for what seems to be a tool and is none.
-    """
+def _check_requests(text: str) -> None:
+    """Refuse what is asked for as a tool and is none."""
     registered = _registered()
-    shouting = text == text.upper()
     patterns = (_REQUEST, _WITH) if _MEASURING.search(text) else (_REQUEST,)
-    for pattern in patterns:
-        for match in pattern.finditer(text):
-            name, word = match[1], plain(match[1])
-            known = match.start(1) in read or any(part in registered for part in (word, *_parts(name)))
-            if known or name.upper() in _NO_METRICS:
-                continue
-            acronym = len(word) >= 3 and sum(letter.isupper() for letter in name) >= 2 and not shouting
-            deep = find_tool(name) if acronym or word not in _ORDINARY_WORDS else None
-            if deep is not None:
-                yield _Mention(match.start(1), match.end(1), deep.name)
-            elif acronym or any(_misspelt(word, tool) for tool in registered):
-                raise UnknownNameError("tool", name, [tool.name for tool in all_tools()], hint=hint(name))
+    for name in (match[1] for pattern in patterns for match in pattern.finditer(text)):
+        word = plain(name)
+        known = any(part in registered for part in (word, *map(plain, re.split(r"[-_+]", name))))
+        if known or name.upper() in _NO_METRICS or name.lower().startswith(PREFIX):
+            continue
+        shouting = text == text.upper()
+        acronym = len(word) >= 3 and sum(letter.isupper() for letter in name) >= 2 and not shouting
+        if acronym or any(_misspelt(word, tool) for tool in registered):
+            raise UnknownNameError("tool", name, [tool.name for tool in all_tools()], hint=HINT)
 
 
 @functools.cache
 def _registered() -> Mapping[str, str]:
     return {plain(tool.name): tool.name for tool in all_tools()}
-
-
-def _parts(name: str) -> list[str]:
-    return [plain(part) for part in re.split(r"[-_+]", name)]
 
 
 def _misspelt(word: str, tool: str) -> bool:

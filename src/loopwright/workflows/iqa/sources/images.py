@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -121,8 +120,6 @@ class LoadedImage:
 
     rgb: RGB = dataclasses.field(compare=False, repr=False)
     """Pixels, uint8, H x W x 3, red first, upright; read-only."""
-    digest: str
-    """SHA-256, in hexadecimal, of the file's bytes and the decoded pixels (of a region: also of its box)."""
     path: Path
     """Where it was read from."""
     notes: tuple[str, ...] = ()
@@ -159,8 +156,7 @@ class LoadedImage:
             raise ImageError(f"{where} leaves {size}")
         if width < MIN_SIDE or height < MIN_SIDE:
             raise ImageError(f"{where} is too small to judge; give at least {MIN_SIDE} pixels a side inside {size}")
-        digest = hashlib.sha256(f"{self.digest}:{left},{top},{width},{height}".encode()).hexdigest()
-        return dataclasses.replace(self, rgb=self.rgb[top : top + height, left : left + width], digest=digest)
+        return dataclasses.replace(self, rgb=self.rgb[top : top + height, left : left + width])
 
 
 def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> LoadedImage:
@@ -187,8 +183,6 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
             except ImageError:
                 _check_unchanged(file, before, file_path)
                 raise
-            file.seek(0)
-            digest = hashlib.file_digest(file, "sha256")
             _check_unchanged(file, before, file_path)
     except OSError as error:
         shown = str(file_path)[:200]
@@ -200,9 +194,7 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
             f"give an image of at least {MIN_SIDE} pixels a side"
         )
     rgb.setflags(write=False)
-    digest.update(f"{width}x{height}".encode())
-    digest.update(rgb.data)
-    return LoadedImage(rgb=rgb, digest=digest.hexdigest(), path=file_path, notes=tuple(notes))
+    return LoadedImage(rgb=rgb, path=file_path, notes=tuple(notes))
 
 
 def check_pair(image: LoadedImage, reference: LoadedImage) -> None:

@@ -1,27 +1,20 @@
 """Running quality tools on one image, so that one that fails or hangs spoils nothing.
 
-Each run has a thread of its own and a deadline of its own. A pool of processes would cost more to start (tenths of a
-second) than these tools take for one image (milliseconds), and NumPy and OpenCV release the interpreter lock; processes
-are for many images. What a thread cannot do is stop a tool that has passed its deadline: the run is given up and
+One tool runs after another, each in a thread of its own with a deadline of its own: they take milliseconds, and two at
+once gained five of them. What a thread cannot do is stop a tool that has passed its deadline: the run is given up and
 reported at once, but its thread goes on in the background until the tool returns. Where Python ends meanwhile, the
 thread is waited for a while, since it would abort inside the C++ of OpenCV or PyTorch; after that, nothing keeps the
 interpreter alive.
-
-Tools that load something first (the metrics of pyiqa) do so before their time begins, and run one at a time: they share
-one thread of PyTorch, and one that waits for another must not be late for that.
 """
 
 from __future__ import annotations
 
 import atexit
-import dataclasses
 import math
-import queue
 import threading
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Sequence
 
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
@@ -35,61 +28,6 @@ TIMEOUT_S = 30.0
 
 EXIT_S = 120.0
 """The most seconds that the end of the interpreter waits for tools that were given up."""
-
-CACHE_SIZE = 1024
-"""How many raw values are remembered."""
-
-_Key = tuple[str, Callable[[Any], float], str, str | None]
-
-
-class ResultCache:
-    """The raw values of the last runs, by tool and content; the least recently used go first. Safe across threads."""
-
-    def __init__(self, size: int = CACHE_SIZE) -> None:
-        self._size = size
-        self._values: OrderedDict[_Key, float] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> float | None:
-        """The remembered raw value, or None."""
-        key = _key(tool, image, reference)
-        with self._lock:
-            if key not in self._values:
-                return None
-            self._values.move_to_end(key)
-            return self._values[key]
-
-    def put(self, tool: Tool, image: LoadedImage, reference: LoadedImage | None, raw: float) -> None:
-        """Remember a raw value."""
-        with self._lock:
-            self._values[_key(tool, image, reference)] = raw
-            self._values.move_to_end(_key(tool, image, reference))
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._values.clear()
-
-
-def _key(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> _Key:
-    compared_with = reference.digest if reference and tool.reference is ReferenceMode.FULL else None
-    return (tool.name, tool.compute, image.digest, compared_with)
-
-
-shared_cache = ResultCache()
-"""The cache of this process, used unless another is given."""
-
-
-@dataclasses.dataclass
-class _Run:
-    """One run of one tool that has been asked for."""
-
-    tool: Tool
-    stands_in_for: str | None
-    started: float = 0.0
-    thread: threading.Thread | None = None
 
 
 _late: list[threading.Thread] = []
@@ -110,11 +48,9 @@ def run_tools(
     *,
     region: str = GLOBAL,
     timeout_s: float = TIMEOUT_S,
-    workers: int = 2,
     alternatives: Iterable[Tool] | None = None,
-    cache: ResultCache | None = None,
 ) -> list[ToolLog]:
-    """Run tools on an image; a tool that fails is replaced by one that has not been tried.
+    """Run tools on an image, one after another; one that fails is replaced by one that has not been tried.
 
     Args:
         tools: What to run; a tool that is named twice runs once.
@@ -122,100 +58,57 @@ def run_tools(
         reference: The same part of the pristine image, or None.
         region: The scope's name, for the logs.
         timeout_s: Seconds for each run, counted from its own start.
-        workers: How many tools run at the same time, at least 1.
         alternatives: The tools that may stand in for a failed one of the same reference mode; by default all.
-        cache: Where raw values are remembered; by default `shared_cache`.
 
     Returns:
         One log per run: the tools in the given order, then the stand-ins with `fallback_for` set. A run that failed or
-        took too long has `error` and no score; a tool that ships no curve and has been given none has its raw value and
-        no score, and that is no failure. Nothing is raised on account of a tool. A missing reference, or one of
+        took too long has `error` and no score; a tool without a curve, a metric of pyiqa, has its raw value and no
+        score, and that is no failure. Nothing is raised on account of a tool. A missing reference, or one of
         another size, is an error of each tool that needs it and calls for no stand-in.
     """
     spare = tuple(all_tools() if alternatives is None else alternatives)
-    used_cache = shared_cache if cache is None else cache
-    waiting = deque(_Run(tool, None) for tool in {tool.name: tool for tool in tools}.values())
-    tried = {run.tool.name for run in waiting}
-    order = [run.tool.name for run in waiting]
-    logs: dict[str, ToolLog] = {}
-    running: dict[str, _Run] = {}
-    done: queue.SimpleQueue[tuple[str, float | Exception]] = queue.SimpleQueue()
+    waiting: deque[tuple[Tool, str | None]] = deque(
+        (tool, None) for tool in {each.name: each for each in tools}.values()
+    )
+    tried = {tool.name for tool, _ in waiting}
     fits = reference is not None and reference.rgb.shape == image.rgb.shape
     pair = Pair(image.rgb, reference.rgb) if reference and fits else None
-
-    def finish(run: _Run, outcome: float | Exception) -> None:
-        log = _log(run, outcome, region)
-        logs[run.tool.name] = log
-        if log.error is None or _pair_problem(run.tool, image, reference):
-            return
-        for tool in spare:
-            if tool.reference is run.tool.reference and tool.name not in tried:
-                tried.add(tool.name)
-                order.append(tool.name)
-                waiting.append(_Run(tool, run.stands_in_for or run.tool.name))
-                return
-
-    while waiting or running:
-        while len(running) < max(1, workers) and (run := _next(waiting, running.values())):
-            running[run.tool.name] = run
-            _start(run, image, reference, pair, used_cache, done)
-        first_deadline = min(run.started for run in running.values()) + timeout_s
-        try:
-            name, outcome = done.get(timeout=max(0.0, first_deadline - time.perf_counter()))
-        except queue.Empty:
-            now = time.perf_counter()
-            for late in [run for run in running.values() if now - run.started >= timeout_s]:
-                del running[late.tool.name]
-                _late[:] = [thread for thread in (*_late, late.thread) if thread is not None and thread.is_alive()]
-                finish(late, TimeoutError(f"no result within {timeout_s:g} s"))
+    logs: list[ToolLog] = []
+    while waiting:
+        tool, stands_in_for = waiting.popleft()
+        began = time.perf_counter()
+        problem = _pair_problem(tool, image, reference)
+        outcome = problem or _measured(tool, image, reference, pair, timeout_s)
+        log = ToolLog(tool=tool.name, region=region, seconds=time.perf_counter() - began, fallback_for=stands_in_for)
+        logs.append(_told(log, outcome))
+        if logs[-1].error is None or problem:
             continue
-        if name in running:  # else it was given up before
-            finish(running.pop(name), outcome)
-    return [logs[name] for name in order]
+        other = next((each for each in spare if each.reference is tool.reference and each.name not in tried), None)
+        if other is not None:
+            tried.add(other.name)
+            waiting.append((other, stands_in_for or tool.name))
+    return logs
 
 
-def _next(waiting: deque[_Run], running: Iterable[_Run]) -> _Run | None:
-    """Take the next run that may start; None if there is none."""
-    alone = any(run.tool.prepare for run in running)
-    ready = next((run for run in waiting if not (run.tool.prepare and alone)), None)
-    if ready is not None:
-        waiting.remove(ready)
-    return ready
-
-
-def _start(
-    run: _Run,
-    image: LoadedImage,
-    reference: LoadedImage | None,
-    pair: Pair | None,
-    cache: ResultCache,
-    done: queue.SimpleQueue[tuple[str, float | Exception]],
-) -> None:
-    tool = run.tool
+def _measured(
+    tool: Tool, image: LoadedImage, reference: LoadedImage | None, pair: Pair | None, timeout_s: float
+) -> float | Exception:
+    """The tool's value, or why there is none; a run that is late is left behind."""
+    done: list[float | Exception] = []
 
     def work() -> None:
         try:
-            problem = _pair_problem(tool, image, reference)
-            if problem:
-                raise problem
-            raw = cache.get(tool, image, reference)
-            if raw is None:
-                raw = float(tool.measure(image, reference, pair))
-                cache.put(tool, image, reference, raw)
-            done.put((tool.name, raw))
+            done.append(float(tool.measure(image, reference, pair)))
         except Exception as error:
-            done.put((tool.name, error))
+            done.append(error)
 
-    run.started = time.perf_counter()
-    try:
-        if tool.prepare is not None:
-            tool.prepare()
-    except Exception as error:
-        done.put((tool.name, error))
-        return
-    run.started = time.perf_counter()
-    run.thread = threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True)
-    run.thread.start()
+    thread = threading.Thread(target=work, name=f"iqa-tool-{tool.name}", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if thread.is_alive():
+        _late[:] = [each for each in (*_late, thread) if each.is_alive()]
+        return TimeoutError(f"no result within {timeout_s:g} s")
+    return done[0]
 
 
 def _pair_problem(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> InputError | None:
@@ -231,20 +124,14 @@ def _pair_problem(tool: Tool, image: LoadedImage, reference: LoadedImage | None)
     return None
 
 
-def _log(run: _Run, outcome: float | Exception, region: str) -> ToolLog:
-    """The log of a run that ended, one way or another."""
-    log = ToolLog(
-        tool=run.tool.name,
-        region=region,
-        seconds=time.perf_counter() - run.started,
-        fallback_for=run.stands_in_for,
-    )
+def _told(log: ToolLog, outcome: float | Exception) -> ToolLog:
+    """The log with what came of the run."""
     if isinstance(outcome, Exception):
         return log.model_copy(update={"error": _reason(outcome)})
-    if not run.tool.shipped_curve and run.tool.name not in calibrations():
+    if log.tool not in calibrations():
         return log.model_copy(update={"raw": outcome})
     try:
-        score = get_calibration(run.tool.name).score(outcome)
+        score = get_calibration(log.tool).score(outcome)
     except LoopwrightError as error:
         return log.model_copy(update={"error": str(error)})
     # JSON has no infinity; the score holds what an infinite value says.

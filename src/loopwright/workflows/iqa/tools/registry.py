@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
 from loopwright.workflows.iqa.tools.blind.piqe import piqe
-from loopwright.workflows.iqa.tools.deep import finding
+from loopwright.workflows.iqa.tools.deep import HINT, PREFIX, deep_tool
 from loopwright.workflows.iqa.tools.full_reference import (
     fsimc,
     gmsd,
@@ -164,21 +164,20 @@ def primary_tool(reference_mode: ReferenceMode) -> Tool:
 
 
 def get_tool(name: str) -> Tool:
-    """The tool of a name: an embedded one, or where none has that name a metric of pyiqa, if that is installed.
+    """The tool of a name.
 
     Args:
-        name: A registered name; case, spaces and punctuation do not matter. ``pyiqa:NAME`` is always pyiqa's.
-
-    Returns:
-        The tool.
+        name: An embedded one's, whose case, spaces and punctuation do not matter, or ``pyiqa:NAME``.
 
     Raises:
-        UnknownNameError: If there is none of that name, or what pyiqa has under it measures no single image.
-        ConfigError: If none is embedded and pyiqa's registry cannot be read.
+        UnknownNameError: If there is none of that name.
+        ConfigError: If it is pyiqa's, which cannot be imported.
     """
-    tool = embedded_tool(name) or finding.find_tool(name)
+    if name.strip().lower().startswith(PREFIX):
+        return deep_tool(name)
+    tool = embedded_tool(name)
     if tool is None:
-        raise UnknownNameError("tool", name, [tool.name for tool in _TOOLS], hint=finding.hint(name))
+        raise UnknownNameError("tool", name, [tool.name for tool in _TOOLS], hint=HINT)
     return tool
 
 

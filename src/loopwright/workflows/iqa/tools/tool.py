@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -42,12 +41,6 @@ class Tool:
     """Where the formula was published, or who brings it."""
     unit: str = dataclasses.field(default="", kw_only=True)
     """Unit of its raw value, or nothing."""
-    bounds: tuple[float, float] = dataclasses.field(default=(-math.inf, math.inf), kw_only=True)
-    """Between which numbers the raw value lies, where whoever brings it says so."""
-    prepare: Callable[[], None] | None = dataclasses.field(default=None, kw_only=True)
-    """Loads what its first run in a process needs; that is not part of the time that a run may take."""
-    shipped_curve: bool = dataclasses.field(default=True, kw_only=True)
-    """Whether a curve to a score of 1 to 5 ships with it; without one, its raw value counts until one is fitted."""
     primary: bool = dataclasses.field(default=False, kw_only=True)
     """Whether its score is the answer when nothing speaks for another tool; one per reference mode."""
 

@@ -1,4 +1,4 @@
-"""Sharpness of edges, direction of motion blur, halos."""
+"""Sharpness of edges, direction of motion blur."""
 
 from __future__ import annotations
 
@@ -224,37 +224,3 @@ def _sectors(size: int) -> tuple[Plane, NDArray[np.intp]]:
     fx, fy = frequencies(size)
     angle = np.arctan2(fy, fx)
     return np.hypot(fx, fy), np.floor(np.mod(angle, np.pi) / np.pi * 18).astype(np.intp) % 18
-
-
-def halo(plane: Plane, edges: Edges) -> float:
-    """Overshoot beside isolated edges, as a share of the step.
-
-    Profiles of 15 pixels are read across up to 6,000 edges; those that are flat at both ends and step by at least 20
-    grey levels count.
-
-    Args:
-        plane: Luma, grey levels.
-        edges: Its edges.
-
-    Returns:
-        The median of the mean over- and undershoot; NaN if fewer than 20 edges are isolated.
-    """
-    pick = np.linspace(0, len(edges.row) - 1, min(len(edges.row), 6000)).astype(int)
-    if len(pick) == 0:
-        return math.nan
-    # One profile a column, so that sums and extremes run over whole rows.
-    offsets = np.arange(-7, 8, dtype=np.float32)[:, None]
-    x = edges.column[pick] + edges.dx[pick] * offsets
-    y = edges.row[pick] + edges.dy[pick] * offsets
-    profile = cv2.remap(
-        plane, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
-    )
-    dark, bright = (profile[ends].mean(axis=0) for ends in (slice(3), slice(-3, None)))
-    step = bright - dark
-    roughness = np.maximum(np.ptp(profile[:3], axis=0), np.ptp(profile[-3:], axis=0))
-    isolated = (step >= 20) & (dark > 8) & (bright < 247) & (roughness < 0.12 * step)
-    if np.count_nonzero(isolated) < 20:
-        return math.nan
-    over = profile[8:12].max(axis=0) - bright
-    under = dark - profile[3:7].min(axis=0)
-    return _median(((over + under) / 2)[isolated] / step[isolated])

@@ -100,8 +100,6 @@ class ImageFeatures:
     """Blue (-) to yellow (+) shift that the highlights and the mean share, CIELAB units."""
     chroma: float
     """Mean CIELAB chroma; 0 for a grey image, 10 to 35 for most photographs."""
-    halo: float
-    """Overshoot beside isolated edges over the height of the edge, 0 for none; NaN without isolated edges."""
 
     @property
     def contrast_range(self) -> float:

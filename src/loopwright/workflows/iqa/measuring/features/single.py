@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
 from loopwright.workflows.iqa.measuring.features.edges import (
     find_edges,
-    halo,
     motion,
     motion_length,
     slopes,
@@ -85,7 +84,6 @@ def measure(rgb: Rgb) -> ImageFeatures:
         fine_detail_gap=detail_gap(close_luma, fine, close_slope.size),
         level_use=level_use(close),
         pixel_size=pixel_size(close_luma),
-        halo=halo(whole_luma, edges),
         **tone(whole, whole_luma, slope),
     )
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeVar
 
 from langgraph.errors import GraphBubbleUp
@@ -14,11 +13,11 @@ from langgraph.errors import GraphBubbleUp
 from loopwright.errors import ImageError, InputError, LoopwrightError
 from loopwright.workflows.iqa.answer.parts import soft_note
 from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
-from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
-from loopwright.workflows.iqa.measuring.detection import SURE, Detection, analyse
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.measuring.detection import Detection, analyse
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
-from loopwright.workflows.iqa.measuring.severity import assess, closeness, strength
+from loopwright.workflows.iqa.measuring.severity import closeness, strength
 from loopwright.workflows.iqa.measuring.softness import soft_part
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
 from loopwright.workflows.iqa.question.reading import MAX_SCOPES
@@ -34,13 +33,9 @@ from loopwright.workflows.iqa.schemas import (
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.tools.deep.finding import unscored
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
-from loopwright.workflows.iqa.vision.locating import Suspicion, locate, suspect
-
-MAX_SUBJECTS = MAX_SCOPES + 1
-"""The most parts of an image that are measured in one pass: the objects of a query, and the whole image."""
+from loopwright.workflows.iqa.vision.locating import locate
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,65 +191,6 @@ def _located(objects: Sequence[str], image: LoadedImage, services: Services, not
         return {}
 
 
-def settle(
-    detection: Detection, opinion: Sequence[Suspicion], features: ImageFeatures, pair: PairFeatures | None
-) -> tuple[Detection, list[str]]:
-    """Let an opinion decide what detection left open.
-
-    A suspicion of a kind that detection could neither state nor rule out becomes a finding, with the measured severity
-    where the number shows one, else with the model's; a guess that it shares becomes a statement. Everything else that
-    the model sees is noted and changes nothing.
-
-    Args:
-        detection: What was measured.
-        opinion: What the chat model believes to see, strongest first.
-        features: What the image shows by itself.
-        pair: What the comparison with the reference shows, if there is one.
-
-    Returns:
-        The detection with what the opinion settled, and one note for each suspicion.
-    """
-    findings = list(detection.findings)
-    notes: list[str] = []
-    settled: set[str] = set()
-    open_kinds = {kind for doubt in detection.doubts for kind in doubt.kinds}
-    for seen in opinion:
-        said = f"The chat model sees {seen.severity.value} {in_words(seen.type)}: {seen.why.rstrip('.')}"
-        guess = next((item for item in findings if closeness(seen.type, item.type) > 0), None)
-        if guess is not None and guess.confidence >= SURE:
-            notes.append(f"{said}; it was measured as {guess.severity.value} {in_words(guess.type)}")
-        elif guess is not None:
-            findings[findings.index(guess)] = guess.model_copy(update={"confidence": SURE})
-            settled.add(kind_of(guess.type))
-            notes.append(f"{said}; that settles what the measurements only suggest")
-        elif kind_of(seen.type) in open_kinds:
-            findings.append(_finding(seen, features, pair))
-            settled.add(kind_of(seen.type))
-            notes.append(f"{said}; that settles what the measurements left undecided")
-        else:
-            notes.append(f"{said}; the measurements do not bear it out")
-    doubts = [
-        doubt._replace(kinds=left)
-        for doubt in detection.doubts
-        if (left := tuple(kind for kind in doubt.kinds if kind not in settled))
-    ]
-    # An abstention without doubts is that of the comparison with a reference, which no opinion answers.
-    abstained = detection.abstained if doubts or not detection.doubts else None
-    findings.sort(key=lambda item: -item.confidence * item.severity.rank)
-    return dataclasses.replace(detection, findings=findings, doubts=doubts, abstained=abstained), notes
-
-
-def _finding(seen: Suspicion, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
-    measured = assess(seen.type, features, pair, confidence=SURE, why=f"the chat model sees it: {seen.why.rstrip('.')}")
-    if measured.severity is not Severity.NONE:
-        return measured
-    sentence = (
-        f"{in_words(seen.type).capitalize()} is {seen.severity.value} in the chat model's opinion: "
-        f"{seen.why.rstrip('.')}. Measured: {measured.explanation}"
-    )
-    return measured.model_copy(update={"severity": seen.severity, "explanation": sentence})
-
-
 logger = logging.getLogger("loopwright.iqa")
 
 T = TypeVar("T")
@@ -286,13 +222,9 @@ class Pass:
 
     @cached_property
     def detection(self) -> Detection:
-        """What was measured, and what a chat model's opinion settled where detection is wanted."""
+        """Which distortions it has."""
         image, reference = self.subject.image, self.subject.reference
-        measured = detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
-        opinion = self._opinion() if self.plan.plan.distortion_detection else []
-        settled, notes = settle(measured, opinion, self.features, self.pair)
-        self.notes.extend(notes)
-        return settled
+        return detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
 
     def run(self) -> ExecutorOutput:
         """Run the subtasks that the plan wants."""
@@ -330,15 +262,6 @@ class Pass:
             logger.warning("the executor's %s failed: %s", subtask, error, exc_info=not expected)
             self.notes.append(f"The {subtask} failed: {type(error).__name__}: {error}")
             return None
-
-    def _opinion(self) -> list[Suspicion]:
-        """What the chat model believes to see; nothing without one, and nothing but a note if it fails."""
-        chat = self.services.chat("executor")
-        if chat is None:
-            return []
-        image, repairs, usage = self.subject.image, self.services.config.iqa.repairs, self.services.usage
-        look = partial(suspect, chat, image, repairs=repairs, usage=usage)
-        return self._attempt("chat model's look at the distortions", look) or []
 
     def _named(self) -> list[str]:
         """The distortions that the plan names for this scope; for another one, if it names none for this."""
@@ -408,7 +331,11 @@ class Pass:
             region=subject.scope,
             timeout_s=self.services.config.iqa.tools.timeout,
         )
-        self.notes.extend(unscored(log.tool, log.raw) for log in logs if log.score is None and log.raw is not None)
+        self.notes.extend(
+            f"{log.tool} measures {log.raw:.4g}; it has no curve to a score of 1 to 5"
+            for log in logs
+            if log.score is None and log.raw is not None
+        )
         return logs
 
     def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:

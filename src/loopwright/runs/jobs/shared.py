@@ -1,0 +1,303 @@
+"""Jobs of any number of processes on one PostgreSQL: Procrastinate has them, and decides who works on which.
+
+Its table of jobs holds what waits or is worked on, and nothing else: a job that is done is deleted. Workers are known
+by their heartbeats, by the database's own clock. A job whose worker did not beat for a lease goes to the next one.
+
+`procrastinate.JobManager` is used and not Procrastinate's worker: that one stops beating while it waits for its last
+jobs to end, and stops for good when the database is gone for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, TypeVar, cast
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
+from procrastinate.jobs import Job as Row
+from procrastinate.jobs import Status
+from procrastinate.schema import SchemaManager
+
+from loopwright.errors import StoreError
+from loopwright.postgres import STANDSTILL, PostgresAddress
+from loopwright.runs.jobs.protocol import Job, Served
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LEASE = 6.0
+"""Seconds without a heartbeat after which a worker's jobs are somebody else's."""
+
+SCHEMA = "loopwright_jobs"
+"""The schema where the address names none."""
+
+_POLL = 1.0
+"""Seconds after which is looked for a job without a word of one: who gives one back tells nobody."""
+
+_TASK = "loopwright.run"
+_ANY_QUEUE = "procrastinate_any_queue_v1"
+_ALONE = "alone in all processes"
+_FORGOTTEN = 3600.0
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)  # at once, whatever this host's clock says
+
+
+class ProcrastinateJobs:
+    """`Jobs` on PostgreSQL; its methods say only what the protocol does not."""
+
+    shared = True
+
+    def __init__(self, url: str, channel: str, most: int, lease: float = LEASE) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            url: The address of the database, with the schema of the jobs.
+            channel: Where the run history tells of what is new.
+            most: How many jobs this process works on at once.
+            lease: Seconds without a heartbeat after which a worker is taken for gone.
+
+        Raises:
+            ConfigError: If the address cannot be read.
+        """
+        self._address = PostgresAddress.parse(url, schema=SCHEMA, holds="a table of jobs")
+        self._channel = channel
+        self._lease = lease
+        pool: dict[str, Any] = {
+            "kwargs": self._address.libpq(self._address.schema, STANDSTILL),
+            "min_size": 1,
+            "max_size": 4,
+        }
+        self._connector = PsycopgConnector(**pool, timeout=lease)
+        self._manager = App(connector=self._connector).job_manager
+        self._served = Served(queues=(), cancel=lambda _run: None, changed=lambda _run: None)
+        self._room = asyncio.Semaphore(most)
+        self._mine: dict[int, str] = {}
+        self._news = asyncio.Event()
+        self._worker: int | None = None
+        self._gone = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self.waiting = 0
+
+    async def open(self, served: Served) -> None:
+        """Make the tables where they are missing, begin to beat, and listen."""
+        self._served = served
+        try:
+            await asyncio.to_thread(self._prepare)
+            await self._connector.open_async()
+            if served.queues:
+                self._worker = await self._manager.register_worker()
+        except (psycopg.Error, ConnectorException) as error:
+            raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
+        beating = (self._pulse, "heartbeat"), (self._listen, "listening")
+        self._tasks = [asyncio.create_task(each(), name=f"{name} of jobs") for each, name in beating]
+
+    async def submit(self, job: Job) -> None:
+        """Let a job wait for its turn."""
+        args = {"workflow": job.workflow, "answer": job.answer, "force": job.force, "cancelled": job.cancelled}
+        row = Row(
+            queue=job.workflow, priority=job.priority, lock=job.run_id, queueing_lock=job.run_id, task_name=_TASK,
+            task_kwargs=args,
+        )  # fmt: skip
+        with suppress(AlreadyEnqueued):
+            try:
+                await self._manager.defer_job_async(row)
+            except ConnectorException as error:
+                raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
+
+    async def claim(self) -> Job:
+        """Wait for the next job."""
+        await self._room.acquire()
+        try:
+            while True:
+                self._news.clear()
+                if (row := await self._fetched()) and row.id is not None:
+                    job = _job(row)
+                    self._mine[job.id] = job.run_id
+                    return job
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_POLL):
+                        await self._news.wait()
+        except BaseException:
+            self._room.release()
+            raise
+
+    async def finish(self, job: Job) -> None:
+        """Delete it."""
+        await self._surely(
+            lambda: self._manager.finish_job_by_id_async(job.id, status=Status.SUCCEEDED, delete_job=True)
+        )
+        await self.drop(job)
+
+    async def give_back(self, job: Job, *, alone: bool = False, graph: str | None = None) -> None:
+        """Let somebody else go on with it."""
+        lock = _ALONE if alone else None
+        queue = f"{job.workflow}@{graph}" if graph else None
+        try:
+            await self._surely(
+                lambda: self._manager.retry_job_by_id_async(job.id, retry_at=_LONG_AGO, queue=queue, lock=lock)
+            )
+        except UniqueViolation:  # another job of the run waits already
+            await self.finish(job)
+            return
+        await self.drop(job)
+
+    async def drop(self, job: Job) -> None:
+        """Work on it no more."""
+        if self._mine.pop(job.id, None) is not None:
+            self._room.release()
+        self._news.set()
+
+    async def cancel(self, run_id: str) -> bool:
+        """Take the waiting job of a run away, or tell who works on it."""
+        try:
+            rows = await self._manager.list_jobs_async(queueing_lock=run_id)
+            told = False
+            for row in rows:
+                number = cast("int", row.id)
+                if not await self._manager.cancel_job_by_id_async(number, delete_job=True):
+                    told |= await self._manager.cancel_job_by_id_async(number, abort=True)
+        except ConnectorException as error:
+            raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
+        return not told
+
+    async def list(self) -> Sequence[Job]:
+        """The jobs that wait or are worked on."""
+        return [_job(row) for row in await self._manager.list_jobs_async() if row.status in ("todo", "doing")]
+
+    async def close(self) -> None:
+        """Stop beating; what is worked on here is given to others at once."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            with suppress(ConnectorException):
+                await self._manager.unregister_worker(worker)
+        await self._connector.close_async()
+
+    # Inside
+
+    async def _fetched(self) -> Row | None:
+        try:
+            if self._worker is None:  # no worker: it waits for ever
+                return None
+            return await self._manager.fetch_job(queues=[*self._served.queues], worker_id=self._worker)
+        except ConnectorException as error:
+            if isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation):
+                # It stood still for so long that it was forgotten.
+                with suppress(ConnectorException):
+                    self._worker = await self._manager.register_worker()
+            else:
+                self._tell(error)
+            return None
+
+    async def _pulse(self) -> None:
+        beaten = trusted = time.monotonic()
+        while True:
+            try:
+                if self._worker is not None:
+                    await self._manager.update_heartbeat(self._worker)
+                gap, beaten = time.monotonic() - beaten, time.monotonic()
+                if gap > self._lease:
+                    # Who did not beat itself cannot tell who is gone: all come back from the same outage.
+                    trusted = beaten + 2 * gap
+                if beaten >= trusted:
+                    await self._rescue()
+                await self._end_cancelled()
+                queues = await self._manager.list_queues_async()
+                self.waiting = sum(int(queue["todo"]) for queue in queues)
+                if self._gone:
+                    self._gone = False
+                    logger.warning("%s can be reached again", self._address)
+            except (ConnectorException, psycopg.Error) as error:
+                self._tell(error)
+            await asyncio.sleep(self._lease / 4)
+
+    async def _rescue(self) -> None:
+        """Give the jobs of workers that are gone to others."""
+        async with self._connector.pool.connection() as connection, connection.transaction():
+            # One at a time: what was given to a new worker since is not to be taken from that one.
+            mine = await connection.execute(
+                "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [f"{self._address.schema} rescue"]
+            )
+            if not (row := await mine.fetchone()) or not row[0]:
+                return
+            for stalled in await self._manager.get_stalled_jobs(seconds_since_heartbeat=self._lease):
+                number = cast("int", stalled.id)
+                job = _job(stalled)
+                logger.warning("the worker of run %s is gone: somebody else goes on with it", job.run_id)
+                if any(each.abort_requested for each in await self._manager.list_jobs_async(id=number)):
+                    await self._manager.finish_job_by_id_async(number, status=Status.ABORTED, delete_job=True)
+                    await self.submit(Job(run_id=job.run_id, workflow=job.workflow, cancelled=True))
+                else:
+                    with suppress(UniqueViolation):
+                        await self._manager.retry_job_by_id_async(number, retry_at=_LONG_AGO)
+                self._news.set()
+            await self._manager.prune_stalled_workers(_FORGOTTEN)
+
+    async def _end_cancelled(self) -> None:
+        if self._mine:
+            for number in await self._manager.list_jobs_to_abort_async():
+                if run_id := self._mine.get(number):
+                    self._served.cancel(run_id)
+
+    async def _listen(self) -> None:
+        async def heard(*, channel: str, payload: str) -> None:
+            if channel == self._channel:
+                self._served.changed(payload)
+                return
+            self._news.set()
+            if json.loads(payload)["type"] == "abort_job_requested":
+                await self._end_cancelled()
+
+        while True:
+            try:
+                await self._connector.listen_notify(heard, channels=[_ANY_QUEUE, self._channel])
+            except ConnectorException as error:
+                self._tell(error)
+            await asyncio.sleep(_POLL)
+
+    async def _surely(self, call: Callable[[], Awaitable[T]]) -> T | None:
+        """Do it as soon as the database is there; None if somebody else has the job by now."""
+        while True:
+            try:
+                return await call()
+            except ConnectorException as error:
+                if isinstance(error, UniqueViolation):
+                    raise
+                if not isinstance(error.__cause__, psycopg.OperationalError):
+                    return None
+                self._tell(error)
+            await asyncio.sleep(_POLL)
+
+    def _tell(self, error: Exception) -> None:
+        if not self._gone:
+            self._gone = True
+            logger.warning(
+                "%s cannot be reached (%s); runs wait, and go on when it is back", self._address, _cause(error)
+            )
+
+    def _prepare(self) -> None:
+        schema = self._address.schema
+        with psycopg.connect(**self._address.libpq(schema), connect_timeout=10) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{schema} tables"])
+            made = connection.execute("SELECT to_regclass(%s)", [f"{schema}.procrastinate_jobs"]).fetchone()
+            if made and made[0] is None:
+                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"'.encode())
+                connection.execute(SchemaManager.get_schema().encode(), prepare=False)
+
+
+def _job(row: Row) -> Job:
+    given: dict[str, Any] = dict(row.task_kwargs)
+    return Job(run_id=row.queueing_lock or "", priority=row.priority, id=row.id or 0, **given)
+
+
+def _cause(error: Exception) -> str:
+    return " ".join(str(error.__cause__ or error).split()) or type(error).__name__

@@ -1,1 +1,0 @@
-"""How well the tools and the pipeline agree with people: calibration and evaluation."""

@@ -1,0 +1,103 @@
+"""What holds of every engine of jobs: in this process, and Procrastinate on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+
+from job_engines import Engine, a_job, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
+
+from loopwright.runs.jobs.protocol import Job
+
+
+async def test_a_job_comes_as_it_was_submitted(engine: Engine) -> None:
+    jobs = await engine.worker()
+    given = a_job("a", priority=3, answer={"text": "yes", "ids": [1, None]}, force=True, cancelled=True)
+    await jobs.submit(given)
+    job = await claimed(jobs)
+    assert Job(**{**vars(job), "id": 0}) == given
+    assert [each.run_id for each in await jobs.list()] == ["a"]
+    await jobs.finish(job)
+    assert await jobs.list() == []
+
+
+async def test_a_job_is_claimed_once_however_many_ask(engine: Engine) -> None:
+    workers = [await engine.worker() for _ in range(3)]
+    for number in range(9):
+        await workers[0].submit(a_job(f"r{number}"))
+    got = await asyncio.gather(*(claimed(each, 2.0) for each in workers * 4))
+    assert sorted(job.run_id for job in got if job) == [f"r{number}" for number in range(9)]
+
+
+async def test_higher_priorities_go_first_and_equals_in_order(engine: Engine) -> None:
+    jobs = await engine.worker(most=1)
+    await jobs.submit(a_job("on"))
+    on = await claimed(jobs)
+    for name, priority in [("a", 0), ("low", -1), ("b", 0), ("high", 5)]:
+        await jobs.submit(a_job(name, priority=priority))
+    order = []
+    for _ in range(4):
+        await jobs.finish(on)
+        on = await claimed(jobs)
+        order.append(on.run_id)
+    assert order == ["high", "a", "b", "low"]
+
+
+async def test_so_many_at_once_as_a_worker_takes(engine: Engine) -> None:
+    jobs = await engine.worker(most=2)
+    for name in "abc":
+        await jobs.submit(a_job(name))
+    first, second = await claimed(jobs), await claimed(jobs)
+    assert await claimed(jobs, 0.5) is None
+    await jobs.finish(second)
+    assert (await claimed(jobs)).run_id == "c"
+    assert first.run_id == "a"
+
+
+async def test_jobs_of_one_run_go_one_after_another(engine: Engine) -> None:
+    jobs = await engine.worker()
+    await jobs.submit(a_job("a"))
+    first = await claimed(jobs)
+    await jobs.submit(a_job("a", answer="later"))
+    await jobs.submit(a_job("a", answer="one of a run is enough"))
+    assert await claimed(jobs, 0.5) is None
+    await jobs.finish(first)
+    second = await claimed(jobs)
+    assert second.answer == "later"
+    await jobs.finish(second)
+    assert await claimed(jobs, 0.5) is None
+
+
+async def test_what_is_given_back_goes_to_the_next(engine: Engine) -> None:
+    jobs = await engine.worker(most=1)
+    await jobs.submit(a_job("a", answer=1))
+    await jobs.give_back(await claimed(jobs))
+    again = await claimed(jobs)
+    assert (again.run_id, again.answer) == ("a", 1)
+
+
+async def test_what_is_to_go_alone_waits_for_others_of_its_kind_only(engine: Engine) -> None:
+    jobs = await engine.worker()
+    for name in ("suspect", "another", "other"):
+        await jobs.submit(a_job(name))
+    found = {job.run_id: job for job in [await claimed(jobs) for _ in range(3)]}
+    await jobs.give_back(found["suspect"], alone=True)
+    suspect = await claimed(jobs)
+    await jobs.give_back(found["another"], alone=True)
+    assert suspect.run_id == "suspect"
+    assert await claimed(jobs, 0.5) is None
+    await jobs.submit(a_job("new"))
+    assert (await claimed(jobs)).run_id == "new"
+    await jobs.finish(suspect)
+    assert (await claimed(jobs)).run_id == "another"
+
+
+async def test_a_waiting_job_is_cancelled(engine: Engine) -> None:
+    jobs = await engine.worker(most=1)
+    await jobs.submit(a_job("on"))
+    on = await claimed(jobs)
+    await jobs.submit(a_job("a"))
+    await jobs.submit(a_job("b"))
+    assert await jobs.cancel("a")
+    await jobs.finish(on)
+    assert (await claimed(jobs)).run_id == "b"
+    assert engine.cancelled == []

@@ -1,0 +1,103 @@
+"""What holds of jobs that several processes share: leases, and who hears what."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import procrastinate.utils
+import pytest
+from job_engines import LEASE, Engine, a_job, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
+
+pytestmark = pytest.mark.parametrize("engine", ["procrastinate"], indirect=True)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_who_beats_keeps_a_job_and_who_does_not_loses_it(engine: Engine) -> None:
+    first, second = await engine.worker(), await engine.worker()
+    await first.submit(a_job("a", answer="kept"))
+    await claimed(first)
+    assert await claimed(second, 3 * LEASE) is None, "it beats"
+    for task in first._tasks:  # its process is gone
+        task.cancel()
+    began = time.monotonic()
+    job = await claimed(second)
+    assert (job.run_id, job.answer) == ("a", "kept")
+    assert LEASE / 2 < time.monotonic() - began < 3 * LEASE + 1
+
+
+async def test_a_worker_that_leaves_gives_its_jobs_away_at_once(engine: Engine) -> None:
+    first, second = await engine.worker(), await engine.worker()
+    await first.submit(a_job("a"))
+    await claimed(first)
+    await first.close()
+    assert (await claimed(second)).run_id == "a"
+
+
+async def test_who_works_on_a_cancelled_run_is_told_at_once(engine: Engine) -> None:
+    first, second = await engine.worker(), await engine.worker()
+    await first.submit(a_job("a"))
+    job = await claimed(first)
+    assert not await second.cancel("a")
+    await until(lambda: engine.cancelled)
+    assert set(engine.cancelled) == {"a"}
+    await first.finish(job)
+    assert await second.list() == []
+
+
+async def test_a_run_whose_worker_died_after_it_was_cancelled_is_only_ended(engine: Engine) -> None:
+    first, second = await engine.worker(), await engine.worker()
+    await first.submit(a_job("a"))
+    await claimed(first)
+    for task in first._tasks:
+        task.cancel()
+    await second.cancel("a")
+    job = await claimed(second)
+    assert (job.run_id, job.cancelled) == ("a", True)
+
+
+async def test_a_graph_is_worked_on_where_it_is(engine: Engine) -> None:
+    newer = await engine.worker(queues=("walk", "walk@new"))
+    await newer.submit(a_job("a"))
+    await newer.give_back(await claimed(newer), graph="old")
+    assert await claimed(newer, 1.5) is None
+    older = await engine.worker(queues=("walk", "walk@old"))
+    assert (await claimed(older)).run_id == "a"
+
+
+async def test_a_job_goes_only_to_a_worker_of_its_workflow(engine: Engine) -> None:
+    other, walking = await engine.worker(queues=("other",)), await engine.worker()
+    await other.submit(a_job("a"))
+    assert await claimed(other, 1.5) is None
+    assert (await claimed(walking)).run_id == "a"
+
+
+async def test_a_host_whose_clock_is_a_minute_ahead(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(procrastinate.utils, "utcnow", lambda: datetime.now(UTC) + timedelta(minutes=1))
+    first, second = await engine.worker(), await engine.worker()
+    await first.submit(a_job("a"))
+    await first.give_back(await claimed(first))
+    assert await claimed(second) is not None
+    for task in second._tasks:
+        task.cancel()
+    assert (await claimed(first)).run_id == "a"
+
+
+async def test_who_stands_still_while_it_holds_a_lock_loses_it(engine: Engine) -> None:
+    first, second = await engine.worker(), await engine.worker()
+    await first.submit(a_job("a"))
+    await claimed(first)
+    for task in first._tasks:
+        task.cancel()
+    async with first._connector.pool.connection() as connection:
+        key = f"{first._address.schema} rescue"
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+        assert (await claimed(second)).run_id == "a"
+        await connection.close()

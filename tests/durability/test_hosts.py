@@ -1,0 +1,189 @@
+"""Servers and workers on one PostgreSQL, as real processes: killed, stopped, standing still, and of two versions."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hosts import (
+    HELD,
+    NEWER,
+    Hosts,
+    begin,
+    ended,
+    hosts,
+    hosts_of_a_test,  # noqa: F401
+    log,
+    postgres_server,  # noqa: F401
+    postgres_url,  # noqa: F401
+    record,
+    stream,
+    until,
+    whole,
+)
+from postgres import separate
+
+
+def test_a_killed_workers_run_goes_on_in_another(many: Hosts) -> None:
+    many.lease = 6.0  # the default
+    server = many.server("--no-work")
+    workers = [many.worker() for _ in range(2)]
+    run_id = begin(server, HELD)
+    until(lambda: "look#1" in many.begun("r"))
+    time.sleep(0.3)  # until what came before it is kept
+    victim = many.on("r")
+    assert victim in workers
+    victim.kill()
+    killed = time.monotonic()
+    until(lambda: many.begun("r").count("look#1") == 2)
+    assert time.monotonic() - killed < 10
+    many.go("look#1")
+    found = ended(server, run_id)
+    events = log(server, run_id)
+    assert (found["status"], found["outcome"]["answer"], found["passes"]) == (
+        "finished",
+        "done after 3",
+        {"again": 2},
+    )
+    assert Counter(many.begun("r")) - whole(3) == Counter({"look#1": 1}), "only the node under way ran again"
+    assert [event["type"] for event in events].count("run_finished") == 1
+    steps = [event["step"] for event in events if event["type"] == "state"]
+    assert steps == [*range(-1, len(steps) - 1)]
+
+
+def test_every_server_shows_the_same_events_and_can_cancel(many: Hosts) -> None:
+    first, second = many.server("--no-work"), many.server("--no-work")
+    many.worker()
+    run_id = begin(first, HELD)
+    seen: list = []
+    following = threading.Thread(target=lambda: seen.extend(stream(second, run_id)))
+    following.start()
+    early = stream(first, run_id, most=3)
+    until(lambda: "look#1" in many.begun("r"))
+    many.go("look#1")
+    following.join(60)
+    assert seen[:3] == early and [number for number, _event in seen] == [*range(1, len(seen) + 1)]
+    assert stream(first, run_id, after=3) == seen[3:]
+    assert seen[-1][1]["type"] == "run_finished"
+
+    held = begin(first, {**HELD, "name": "c", "hold": "look#0"})
+    until(lambda: many.begun("c"))
+    began = time.monotonic()
+    assert second.client.post(f"/runs/{held}/cancel").json()["status"] == "cancelled"
+    assert time.monotonic() - began < 3
+    assert record(first, held)["error_type"] == "Cancelled"
+
+
+def test_a_question_is_answered_at_another_server_and_forks_run_anywhere(many: Hosts) -> None:
+    first, second = many.server(), many.server("--no-work")
+    run_id = begin(first, {"name": "q", "ask": True})
+    assert ended(second, run_id)["status"] == "waiting"
+    assert second.client.post(f"/runs/{run_id}/resume", json={"answer": "yes"}).status_code == 200
+    until(lambda: record(first, run_id)["status"] == "finished")
+    assert record(first, run_id)["outcome"]["answer"] == "yes after 1"
+    at = second.client.get(f"/runs/{run_id}/checkpoints").json()
+    place = next(each for each in at if each["next"] == ["think"])["checkpoint_id"]
+    asked = {"checkpoint_id": place, "state": {"done": 7, "ask": False}}
+    fork = second.client.post(f"/runs/{run_id}/fork", json=asked).json()["id"]
+    assert ended(first, fork)["outcome"]["answer"] == "done after 7"
+
+
+def test_a_worker_that_wakes_after_its_lease_leaves_the_run_to_the_other(many: Hosts) -> None:
+    server, first = many.server("--no-work"), many.worker()
+    run_id = begin(server, HELD)
+    until(lambda: "look#1" in many.begun("r"))
+    time.sleep(0.3)
+    first.signal(signal.SIGSTOP)
+    many.worker()
+    until(lambda: many.begun("r").count("look#1") == 2)
+    many.go("look#1")
+    before = ended(server, run_id), log(server, run_id)
+    first.signal(signal.SIGCONT)
+    until(lambda: "was given up here" in first.told)
+    assert (record(server, run_id), log(server, run_id)) == before
+    assert before[0]["outcome"]["answer"] == "done after 3"
+    again = begin(server, {"name": "again"})
+    assert ended(server, again)["status"] == "finished", "both go on working"
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_its_workers_is_given_up_and_the_others_go_on(many: Hosts) -> None:
+    server = many.server("--no-work")
+    for _ in range(4):
+        many.worker()
+    calm = [begin(server, {"name": f"calm{number}", "rounds": 4, "seconds": 1.0}) for number in range(4)]
+    poison = begin(server, {"name": "poison", "dies": True})
+    found = ended(server, poison)
+    assert (found["status"], found["error_type"], found["lost"]) == ("failed", "RunGivenUp", 3)
+    assert "ended 3 times in a row" in found["error"]
+    assert log(server, poison)[-1]["type"] == "run_failed"
+    assert [ended(server, run_id)["status"] for run_id in calm] == ["finished"] * 4
+    assert len([each for each in many.started if each.popen.poll() is not None]) == 3
+
+
+def test_a_worker_that_is_told_to_stop_gives_its_runs_back(many: Hosts) -> None:
+    server, first = many.server("--no-work"), many.worker()
+    run_id = begin(server, {**HELD, "rounds": 2})
+    seen: list = []
+    following = threading.Thread(target=lambda: seen.extend(stream(server, run_id)))
+    following.start()
+    until(lambda: "look#1" in many.begun("r"))
+    first.signal(signal.SIGTERM)
+    until(lambda: "given back" in first.told)
+    many.go("look#1")
+    assert first.popen.wait(30) == 0
+    assert record(server, run_id)["status"] == "queued"
+    many.worker()
+    assert ended(server, run_id)["outcome"]["answer"] == "done after 2"
+    assert Counter(many.begun("r")) == whole(2), "nothing ran twice"
+    following.join(30)
+    assert seen[-1][1]["type"] == "run_finished" and "run_failed" not in {event["type"] for _n, event in seen}
+
+
+def test_a_run_of_an_older_graph_waits_for_a_worker_that_has_it(many: Hosts) -> None:
+    server, older = many.server("--no-work"), many.worker()
+    run_id = begin(server, HELD)
+    until(lambda: "look#1" in many.begun("r"))
+    time.sleep(0.3)
+    older.kill()
+    many.write(NEWER)
+    many.worker()
+    until(lambda: record(server, run_id)["error"])
+    found = record(server, run_id)
+    assert (found["status"], found["error_type"]) == ("queued", "InputError")
+    assert "was begun by a graph of another structure" in found["error"]
+    many.go("look#1")
+    assert ended(server, begin(server, {"name": "new"}))["status"] == "finished"
+    assert record(server, run_id)["status"] == "queued"
+    many.write()
+    many.worker()
+    found = ended(server, run_id)
+    assert (found["status"], found["error"]) == ("finished", None)
+
+
+@pytest.mark.slow
+def test_the_database_is_gone_for_a_while_and_nothing_is_lost(tmp_path: Path) -> None:
+    with separate() as (database, url), hosts(tmp_path, url) as many:
+        many.lease = 6.0
+        server, _first, _second = many.server("--no-work"), many.worker(), many.worker()
+        runs = [begin(server, {"name": f"r{number}", "rounds": 8, "seconds": 0.5}) for number in range(6)]
+        waits = [begin(server, {"name": f"w{number}"}) for number in range(6)]
+        until(lambda: all("look#1" in many.begun(f"r{number}") for number in range(6)))
+        database.stop()
+        gone = server.client.get(f"/runs/{runs[0]}")
+        assert gone.status_code == 503
+        assert "cannot be reached" in gone.text
+        time.sleep(20)
+        database.start()
+        found = [ended(server, run_id, 120) for run_id in (*runs, *waits)]
+        assert [each["status"] for each in found] == ["finished"] * 12
+        for number, run_id in enumerate(runs):
+            assert found[number]["outcome"]["answer"] == "done after 8"
+            assert [event["type"] for event in log(server, run_id)].count("run_finished") == 1
+        for worker in many.started[1:]:
+            assert "cannot be reached" in worker.told and "can be reached again" in worker.told
+            assert worker.popen.poll() is None

@@ -1,0 +1,64 @@
+"""The two engines of jobs, each opened for as many workers as a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from postgres import postgres_server, postgres_url  # noqa: F401
+
+from loopwright.runs.jobs.local import LocalJobs
+from loopwright.runs.jobs.protocol import Job, Jobs, Served
+from loopwright.runs.jobs.shared import ProcrastinateJobs
+
+LEASE = 1.0
+"""Seconds: short, so that tests need not wait."""
+
+
+@dataclass
+class Engine:
+    """Opens workers; those on one process are the same one."""
+
+    name: str
+    make: Callable[[int], Jobs]
+    cancelled: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _one: Jobs | None = None
+
+    async def worker(self, most: int = 10, queues: tuple[str, ...] = ("walk",)) -> Any:
+        if self._one:
+            return self._one
+        jobs = self.make(most)
+        if not jobs.shared:
+            self._one = jobs
+        await jobs.open(Served(queues=queues, cancel=self.cancelled.append, changed=self.changed.append))
+        self._stack.push_async_callback(jobs.close)
+        return jobs
+
+
+@pytest.fixture(name="engine", params=["local", "procrastinate"])
+async def job_engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
+    """Each engine."""
+    if request.param == "local":
+        made = Engine("local", LocalJobs)
+    else:
+        url = request.getfixturevalue("postgres_url")
+        made = Engine("procrastinate", lambda most: ProcrastinateJobs(url, "told", most, LEASE))
+    async with made._stack:
+        yield made
+
+
+def a_job(run_id: str, **more: Any) -> Job:
+    return Job(run_id=run_id, workflow="walk", **more)
+
+
+async def claimed(jobs: Any, seconds: float = 10.0) -> Job | None:
+    """The next job, or None if there is none in time."""
+    with suppress(TimeoutError):
+        return await asyncio.wait_for(jobs.claim(), seconds)
+    return None

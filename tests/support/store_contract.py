@@ -1,0 +1,521 @@
+"""What every knowledge store does, as tests to inherit."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from loopwright.errors import StoreError
+from loopwright.retrieval.mentions import entity_key
+from loopwright.retrieval.records import Alias, Contribution, Document, Fact, Filter, Mention, Passage, StoreStats
+from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.sqlite import COLUMN_WEIGHTS
+from loopwright.retrieval.text import query_terms, terms
+
+Open: TypeAlias = Callable[[], KnowledgeStore]
+
+
+def contribution(
+    id: str,
+    *texts: str,
+    title: str = "",
+    heading: str = "",
+    digest: str = "",
+    date: datetime | None = None,
+    tags: Sequence[str] = (),
+    facets: Mapping[str, tuple[str, ...]] | None = None,
+    names: Sequence[str] = (),
+    aliases: Sequence[tuple[str, str]] = (),
+    facts: Sequence[tuple[str, str, str]] = (),
+) -> Contribution:
+    """A document with a passage for each text; names, aliases and facts stand in its first passage."""
+    passages = tuple(
+        Passage(id=f"{id}::{place}", document_id=id, text=text, title=title, heading=heading, end=len(text))
+        for place, text in enumerate(texts)
+    )
+    document = Document(
+        id=id, title=title, digest=digest or repr(texts), date=date, tags=tuple(tags), facets=dict(facets or {})
+    )
+    first = f"{id}::0"
+    return Contribution(
+        document=document,
+        passages=passages,
+        mentions=tuple(
+            Mention(entity=entity_key(name), name=name, passage_id=first, start=0, end=len(name)) for name in names
+        ),
+        aliases=tuple(
+            Alias(alias=entity_key(alias), entity=entity_key(entity), document_id=id) for alias, entity in aliases
+        ),
+        facts=tuple(
+            Fact(id=f"{id}/{' '.join(fact)}", subject=fact[0], relation=fact[1], object=fact[2], passage_id=first)
+            for fact in facts
+        ),
+    )
+
+
+class StoreContract:
+    """The tests; a class that inherits them gives what opens its store, empty at first, in the fixture ``open``."""
+
+    shared: bool = True
+    """Whether several handles can be open on one store."""
+
+    @pytest.fixture
+    def store(self, open: Open) -> Iterator[KnowledgeStore]:
+        """The store, empty."""
+        with open() as store:
+            yield store
+
+    @pytest.fixture
+    def other(self, store: KnowledgeStore, open: Open) -> Iterator[KnowledgeStore]:
+        """Another handle on the same store."""
+        if not self.shared:
+            pytest.skip("this store cannot be opened twice")
+        with open() as other:
+            yield other
+
+    def test_documents_and_passages_come_back_as_they_were(self, store: KnowledgeStore) -> None:
+        """Round trip of every field; a date comes back as the same moment."""
+        moment = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=timezone(timedelta(hours=7)))
+        given = contribution(
+            "/ไทย/资料 ü.md", "one", "two\n\"'%_\\", title="T", date=moment, tags=("b", "a"), facets={"r": ("x", "ห้อง")}
+        )
+        store.put([given])
+        assert store.documents() == [given.document]
+        assert store.passages_of("/ไทย/资料 ü.md") == list(given.passages)
+        assert store.passages([given.passages[1].id, "none", given.passages[0].id]) == [*given.passages[::-1]]
+        assert isinstance(store, KnowledgeStore)
+
+    def test_a_document_is_replaced_whole_and_deleted_whole(self, store: KnowledgeStore) -> None:
+        """What only it brought goes; what another document brings too stays."""
+        store.put([contribution("a", "old words", "more", names=["Ada", "Bob"], facts=[("Ada", "met", "Bob")])])
+        store.put([contribution("b", "other", names=["Ada"])])
+        _put_vectors(store, "m", {"a::0": _vector(1, 0), "b::0": _vector(0, 1)})
+        store.put([contribution("a", "new", names=["Cy"], digest="2")])
+        assert store.digests() == {"a": "2", "b": repr(("other",))}
+        assert store.digests(["a", "none"]) == {"a": "2"}
+        assert (store.search_text("old words", 5), store.facts()) == ([], [])
+        assert store.links().entities == ("ada", "cy")
+        assert store.stats() == StoreStats(documents=2, passages=2, entities=2, facts=0, vectors=1)
+        assert store.delete(["a", "none"]) == 1
+        assert store.delete(["a"]) == 0
+        assert [document.id for document in store.documents()] == ["b"]
+        assert store.links().entities == ("ada",)
+
+    def test_a_put_is_all_or_nothing(self, store: KnowledgeStore) -> None:
+        """A contribution that is wrong leaves everything as it was."""
+        store.put([contribution("a", "first")])
+        good, wrong = contribution("b", "second"), contribution("c", "third")
+        stray = Mention(entity="x", name="X", passage_id="nowhere::0", start=0, end=1)
+        before = store.revision()
+        with pytest.raises(StoreError, match="nowhere::0"):
+            store.put([good, Contribution(document=wrong.document, passages=wrong.passages, mentions=(stray,))])
+        assert list(store.digests()) == ["a"]
+        assert store.revision() == before
+
+    def test_many_documents_in_one_put(self, store: KnowledgeStore) -> None:
+        """A thousand at once; of two with one id the later counts."""
+        many = [contribution(f"d{number:04}", f"word{number} common") for number in range(1000)]
+        store.put([*many, contribution("d0007", "the later one")])
+        assert store.stats().documents == 1000
+        assert [passage.text for passage in store.passages_of("d0007")] == ["the later one"]
+        assert [document.id for document in store.documents(offset=998, limit=5)] == ["d0998", "d0999"]
+        assert [hit.passage_id for hit in store.search_text("word512", 3)] == ["d0512::0"]
+        assert store.delete([f"d{number:04}" for number in range(1000)]) == 1000
+        assert store.search_text("common", 3) == []
+
+    @pytest.mark.parametrize(
+        ("where", "expected"),
+        [
+            (Filter(documents=("/a/x",)), ["/a/x"]),
+            (Filter(documents=("/a/",)), ["/a/x", "/a/y#1", "/a/y#2"]),
+            (Filter(documents=("/a/y#", "/b%/x")), ["/a/y#1", "/a/y#2", "/b%/x"]),
+            (Filter(documents=("/b%/",)), ["/b%/x"]),
+            (Filter(documents=("/_/", "/a")), []),
+            (Filter(tags=("red", "none")), ["/a/x", "/b%/x"]),
+            (Filter(tags=("100%",)), ["/bc/x"]),
+            (Filter(after=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/y#1", "/a/y#2"]),
+            (Filter(before=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/x"]),
+            (Filter(facets={"room": ("one", "two")}), ["/a/x", "/a/y#1"]),
+            (Filter(facets={"room": ("one", "two"), "day": ("mon",)}), ["/a/y#1"]),
+            (Filter(tags=("red",), documents=("/b%/",)), ["/b%/x"]),
+            (Filter(tags=("red",), excluding=(Filter(tags=("blue",)),)), ["/a/x"]),
+            (
+                Filter(
+                    documents=("/a/",), excluding=(Filter(facets={"room": ("one",)}), Filter(documents=("/a/y#2",)))
+                ),
+                ["/a/y#1"],
+            ),
+            (
+                Filter(documents=("/a/", "/b%/"), excluding=(Filter(after=datetime(2024, 1, 2, tzinfo=UTC)),)),
+                ["/a/x", "/b%/x"],
+            ),
+            (Filter(tags=("100%",), excluding=(Filter(),)), ["/bc/x"]),
+            (Filter(), ["/a/x", "/a/y#1", "/a/y#2", "/b%/x", "/bc/x"]),
+        ],
+    )
+    def test_filters(self, store: KnowledgeStore, where: Filter, expected: list[str]) -> None:
+        """By document, folder, tag, date and facet, in every search, before the best are taken."""
+        noon_east = datetime(2024, 1, 2, 7, tzinfo=timezone(timedelta(hours=7)))
+        store.put(
+            [
+                contribution("/a/x", "word", date=datetime(2024, 1, 1, tzinfo=UTC), tags=("red",), facets=_room("one")),
+                contribution("/a/y#1", "word", date=noon_east, facets={**_room("two"), "day": ("mon",)}),
+                contribution("/a/y#2", "word", date=datetime(2024, 1, 3, tzinfo=UTC), facets={"day": ("mon",)}),
+                contribution("/b%/x", "word", tags=("red", "blue")),
+                contribution("/bc/x", "word", tags=("100%",)),
+                *(contribution(f"~{number}", "word word word") for number in range(30)),
+            ]
+        )
+        _put_vectors(store, "m", {f"{id}::0": _vector(1, 0.01) for id in store.digests()})
+        if where == Filter():
+            assert len(store.search_text("word", 99, where)) == len(store.documents(where)) == 35
+            return
+        passages = [f"{id}::0" for id in expected]
+        assert [document.id for document in store.documents(where)] == expected
+        assert [hit.passage_id for hit in store.search_text("word", 5, where)] == passages
+        assert [hit.passage_id for hit in store.search_vector(_vector(1, 0), 5, where, model="m")] == passages
+
+    @pytest.mark.parametrize(
+        ("query", "expected"),
+        [
+            ("crème brûlée", ["cafe"]),
+            ("CREME BRULEE", ["cafe"]),
+            ("โปรแกรม", ["thai"]),
+            ("量子计算", ["chinese"]),
+            ("vitamin C", ["vitamin", "cafe"]),
+            ("x", ["letter"]),
+            ("to be or not to be", ["hamlet"]),
+            ("launching a rocket", ["rocket"]),
+            ("straße", ["street"]),
+            ("nothing of this kind 火星", []),
+            ("", []),
+            ("?!", []),
+        ],
+    )
+    def test_text_search(self, store: KnowledgeStore, query: str, expected: list[str]) -> None:
+        """Accents, scripts without spaces, single letters, and queries of stop words only."""
+        store.put(
+            [
+                contribution("cafe", "Crème brûlée with vitamin B"),
+                contribution("thai", "ภาษาโปรแกรมคอมพิวเตอร์"),
+                contribution("chinese", "研究量子计算的人"),
+                contribution("vitamin", "Vitamin C"),
+                contribution("letter", "Let x equal y"),
+                contribution("hamlet", "To be, or not to be"),
+                contribution("rocket", "They launched rockets"),
+                contribution("street", "STRASSE"),
+            ]
+        )
+        assert [hit.passage_id for hit in store.search_text(query, 5)] == [f"{id}::0" for id in expected]
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            '"', 'kite"', "kite AND", "kite OR NOT (", "NEAR(kite, 5)", "kite*", "^kite", "title:kite", "-kite",
+            "kite;--", "'",
+        ],
+    )  # fmt: skip
+    def test_operators_in_a_query_are_words(self, store: KnowledgeStore, query: str) -> None:
+        """Nothing in a query is an operator, and nothing fails."""
+        store.put([contribution("a", "a kite")])
+        assert [hit.passage_id for hit in store.search_text(query, 5)] == (["a::0"] if "kite" in query else [])
+
+    def test_text_search_ranks_much_as_bm25_does(self, store: KnowledgeStore) -> None:
+        """Any word will do; rare ones count more, as do several, a title, and a short passage."""
+        given = bm25_passages()
+        store.put([*given, contribution("extra", "w1 w2 w3")])
+        store.delete(["extra"])
+        for query in BM25_QUERIES:
+            expected = [id for id, _ in bm25(given, query)]
+            found = [hit.passage_id for hit in store.search_text(query, len(expected))]
+            assert sorted(found) == sorted(expected)
+            best = max(1, len(expected) // 4)
+            assert len({*found[:best]} & {*expected[:best]}) / best >= 0.6
+
+    def test_equal_passages_come_by_id(self, store: KnowledgeStore) -> None:
+        """Also where the best k end among them."""
+        ids = [f"{number:03}" for number in np.random.default_rng(3).permutation(100)]
+        store.put([contribution(id, "same words") for id in ids])
+        _put_vectors(store, "m", {f"{id}::0": _vector(3, 4) for id in ids})
+        expected = [f"{number:03}::0" for number in range(7)]
+        assert [hit.passage_id for hit in store.search_text("same", 7)] == expected
+        assert [hit.passage_id for hit in store.search_vector(_vector(1, 1), 7, model="m")] == expected
+        assert store.search_text("same", 0) == store.search_vector(_vector(1, 1), 0, model="m") == []
+
+    def test_vector_search(self, store: KnowledgeStore) -> None:
+        """By cosine, for each model alone, whatever the length; replaced vectors count anew."""
+        store.put([contribution("a", "1", "2", "3"), contribution("b", "4")])
+        assert [passage.id for passage in store.without_vector("m", 3)] == ["a::0", "a::1", "a::2"]
+        _put_vectors(store, "m", {"a::0": _vector(5, 0), "a::1": _vector(1, 1), "gone::0": _vector(1, 2)})
+        _put_vectors(store, "n", {"a::2": _vector(1, 0, 0)})
+        assert [passage.id for passage in store.without_vector("m", 9)] == ["a::2", "b::0"]
+        found = store.search_vector(_vector(2, 0), 9, model="m")
+        assert [hit.passage_id for hit in found] == ["a::0", "a::1"]
+        assert [hit.score for hit in found] == pytest.approx([1, math.sqrt(0.5)], abs=1e-3)
+        _put_vectors(store, "m", {"a::0": _vector(0, 1), "b::0": _vector(-1, 0), "a::2": _vector(0, 0)})
+        assert [hit.passage_id for hit in store.search_vector(_vector(2, 0), 9, model="m")][::3] == ["a::1", "b::0"]
+        assert store.without_vector("m", 9) == []
+        assert [hit.passage_id for hit in store.search_vector(_vector(1, 0, 0), 9, model="n")] == ["a::2"]
+        assert store.search_vector(_vector(1, 0), 9, model="unknown") == []
+        store.delete(["a"])
+        store.put([contribution("c", "5")])
+        assert [hit.passage_id for hit in store.search_vector(_vector(2, 0), 9, model="m")] == ["b::0"]
+        assert [passage.id for passage in store.without_vector("m", 9)] == ["c::0"]
+
+    def test_a_vector_of_another_text_is_not_stored(self, store: KnowledgeStore) -> None:
+        """A document may be replaced while its old passages are embedded."""
+        store.put([contribution("a", "old", "same"), contribution("b", "gone")])
+        embedded = store.without_vector("m", 9)
+        store.put([contribution("a", "new", "same")])
+        store.delete(["b"])
+        store.put_vectors("m", [(passage, _vector(1, 0)) for passage in embedded])
+        assert [passage.text for passage in store.without_vector("m", 9)] == ["new"]
+        assert [hit.passage_id for hit in store.search_vector(_vector(1, 0), 9, model="m")] == ["a::1"]
+
+    @pytest.mark.parametrize("wrong", [[1.0, 2.0, 3.0], [math.nan, 1.0], []])
+    def test_wrong_vectors_are_refused(self, store: KnowledgeStore, wrong: list[float]) -> None:
+        """Of another shape than the model's others, or not finite."""
+        store.put([contribution("a", "1", "2")])
+        _put_vectors(store, "m", {"a::0": _vector(1, 0)})
+        with pytest.raises(StoreError):
+            _put_vectors(store, "m", {"a::1": _vector(*wrong)})
+        with pytest.raises(StoreError):
+            store.search_vector(_vector(*wrong), 3, model="m")
+        assert store.stats().vectors == 1
+
+    def test_facts(self, store: KnowledgeStore) -> None:
+        """By entity, also by an alias, by passage and by words."""
+        store.put(
+            [
+                contribution(
+                    "a", "x", facts=[("NASA", "launched", "Apollo 11"), ("Apollo 11", "landed on", "the Moon")],
+                    aliases=[("NASA", "National Space Agency")],
+                ),
+                contribution("b", "y", facts=[("The National Space Agency", "was founded in", "1958")]),
+            ]
+        )  # fmt: skip
+        for key in ("nasa", "national space agency"):
+            assert [fact.object for fact in store.facts(entity=key)] == ["Apollo 11", "1958"]
+        assert [fact.subject for fact in store.facts(entity="apollo 11")] == ["Apollo 11", "NASA"]
+        assert [fact.object for fact in store.facts(passage_ids=["b::0"])] == ["1958"]
+        assert [fact.object for fact in store.facts(text="LANDED ON the")] == ["the Moon"]
+        assert store.facts(text="%") == store.facts(passage_ids=[]) == store.facts(entity="mars") == []
+        assert store.facts(entity="nasa", passage_ids=["a::0"], text="apollo", limit=1)[0].object == "Apollo 11"
+        stored = store.facts(limit=1)[0].ingested_at
+        assert stored is not None
+        assert abs(datetime.now(UTC) - stored) < timedelta(hours=1)
+
+    @pytest.mark.parametrize("sign", ["\x00", "\ud800"])
+    def test_signs_that_no_store_keeps_are_replaced(self, store: KnowledgeStore, sign: str) -> None:
+        """NUL and lone surrogates become U+FFFD, in what is stored and in what is asked, and harm nothing after."""
+        bad, good = f"x{sign}y", "x\ufffdy"
+        store.put(
+            [
+                contribution(
+                    bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad],
+                    aliases=[(bad, "Ada")], facts=[(bad, bad, bad)],
+                ),
+                contribution("b", "word"),
+            ]
+        )  # fmt: skip
+        for text in (bad, good):
+            assert list(store.digests([text])) == [good]
+            assert [passage.text for passage in store.passages([f"{text}::0"])] == [f"word {good}"]
+            assert [passage.id for passage in store.passages_of(text)] == [f"{good}::0"]
+            assert [fact.subject for fact in store.facts(text=text)] == [good]
+            where = Filter(documents=(text,), tags=(text,), facets={text: (text,)})
+            assert [document.title for document in store.documents(where)] == [good]
+            assert [hit.passage_id for hit in store.search_text(f"word {text}", 1, where)] == [f"{good}::0"]
+            assert store.search_vector(_vector(1, 0), 1, model=text) == []
+        assert store.delete([bad]) == 1
+        assert list(store.digests()) == ["b"]
+
+    def test_long_names_tags_and_facts(self, store: KnowledgeStore) -> None:
+        """Names, tags and values of any length are told apart, also where they begin alike; ids have a limit."""
+        longs = [f"{_noise(20_000)} {end}" for end in ("one", "two")]
+        store.put(
+            [
+                contribution(
+                    id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long],
+                    facts=[(long, long, long)],
+                )
+                for id, long in zip("ab", longs, strict=True)
+            ]
+        )  # fmt: skip
+        store.put([contribution("c", "word", aliases=[(longs[0], "Ada")])])
+        for id, long in zip("ab", longs, strict=True):
+            (document,) = store.documents(Filter(tags=(long,)))
+            assert (document.id, document.tags) == (id, (long,))
+            assert [each.id for each in store.documents(Filter(facets={long: (long,)}))] == [id]
+            assert [fact.subject for fact in store.facts(entity=entity_key(long))] == [long]
+        assert store.facts(entity="ada") == store.facts(entity=entity_key(longs[0]))
+        assert store.stats().entities == len(store.links().entities) == 2
+        longest = "/" + _noise(1_999)
+        store.put([contribution(longest, "word")])
+        assert list(store.digests([longest])) == [longest]
+        with pytest.raises(StoreError, match="id of a document has 2001 bytes"):
+            store.put([contribution("d", "word"), contribution(f"{longest}x", "word")])
+        assert store.digests(["d"]) == {}
+
+    def test_endless_texts_to_look_for(self, store: KnowledgeStore) -> None:
+        """They are not found, and nothing fails."""
+        store.put([contribution("a", "x", names=["Ada"], facts=[("Ada", "met", "Bob")])])
+        for sign in ("x", "%", "ไ"):
+            assert store.facts(text=sign * 60_000) == []
+
+    def test_a_facet_of_the_name_tags_is_no_tag(self, store: KnowledgeStore) -> None:
+        """And the other way round."""
+        store.put([contribution("a", "x", tags=("red",)), contribution("b", "x", facets={"tags": ("red",)})])
+        store.put([contribution("c", "x", facets={"tags~": ("red",)})])
+        assert [document.id for document in store.documents(Filter(tags=("red",)))] == ["a"]
+        assert [document.id for document in store.documents(Filter(facets={"tags": ("red",)}))] == ["b"]
+        assert [document.id for document in store.documents(Filter(facets={"tags~": ("red",)}))] == ["c"]
+
+    def test_dates_at_the_ends_of_time(self, store: KnowledgeStore) -> None:
+        """What a time zone moves out of the years 1 to 9999 is taken as their beginning or end."""
+        east, west = timezone(timedelta(hours=7)), timezone(timedelta(hours=-7))
+        first, last = datetime.min.replace(tzinfo=east), datetime.max.replace(tzinfo=west)
+        store.put([contribution("a", "x", date=first), contribution("b", "x", date=last)])
+        expected = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
+        assert [document.date for document in store.documents(Filter(after=first))] == expected
+        assert [document.id for document in store.documents(Filter(before=last))] == ["a"]
+
+    def test_links(self, store: KnowledgeStore) -> None:
+        """Edges name passages and resolved entities by index."""
+        store.put([contribution("b", "x", "y", title="The Moon", names=["NASA", "Agency", "Moon"])])
+        store.put([contribution("a", "z", aliases=[("NASA", "Agency")], facts=[("NASA", "reached", "Moon")])])
+        links = store.links()
+        assert links.passages == ("a::0", "b::0", "b::1")
+        assert links.titles == ("", "moon", "moon")
+        assert links.entities == ("agency", "moon")
+        assert links.mentions == ((1, 0), (1, 1))
+
+    def test_two_handles_see_each_others_changes(self, store: KnowledgeStore, other: KnowledgeStore) -> None:
+        """The revision grows with every change of documents, and stands still without one."""
+        seen = [other.revision()]
+        changes: list[Callable[[], Any]] = [
+            lambda: store.put([contribution("a", "word"), contribution("b", "word")]),
+            lambda: _put_vectors(store, "m", {"a::0": _vector(1, 0), "b::0": _vector(0, 1)}),
+            lambda: _put_vectors(store, "m", {"a::0": _vector(0, 1), "b::0": _vector(1, 0)}),
+            lambda: store.delete(["a"]),
+        ]
+        for change in changes:
+            change()
+            seen.append(other.revision())
+            assert other.revision() == seen[-1]
+            passages = [hit.passage_id for hit in store.search_vector(_vector(1, 0), 9, model="m")]
+            assert [hit.passage_id for hit in other.search_vector(_vector(1, 0), 9, model="m")] == passages
+        assert seen[0] < seen[1] == seen[2] == seen[3] < seen[4]
+        assert [hit.passage_id for hit in other.search_text("word", 3)] == ["b::0"]
+        before = store.revision()
+        store.put([])
+        store.delete(["none"])
+        assert store.revision() == before
+
+    def test_threads_read_while_one_writes(self, store: KnowledgeStore) -> None:
+        """Every reader sees whole documents only."""
+        problems: list[str] = []
+        written = threading.Event()
+
+        def read() -> None:
+            try:
+                while not written.is_set():
+                    stats = store.stats()
+                    if stats.passages != 2 * stats.documents:
+                        problems.append(f"half a document: {stats}")
+                    store.search_text("word", 5)
+                    store.search_vector(_vector(1, 0), 5, model="m")
+            except Exception as error:  # a thread's own failure would go unseen
+                problems.append(repr(error))
+
+        readers = [threading.Thread(target=read) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        try:
+            for number in range(30):
+                store.put([contribution(f"d{number}", "word one", "word two")])
+                _put_vectors(store, "m", {f"d{number}::0": _vector(1, number)})
+        finally:
+            written.set()
+            for reader in readers:
+                reader.join()
+        assert problems == []
+        assert len(store.search_vector(_vector(1, 0), 99, model="m")) == 30
+
+    def test_closing_twice_is_harmless_and_using_it_then_is_an_error(self, open: Open) -> None:
+        """A closed store is never "nothing found"."""
+        store = open()
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.search_text("word", 1)
+
+
+def _vector(*values: float) -> Any:
+    return np.array(values, np.float32)
+
+
+def _put_vectors(store: KnowledgeStore, model: str, vectors: Mapping[str, Any]) -> None:
+    store.put_vectors(model, [(passage, vectors[passage.id]) for passage in store.passages(list(vectors))])
+
+
+def _noise(length: int) -> str:
+    # PostgreSQL packs what repeats before it is indexed.
+    return "".join(np.random.default_rng(5).choice(list("abcdefghijklmnopqrstuvwxyz0123456789"), length))
+
+
+def _room(name: str) -> dict[str, tuple[str, ...]]:
+    return {"room": (name,)}
+
+
+BM25_QUERIES = ("w50 w2 w0", "w1 w7", "w59", "w3 w10 w20 w30 w40")
+"""Queries with common and rare words of `bm25_passages`."""
+
+
+def bm25_passages() -> list[Contribution]:
+    """Two hundred documents of words that are as unevenly common as those of a language."""
+    chance = np.random.default_rng(7)
+    words = [f"w{number}" for number in range(60)]
+    odds = 1 / np.arange(1, 61) / (1 / np.arange(1, 61)).sum()
+    return [
+        contribution(
+            f"d{number:03}",
+            " ".join(chance.choice(words, chance.integers(5, 40), p=odds)),
+            title=" ".join(chance.choice(words, 2, p=odds)),
+            heading=" ".join(chance.choice(words, 2, p=odds)),
+        )
+        for number in range(200)
+    ]
+
+
+def bm25(given: Sequence[Contribution], query: str) -> list[tuple[str, float]]:
+    """Passage ids and scores by BM25, best first, ties by id.
+
+    Args:
+        given: What the passages are part of.
+        query: The query.
+    """
+    # https://www.sqlite.org/fts5.html#the_bm25_function, with k1 = 1.2 and b = 0.75.
+    rows = [
+        (passage.id, [terms(part) for part in (passage.title, passage.heading, passage.text)])
+        for item in given
+        for passage in item.passages
+    ]
+    lengths = [sum(map(len, columns)) for _, columns in rows]
+    average = sum(lengths) / len(rows)
+    scores = dict.fromkeys((id for id, _ in rows), 0.0)
+    for term in query_terms(query):
+        counts = [[column.count(term) for column in columns] for _, columns in rows]
+        holding = sum(any(count) for count in counts)
+        rarity = max(1e-6, math.log((len(rows) - holding + 0.5) / (holding + 0.5)))
+        for (id, _), count, length in zip(rows, counts, lengths, strict=True):
+            frequency = sum(weight * times for weight, times in zip(COLUMN_WEIGHTS, count, strict=True))
+            scores[id] += rarity * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length / average))
+    found = [(id, score) for id, score in scores.items() if score > 0]
+    return sorted(found, key=lambda pair: (-round(pair[1], 9), pair[0]))
