@@ -24,7 +24,6 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import loopwright
 from loopwright.check.loading import load_graphs
@@ -34,58 +33,53 @@ from loopwright.engine import RunEvent, RunResult, verify
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.engine.gate import is_engine_node
 from loopwright.errors import GraphError, InputError, LoopwrightError, NodeFailed
-from loopwright.models.validation import problem_lines
 from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
 
 Context = ServerRequestContext[Any, Any]
 """What a tool knows of its caller, to whom it tells how far it is."""
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class CheckArguments(_Arguments):
-    """What shall be checked."""
-
-    target: str = Field(description="A Python file, a notebook or a folder; its code is read, not run.")
-
-
-class CertificateArguments(_Arguments):
-    """Whose certificate is wanted."""
-
-    target: str = Field(description="FILE.py:GRAPH or MODULE:GRAPH, a variable or a function that makes the graph.")
-
-
 @dataclass(frozen=True)
-class _Proof:
-    """A tool that proves something of graphs."""
+class Proof:
+    """A tool that proves something of graphs; its one argument is called ``target``."""
 
     title: str
+    """What people call it."""
     description: str
-    arguments: type[_Arguments]
-    call: Callable[[Any], dict[str, Any]]
+    """What it does, for the model that chooses tools."""
+    target: str
+    """What its argument names."""
+    call: Callable[[str], dict[str, Any]]
+    """Proves it."""
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """What it takes."""
+        target = {"type": "string", "description": self.target}
+        return {"type": "object", "properties": {"target": target}, "required": ["target"]}
 
 
-def _check(asked: CheckArguments) -> dict[str, Any]:
-    return json.loads(as_json(check_targets([asked.target], import_them=False, allow_empty=True)))
+def _check(target: str) -> dict[str, Any]:
+    return json.loads(as_json(check_targets([target], import_them=False, allow_empty=True)))
 
 
-def _certificate(asked: CertificateArguments) -> dict[str, Any]:
-    if ":" not in asked.target:
-        raise InputError(f"{asked.target!r} names no graph: give FILE.py:GRAPH or MODULE:GRAPH")
-    (graph,) = load_graphs(asked.target).values()
+def _certificate(target: str) -> dict[str, Any]:
+    if ":" not in target:
+        raise InputError(f"{target!r} names no graph: give FILE.py:GRAPH or MODULE:GRAPH")
+    (graph,) = load_graphs(target).values()
     return json.loads(verify(graph).to_json())
 
 
 PROOFS = {
-    "check_graph": _Proof(
-        "Check graphs", "Is every cycle of every LangGraph graph in a file or folder bounded? Names the "
-        "cycles that are not, each with a Loop ready to paste. The code is read, never run.", CheckArguments, _check,
+    "check_graph": Proof(
+        "Check graphs", "Is every cycle of every LangGraph graph in a file or folder bounded? Names the cycles that "
+        "are not, each with a Loop ready to paste. The code is read, never run.",
+        "A Python file, a notebook or a folder.", _check,
     ),
-    "certificate": _Proof(
+    "certificate": Proof(
         "Certificate of a graph", "The proven worst case of one run of a graph: supersteps, runs of each node, model "
-        "calls, and what that rests on. Imports the module, so its code runs.", CertificateArguments, _certificate,
+        "calls, and what that rests on. Imports the module, so its code runs.",
+        "FILE.py:GRAPH or MODULE:GRAPH, a variable or a function that makes the graph.", _certificate,
     ),
 }  # fmt: skip
 """The tools that prove: name -> tool."""
@@ -107,7 +101,7 @@ def server(workflows: Iterable[Workflow[Any]]) -> Server[Any]:
         proofs = [
             Tool(
                 name=name, title=tool.title, description=tool.description, annotations=read_only,
-                input_schema=tool.arguments.model_json_schema(),
+                input_schema=tool.input_schema,
             )
             for name, tool in PROOFS.items()
         ]  # fmt: skip
@@ -165,12 +159,11 @@ async def serve_http(workflows: Sequence[Workflow[Any]], port: int, started: Cal
     await serving
 
 
-async def _proven(tool: _Proof, given: Mapping[str, Any]) -> CallToolResult:
-    try:
-        asked = tool.arguments.model_validate(given)
-    except ValidationError as error:
-        raise InputError("; ".join(problem_lines(error))) from None
-    found = await asyncio.to_thread(tool.call, asked)
+async def _proven(tool: Proof, given: Mapping[str, Any]) -> CallToolResult:
+    target = given.get("target")
+    if not isinstance(target, str) or len(given) != 1:
+        raise InputError("give target, a text, and nothing else")
+    found = await asyncio.to_thread(tool.call, target)
     if errors := found.get("errors"):
         raise GraphError("; ".join(errors))
     return CallToolResult(content=[TextContent(text=json.dumps(found, indent=2))], structured_content=found)
