@@ -120,7 +120,9 @@ def main() -> None:
         short = " ".join(SHORT.get(step, step) for step in row.path)
         table.add_row(row.name, row.query, answer.final_answer, score, short, f"{row.seconds:.2f}")
     console.print(table)
-    console.print("P planner, E executor, S summarizer; in brackets the loop's passes\n", style="dim")
+    replanned = any(row.state["iteration_count"] for row in rows)
+    passes = "; in brackets the loop's passes" if replanned else "; every first plan was enough, so no loop went round"
+    console.print(f"P planner, E executor, S summarizer{passes}\n", style="dim")
     for row in rows:
         if row.state["iteration_count"]:
             console.print(f"replanned: {row.name}: {row.state['replan_history'][0]}")

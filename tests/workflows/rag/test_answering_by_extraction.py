@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loopwright.workflows.rag.answer.reader import extract_answer
+from loopwright.workflows.rag.answer.reader import extract_answer, plain_text
 from loopwright.workflows.rag.answer.verdict import grade_answer, grade_passage, relevance_from_logit
 from loopwright.workflows.rag.schemas import Evidence
 
@@ -42,6 +42,18 @@ PAINTERS = [
     passage("Anna Berg", "Anna Berg is a Swedish painter. Anna Berg was a member of the Guild."),
     passage("Bo Lind", "Bo Lind is a Danish painter. Bo Lind was never a member of the Guild."),
 ]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("see [the **guide**](docs/guide.md#b), `loopwright[postgres]`", "see the guide, loopwright[postgres]"),
+        ("Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`", "Usage: run [OPTIONS] {A}, then f(**kwargs, **more)"),
+        ("`__init__` is __not meant__ for `a[i](x)`", "__init__ is not meant for a[i](x)"),
+    ],
+)
+def test_a_quote_loses_the_marks_of_markdown_and_nothing_else(written: str, shown: str):
+    assert plain_text(written) == shown
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from loopwright.workflows.iqa.answer.wording import (
     listed_there,
     not_blurred,
     reasoning,
+    sentences,
     spoken_names,
     strength_of,
     used_evidence,
@@ -80,7 +81,8 @@ def answer(
         # Whoever planned took it for a wish for a score.
         questions = (Question(text=reading.text, operation=Operation.RATE),)
     said = [sentence for question in questions if (sentence := answer_one(question, facts))]
-    result = _result(" ".join(dict.fromkeys(said)) or what_is_wrong(facts), facts)
+    said = [*dict.fromkeys(said)]
+    result = _result(sentences(said) if len(said) > 1 else "".join(said) or what_is_wrong(facts), facts)
     # A part that is named alone was measured alone, and its score is the evidence's.
     rates = any(question.operation in (Operation.RATE, Operation.MEASURE) for question in questions)
     if rates and facts.score is not None:

@@ -138,6 +138,15 @@ def reasoning(facts: Facts, *first: str) -> str:
     parts += evidence.notes
     if evidence.error:
         parts.append(f"The executor failed: {evidence.error}.")
+    return sentences(parts)
+
+
+def sentences(parts: Iterable[str]) -> str:
+    """Parts as sentences, one after the other.
+
+    Args:
+        parts: The parts, with or without a full stop.
+    """
     return " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts if part)
 
 

@@ -36,10 +36,10 @@ _MOST_LOGIT = 30.0
 _RANK = 5
 _FOUND = 0.5
 _LEXICAL = 2.0
-_MARKUP = re.compile(
-    r"^\s{0,3}(?:#{1,6}\s+|>\s?)|\*\*|__|`+|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?|(?<=\])\((?:[^()\s]+)\)",
-    re.MULTILINE,
-)
+_MARKUP = re.compile(r"^\s{0,3}(?:#{1,6}\s+|>\s?)|`+|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?", re.MULTILINE)
+# Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
+_EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]*\s[^_\n]*)__(?!\w)")
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
 # Of tags only what cannot be a placeholder, as "<port>" is.
 _TAGS = re.compile(r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 _RULER = re.compile(r"^[|\s:+=-]*-{3,}[|\s:+=-]*$\n?", re.MULTILINE)
@@ -124,12 +124,13 @@ def plain_text(text: str) -> str:
     Args:
         text: Any text.
     """
-    lines = _MARKUP.sub("", _TAGS.sub("", _RULER.sub("", text))).splitlines()
+    marked = _MARKUP.sub("", _TAGS.sub("", _RULER.sub("", text)))
+    lines = _LINK.sub(r"\1", _EMPHASIS.sub(lambda match: match[1] or match[2], marked)).splitlines()
     shown = (
         ", ".join(filter(None, map(str.strip, line.split("|")))) if line.startswith("|") or " | " in line else line
         for line in lines
     )
-    return re.sub(r"\[([^\[\]\n]*\D[^\[\]\n]*)\]", r"\1", "\n".join(line.rstrip() for line in shown)).strip()
+    return "\n".join(line.rstrip() for line in shown).strip()
 
 
 def _ranked(
