@@ -3,6 +3,7 @@
 docs/requirements.md     scenario -> test -> state, from the acceptance tests
 configs/pipeline.yaml    the text that ships in the package
 docs/cli.md              the help texts of the command line
+docs/llms.txt            every document with its first sentence, for language models (https://llmstxt.org)
 devtools/src/lib/api/schema.d.ts   the types of the server's API, where there is a Node to make them
 """
 
@@ -11,9 +12,11 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,6 +80,20 @@ def cli() -> str:
     return "\n".join(lines)
 
 
+def llms() -> str:
+    """The documents, each with its first sentence."""
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    skill = "../src/loopwright/skills/bound-this-graph/SKILL.md"
+    lines = ["# Loopwright", "", f"> {project['description']}", "", "## Documents", ""]
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        title, *paragraphs = path.read_text(encoding="utf-8").strip().split("\n\n")
+        first = " ".join(next(each for each in paragraphs if each[0] not in "#|!").split())
+        said = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", first)
+        lines.append(f"- [{title.lstrip('# ')}]({path.name}): {re.split(r'(?<=[.:]) ', said)[0]}")
+    lines += ["", "## For coding agents", "", f"- [Bound this graph]({skill}): the steps, as a skill", ""]
+    return "\n".join(lines)
+
+
 def api_types() -> str | None:
     """The types of the server's API in TypeScript; None where there is no Node."""
     from loopwright.runs.hub import RunHub
@@ -103,6 +120,7 @@ def main() -> None:
     files = {
         ROOT / "docs/requirements.md": requirements(),
         ROOT / "docs/cli.md": cli(),
+        ROOT / "docs/llms.txt": llms(),
         ROOT / "configs/pipeline.yaml": SHIPPED_CONFIG.read_text(encoding="utf-8"),
     }
     types = api_types()

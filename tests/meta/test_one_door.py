@@ -20,6 +20,7 @@ THE_SAME = (
 OTHER_SENSE = {
     "retrieval/web/injection.py": "the roles of a chat",
     "engine/loop.py": "an example's question",
+    "server/agui.py": "the roles of a chat",
 }
 """Where a word is no workflow's name."""
 

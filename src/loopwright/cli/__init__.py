@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from loopwright import __version__
-from loopwright.cli import check, checkpoints, evaluate, graph, models, run, runs, serve, worker
+from loopwright.cli import check, checkpoints, evaluate, graph, mcp, models, run, runs, serve, worker
 from loopwright.cli.words import one_line
 from loopwright.errors import LoopwrightError
 from loopwright.workflows import registry
@@ -46,6 +46,7 @@ app.command("check")(check.check)
 app.add_typer(checkpoints.app, name="checkpoints")
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(graph.app, name="graph")
+app.command("mcp")(mcp.mcp)
 app.add_typer(models.app, name="models")
 app.add_typer(typer.Typer(cls=run.Workflows, callback=run.group, no_args_is_help=True), name="run")
 app.add_typer(runs.app, name="runs")
@@ -54,7 +55,7 @@ app.command("worker")(worker.worker)
 
 
 _EXTRAS = {
-    "ddgs": "web", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
+    "ddgs": "web", "mcp": "mcp", "mcp_types": "mcp", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
     "pg8000": "postgres", "procrastinate": "postgres", "psycopg": "postgres",
     "fastapi": "server", "uvicorn": "server", "starlette": "server", "sqlalchemy": "server",
     "limits": "server", "prometheus_client": "server", "multipart": "server", "python_multipart": "server",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import sys
@@ -21,6 +22,13 @@ from loopwright.workflows import registry
 if TYPE_CHECKING:
     from loopwright.workflows.api import Workflow
 
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[WORKFLOW|MODULE:GRAPH|FILE.py[:GRAPH]|langgraph.json]...", show_default=False,
+        help="What to serve; by default what a langgraph.json here names, else the workflows that are installed.",
+    ),
+]  # fmt: skip
 Store = Annotated[
     str | None,
     typer.Option(
@@ -57,6 +65,8 @@ Starts = Annotated[int, typer.Option(min=0, help="The same for requests that beg
 Demos = Annotated[bool, typer.Option("--demo/--no-demo", help="Show recorded runs where there are none yet.")]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")]
 
+LANGGRAPH = "langgraph.json"
+"""The file in which projects name their graphs for LangGraph's own server."""
 DATA = Path(".loopwright")
 """Where runs are kept by default."""
 
@@ -74,13 +84,7 @@ class Opened:
 
 
 def serve(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[WORKFLOW|MODULE:GRAPH|FILE.py[:GRAPH]]...", show_default=False,
-            help="What to serve; by default the workflows that are installed.",
-        ),
-    ] = None,
+    targets: Targets = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Token = None,
@@ -97,7 +101,7 @@ def serve(
     starts_per_minute: Starts = 3000,
     demo: Demos = True,
     open: Open = False,
-) -> None:  # fmt: skip
+) -> None:
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
     require_known(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
@@ -192,10 +196,20 @@ def run(
         works=work,
         demos=demo,
     )
-    serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
+    from loopwright.tracing import exporting
+
+    with exporting():
+        serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
 
 
-def add(served: Opened, targets: Sequence[str] | None, config: Path | None, store: str | None = None) -> None:
+def add(
+    served: Opened,
+    targets: Sequence[str] | None,
+    config: Path | None,
+    store: str | None = None,
+    *,
+    warm: bool = True,
+) -> None:
     """Open workflows.
 
     Args:
@@ -203,11 +217,12 @@ def add(served: Opened, targets: Sequence[str] | None, config: Path | None, stor
         targets: Names, modules and files; None for what is installed.
         config: The configuration.
         store: Where the one workflow has its documents.
+        warm: Whether what the first run would wait for is made now.
     """
     for target in targets or _installed():
         if targets:
             loading(target)
-        _add(served, target, config, store)
+        _add(served, target, config, store, warm)
 
 
 def require_known(targets: Sequence[str]) -> None:
@@ -219,7 +234,11 @@ def require_known(targets: Sequence[str]) -> None:
 
 
 def _installed() -> Iterator[str]:
-    """The workflows whose packages are installed, each when it is asked for."""
+    """What a ``langgraph.json`` here names, else the workflows whose packages are installed, each when asked for."""
+    if Path(LANGGRAPH).is_file():
+        loading(LANGGRAPH)
+        yield LANGGRAPH
+        return
     found = False
     for name in registry.names():
         loading(name)
@@ -234,12 +253,15 @@ def _installed() -> Iterator[str]:
         raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
 
 
-def _add(served: Opened, target: str, config: Path | None, store: str | None) -> None:
+def _add(served: Opened, target: str, config: Path | None, store: str | None, warm: bool) -> None:
+    if Path(target).name == LANGGRAPH:
+        return _add_configured(served, Path(target))
     if target not in registry.names():
         return _add_own(served, target)
     workflow = registry.load(target).open(config, {f"{target}.store": store} if store else None)
     served.exits.callback(workflow.close)
-    workflow.warm_up()
+    if warm:
+        workflow.warm_up()
     served.workflows.append(workflow)
 
 
@@ -253,6 +275,27 @@ def _add_own(served: Opened, target: str) -> None:
         taken = {hosted.name for hosted in served.workflows}
         words = re.sub(r"[^a-z0-9]+", "-", f"{stem} {variable}".lower()).strip("-")
         name = next(each for each in _numbered(words or "graph") if each not in taken)
+        served.workflows.append(UserGraph(name, graph))
+
+
+def _add_configured(served: Opened, file: Path) -> None:
+    """Load the graphs that a ``langgraph.json`` names, each under its own name there."""
+    from loopwright.check.loading import load_graphs
+    from loopwright.workflows.user_graph import UserGraph
+
+    try:
+        graphs: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["graphs"]
+        places = {name: each if isinstance(each, str) else str(each["path"]) for name, each in graphs.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise GraphError(f"{file} names no graphs: {type(error).__name__}: {error}") from error
+    folder = file.resolve().parent
+    sys.path.insert(0, str(folder))  # where its dependency "." is
+    for name, place in places.items():
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name) or name in registry.names():
+            raise GraphError(f"{file}: {name!r} cannot name a graph: letters, digits, - and _, and no workflow of ours")
+        path, _colon, variable = place.partition(":")
+        target = f"{folder / path}:{variable}" if path.endswith(".py") else place
+        (graph,) = load_graphs(target).values()
         served.workflows.append(UserGraph(name, graph))
 
 

@@ -47,7 +47,9 @@ def worker(
         loading("the run history")
         from loopwright.server import ServerSettings, Serving
         from loopwright.server.working import work
+        from loopwright.tracing import exporting
 
+        exits.enter_context(exporting())
         serving = Serving(
             workflows=served.workflows, settings=ServerSettings(data=data), runs=store, max_running=concurrency,
             lease=lease,

@@ -24,7 +24,7 @@ from langgraph.types import Command, StateSnapshot
 
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, meter_around, price_of, with_meter
-from loopwright.engine.events.schema import BudgetSpent, listener
+from loopwright.engine.events.schema import BudgetSpent, listener, observed, show
 from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.engine.langgraph_private import (
     DEFAULT_STEP_LIMIT,
@@ -68,7 +68,7 @@ class Course:
         self.graph = graph
         fresh = input is not None and not isinstance(input, Command)
         self.input = input
-        config = _within_limit(graph, _ambient(config or {}))
+        config = observed(graph, _within_limit(graph, _ambient(config or {})))
         self.config: RunnableConfig = with_own_namespace(config) if graph.metered else config
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
         self._goes_on_from_checkpoint = not fresh or bool(config.get("configurable", {}).get(RESUMING))
@@ -274,6 +274,7 @@ class Course:
         event = BudgetSpent(resource=over.resource, limit=over.limit, spent=over.spent, reason=str(over), goto=goto)
         if heard_by := listener.get():
             heard_by.hear(event.model_dump(mode="json"), of_node=False)
+        show(event.model_dump(mode="json"), self.config)
         yield from self.last.chunks({"custom": event.model_dump(mode="json")})
         if not self.goes_on:
             yield from self.last.closing(THE_RUN, stop)

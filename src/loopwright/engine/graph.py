@@ -15,7 +15,7 @@ from langgraph.types import StateSnapshot
 
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.budget.budget import Budget
-from loopwright.engine.events.schema import closing
+from loopwright.engine.events.schema import apausing, closing, pausing
 from loopwright.engine.execution import Course
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.langgraph_private import RECURSION_LIMIT
@@ -85,6 +85,12 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """LangGraph's own drawing; see `get_graph`."""
         return await self.given.aget_graph(config, xray=xray)
 
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """How a notebook shows it: drawn with its loops and their limits, and its certificate; nothing is sent."""
+        from loopwright.diagram.notebook import shown
+
+        return shown(self)
+
     def topology(self) -> Topology:
         """The nodes and edges, gates included."""
         return read_topology(self)
@@ -105,7 +111,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
         followed = course.is_followed
         while True:
-            chunks = super().stream(course.input, course.config, **course.options)
+            chunks = pausing(super().stream(course.input, course.config, **course.options), course.config)
             try:
                 if followed:
                     for chunk in course.meter.follow(chunks) if course.meter else chunks:
@@ -144,7 +150,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
         followed = course.is_followed
         while True:
-            chunks = super().astream(course.input, course.config, **course.options)
+            chunks = apausing(super().astream(course.input, course.config, **course.options), course.config)
             try:
                 async with closing(course.meter.afollow(chunks) if course.meter else chunks) as stream:
                     async for chunk in stream:

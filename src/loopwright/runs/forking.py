@@ -57,6 +57,26 @@ async def forked(
     return await launcher.branch(origin, parent, changes, place, run_id)
 
 
+async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, Any], run_id: str) -> NewRun:
+    """Make the next turn ready; see `RunHub.continued`.
+
+    Args:
+        launcher: Makes runs ready.
+        origin: The run before.
+        given: The new input.
+        run_id: Names the new run.
+    """
+    saved = await launcher.saved(origin.id, None)
+    parent = Parent(
+        run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=int(saved.metadata.get("step", -1)), kind="turn"
+    )
+
+    async def place(graph: BoundedGraph, run: Run) -> None:
+        await copied(_saver(graph), saved, run_id)
+
+    return await launcher.branch(origin, parent, RunChanges(), place, run_id, given)
+
+
 async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, run_id: str) -> NewRun:
     """Make a counterfactual ready; see `RunHub.counterfactual`.
 

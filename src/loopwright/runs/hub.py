@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.errors import AttemptLost, BackendError, GraphChanged, InputError, LoopwrightError, RunGivenUp
 from loopwright.runs import forking, preparing
@@ -248,6 +249,30 @@ class RunHub(RunReader):
         record = await self._known(run_id)
         make = partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes)
         return await self._branch(record.workflow, make)
+
+    async def continued(self, run_id: str, given: Mapping[str, Any], *, turn: str) -> LiveRun | KeptRun:
+        """Let a new run take up the state that another one ended with, and give it new input: the next turn.
+
+        Args:
+            run_id: The other run, which stays as it is.
+            given: The input.
+            turn: Names the new run.
+
+        Raises:
+            InputError: If there is no such run, its state is not kept, or the input is unusable.
+            BackendError: If no further run can be taken now; see `refusal`.
+        """
+        record = await self._known(run_id)
+        with self._reserved_for(turn, record.workflow, record.priority):
+            return await self._begin(await forking.continued(self._launcher, record, given, turn))
+
+    def graph(self, workflow: str) -> BoundedGraph:
+        """A workflow's graph as its runs have it, with what keeps their states.
+
+        Raises:
+            UnknownNameError: If there is no such workflow.
+        """
+        return self._launcher.hosted(workflow).graph(self._saver)
 
     async def counterfactual(self, run_id: str, loop: str) -> LiveRun | KeptRun:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.

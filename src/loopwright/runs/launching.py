@@ -156,7 +156,9 @@ class Launcher:
         going = record.model_copy(update={"status": self._status(record.id), "epoch": record.epoch + 1, **update})
         await asyncio.to_thread(self.store.begin, going)
         await self._fence(going)
-        given: Any = None if saved else run.graph_input
+        # The checkpoint of a turn that was cut off before its own first one is the turn's before.
+        is_turn = record.parent is not None and record.parent.kind == "turn" and not recorder.saved_any
+        given: Any = None if saved and not is_turn else run.graph_input
         if record.status == "waiting" or (record.asked and answer is not None):
             given = Command(resume=answer)
         drive = self._drive(going, graph, run, settings, given, counts)
@@ -166,7 +168,15 @@ class Launcher:
             drive.config = RunnableConfig(configurable={FORCE: True})
         return drive
 
-    async def branch(self, origin: RunRecord, parent: Parent, changes: RunChanges, place: Place, run_id: str) -> NewRun:
+    async def branch(
+        self,
+        origin: RunRecord,
+        parent: Parent,
+        changes: RunChanges,
+        place: Place,
+        run_id: str,
+        given: Mapping[str, Any] | None = None,
+    ) -> NewRun:
         """Make a new run that begins at a checkpoint of another one.
 
         Args:
@@ -175,18 +185,22 @@ class Launcher:
             changes: What the new run does otherwise than the other one.
             place: Puts the checkpoint where the new run finds it.
             run_id: Names the new run.
+            given: Its own input; None goes on with the other run's.
         """
         hosted = self.hosted(origin.workflow)
         all_changes = RunChanges(
             models={**origin.changes.models, **changes.models}, prompts={**origin.changes.prompts, **changes.prompts}
         )
         settings = await self._settings(hosted, all_changes)
-        run = _within(settings, partial(hosted.recovered, origin.input, self._uploads, run_id))
+        make = partial(hosted.recovered, origin.input) if given is None else partial(hosted.run, given)
+        run = _within(settings, partial(make, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, all_changes)
         await place(graph, run)
-        record = record.model_copy(update={"parent": parent, "input": origin.input, "title": origin.title})
+        as_before = {"input": origin.input, "title": origin.title} if given is None else {}
+        record = record.model_copy(update={"parent": parent, **as_before})
         await self._create(record, hosted)
-        return NewRun(record, self._as_forked(graph, parent), run, settings, None)
+        own = None if given is None else run.graph_input
+        return NewRun(record, self._as_forked(graph, parent), run, settings, own)
 
     def drive(self, new: NewRun) -> Drive:
         """Make a new run ready to be driven in this process."""

@@ -61,8 +61,8 @@ class Parent(Frozen):
     """The checkpoint of that run."""
     step: int
     """That checkpoint's superstep."""
-    kind: Literal["fork", "counterfactual"]
-    """Changed by a person, or the same without a loop's passes."""
+    kind: Literal["fork", "counterfactual", "turn"]
+    """Changed by a person, the same without a loop's passes, or the next turn of a conversation, with new input."""
     loop: str | None = None
     """The loop whose passes were left out, of a counterfactual."""
     edited: tuple[str, ...] = ()

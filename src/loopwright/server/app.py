@@ -14,6 +14,7 @@ import loopwright
 from loopwright.engine.events.schema import RunEvent
 from loopwright.errors import ConfigError
 from loopwright.runs.hub import RunHub
+from loopwright.server.agent_api import routes as agent_api
 from loopwright.server.auth import Guard, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
@@ -32,7 +33,7 @@ ANYWHERE: dict[int | str, dict[str, Any]] = {
     status: PROBLEM for status in (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
 }
 """What every endpoint may answer."""
-EVERYWHERE = (workflows, runs, comparing, prompts, models, uploads, health)
+EVERYWHERE = (workflows, agent_api, runs, comparing, prompts, models, uploads, health)
 """The routes that every server has."""
 
 

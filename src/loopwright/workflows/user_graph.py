@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -108,9 +108,18 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         return values
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
-        """Prepare a run; see `start`."""
-        run = super().run(given, uploads, run_id)
-        return _UserRun(given, run.graph_input, run.title, self)
+        """Prepare a run; see `start`. In place of a text, chat messages may be given as the graph itself takes them."""
+        if self._messages is None or MESSAGE in given or not isinstance(given.get(self._messages), list):
+            run = super().run(given, uploads, run_id)
+            return _UserRun(given, run.graph_input, run.title, self)
+        try:
+            messages = convert_to_messages(given[self._messages])
+        except (ValueError, NotImplementedError, TypeError) as error:
+            raise InputError(f"the input of {self.name!r}: {self._messages} are no chat messages: {error}") from error
+        said = next((message.text for message in reversed(messages) if message.text.strip()), "-")
+        rest = {key: value for key, value in given.items() if key != self._messages}
+        run = super().run({MESSAGE: said[:_LONGEST_MESSAGE], **rest}, uploads, run_id)
+        return _UserRun(given, {**run.graph_input, self._messages: messages}, run.title, self)
 
 
 class _UserRun(Run):

@@ -1448,7 +1448,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "fork" | "counterfactual";
+            kind: "fork" | "counterfactual" | "turn";
             /** Loop */
             loop?: string | null;
             /**

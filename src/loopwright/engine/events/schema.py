@@ -9,18 +9,23 @@ every node from LangGraph's ``tasks`` stream and yields them all in order, typed
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
+from uuid import UUID
 
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs, var_child_runnable_config
 from langgraph.runtime import get_runtime
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from loopwright.engine.langgraph_private import ERROR_HANDLER
 from loopwright.engine.loop import Decision
+
+T = TypeVar("T")
 
 
 def now() -> datetime:
@@ -317,6 +322,14 @@ run_event: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 """Validates and writes any `RunEvent`."""
 
 
+_TAGS = frozenset(kind.model_fields["type"].default for kind in get_args(get_args(RunEvent)[0]))
+
+
+def is_told(payload: Any) -> bool:
+    """Whether what came in LangGraph's ``custom`` stream is an event that was emitted here."""
+    return isinstance(payload, Mapping) and payload.get("type") in _TAGS and "at" in payload
+
+
 # Emitting and hearing them
 
 
@@ -355,6 +368,7 @@ def emit(event: Mapping[str, Any]) -> None:
     """
     if (heard_by := listener.get()) is not None:
         heard_by.hear(event, of_node=True)
+    show(event, var_child_runnable_config.get())
     runtime: Any = get_runtime() if "configurable" in (var_child_runnable_config.get() or {}) else None
     if runtime is not None:
         runtime.stream_writer(event)
@@ -366,10 +380,96 @@ def _depth() -> int:
     return sum(not part.startswith(ERROR_HANDLER) for part in namespace.split("|")) if namespace else 0
 
 
+# Observing every run
+
+
+class Observer(BaseCallbackHandler):
+    """Follows one run of a bounded graph from within, whoever runs it and whether or not its stream is read.
+
+    LangChain's callbacks tell it of nodes, models and tools, in the context in which these run; an exception in it is
+    logged and changes nothing.
+    """
+
+    run_inline = True
+
+    def on_run_event(self, event: Mapping[str, Any], run_id: UUID | None) -> None:
+        """Hear an event of the engine's nodes.
+
+        Args:
+            event: What `run_event` reads.
+            run_id: The callback's run that it happens in; None outside of any node.
+        """
+
+    def on_pause(self) -> None:
+        """Put back what was changed in the caller's own context: that goes on now, until it asks for more."""
+
+
+observers: list[Callable[[Any], Observer]] = []
+"""Each makes an observer for a run of a bounded graph, which it is given; there are none by default."""
+
+
+def observed(graph: Any, config: RunnableConfig) -> RunnableConfig:
+    """A run's configuration with an observer of each kind, unless those of a run around it see this one too."""
+    if not observers or any(isinstance(handler, Observer) for handler in _handlers(config)):
+        return config
+    return merge_configs(config, {"callbacks": [make(graph) for make in observers]})
+
+
+def show(event: Mapping[str, Any], config: RunnableConfig | None) -> None:
+    """Let the observers of a run hear an event.
+
+    Args:
+        event: What `run_event` reads.
+        config: The configuration of the run, or of the node that tells it.
+    """
+    if observers and config:
+        run_id = getattr(config.get("callbacks"), "parent_run_id", None)
+        for handler in _handlers(config):
+            if isinstance(handler, Observer):
+                handler.on_run_event(event, run_id)
+
+
+def pausing(stream: Iterator[T], config: RunnableConfig) -> Iterator[T]:
+    """A run's stream whose observers are told before each chunk is given away, and at the end."""
+    own = [handler for handler in _handlers(config) if isinstance(handler, Observer)] if observers else []
+    return _pausing(stream, own) if own else stream
+
+
+def apausing(stream: AsyncIterator[T], config: RunnableConfig) -> AsyncIterator[T]:
+    """The same of an asynchronous stream."""
+    own = [handler for handler in _handlers(config) if isinstance(handler, Observer)] if observers else []
+    return _apausing(stream, own) if own else stream
+
+
+def _pausing(stream: Iterator[T], own: list[Observer]) -> Iterator[T]:
+    try:
+        for chunk in stream:
+            for observer in own:
+                observer.on_pause()
+            yield chunk
+    finally:
+        for observer in own:
+            observer.on_pause()
+
+
+async def _apausing(stream: AsyncIterator[T], own: list[Observer]) -> AsyncIterator[T]:
+    try:
+        async with closing(stream):
+            async for chunk in stream:
+                for observer in own:
+                    observer.on_pause()
+                yield chunk
+    finally:
+        for observer in own:
+            observer.on_pause()
+
+
+def _handlers(config: RunnableConfig) -> list[Any]:
+    callbacks: Any = config.get("callbacks")
+    return getattr(callbacks, "handlers", callbacks) or []
+
+
 # Following a run's stream
-
-
-T = TypeVar("T")
 
 
 def following(stream: Iterator[Any], variable: ContextVar[T], value: T) -> Iterator[Any]:

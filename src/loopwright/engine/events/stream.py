@@ -25,9 +25,11 @@ from loopwright.engine.events.schema import (
     RunStarted,
     StateSaved,
     TextStreamed,
+    Told,
     afollowing,
     closing,
     following,
+    is_told,
     listener,
     run_event,
 )
@@ -172,7 +174,8 @@ class _Watch:
         # What a node tells while it runs comes at once only with the custom stream, which has its price: it is worth it
         # where attempts are told of, and for who shows a run as it goes on.
         retried = any(spec.retry_policy for spec in graph.builder.nodes.values())
-        states = bool(self.options.pop("states", False))
+        states = self._states = bool(self.options.pop("states", False))
+        self._node = ""
         modes = [*MODES, "custom"] if retried or states else [*MODES]
         if states and graph.checkpointer:
             modes.append("checkpoints")
@@ -209,7 +212,10 @@ class _Watch:
         elif mode == "checkpoints":
             yield _saved(payload)
         elif mode == "custom":
-            return  # it only wakes us; the event itself was heard
+            # What the engine tells only wakes us: it was heard. What a node of the user's writes is told here alone.
+            if self._states and not is_told(payload):
+                words = payload if isinstance(payload, str) else ""
+                yield Told(kind="progress", node=self._node, message=words, data={"custom": payload})
         elif "triggers" in payload:
             yield self._started(payload)
         else:
@@ -229,6 +235,7 @@ class _Watch:
             yield TextStreamed(node=node, text=text)
 
     def _started(self, task: dict[str, Any]) -> RunEvent:
+        self._node = task["name"]
         self._visits[task["name"]] += 1
         self._running[task["id"]] = (self._visits[task["name"]], time.perf_counter())
         return NodeStarted(node=task["name"], task_id=task["id"], visit=self._visits[task["name"]])

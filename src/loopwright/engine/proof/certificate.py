@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from html import escape
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -83,6 +84,23 @@ class Certificate(BaseModel):
         if "version" not in kept.model_fields_set:
             raise GraphError("this is no certificate of version 2: it names no version")
         return kept
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """What a person reads of it: what, and how much."""
+        figures = {
+            "supersteps": self.max_supersteps, "node runs": self.max_node_runs, "model calls": self.max_model_calls,
+            "seconds": self.max_seconds, "tokens": self.max_tokens,
+        }  # fmt: skip
+        cycles = [("cycle without a bound", " → ".join((*cycle, cycle[0]))) for cycle in self.unbounded_cycles]
+        most = [(name, f"at most {value:,}") for name, value in figures.items() if value is not None]
+        rests = [("rests on", each) for each in self.assumptions]
+        return [("verdict", "bounded" if self.bounded else "unbounded"), *cycles, *most, *rests]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """How a notebook shows it."""
+        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._lines())
+        text = "\n".join(f"{name}: {text}" for name, text in self._lines())
+        return {"text/plain": text, "text/html": f'<table style="text-align:left">{rows}</table>'}
 
     def require(self) -> Certificate:
         """Return the certificate if the graph is bounded.

@@ -1,0 +1,223 @@
+"""An MCP server: proofs of graphs, and every workflow, as tools of any MCP host."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+
+import loopwright
+from loopwright.check.loading import load_graphs
+from loopwright.check.machine import as_json
+from loopwright.check.targets import check_targets
+from loopwright.engine import RunEvent, RunResult, verify
+from loopwright.engine.events.schema import LoopDecided, NodeStarted
+from loopwright.engine.gate import is_engine_node
+from loopwright.errors import GraphError, InputError, LoopwrightError, NodeFailed
+from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
+
+Context = ServerRequestContext[Any, Any]
+"""What a tool knows of its caller, to whom it tells how far it is."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A tool that proves something of graphs; its one argument is called ``target``."""
+
+    title: str
+    """What people call it."""
+    description: str
+    """What it does, for the model that chooses tools."""
+    target: str
+    """What its argument names."""
+    call: Callable[[str], dict[str, Any]]
+    """Proves it."""
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """What it takes."""
+        target = {"type": "string", "description": self.target}
+        return {"type": "object", "properties": {"target": target}, "required": ["target"]}
+
+
+def _check(target: str) -> dict[str, Any]:
+    return json.loads(as_json(check_targets([target], import_them=False, allow_empty=True)))
+
+
+def _certificate(target: str) -> dict[str, Any]:
+    if ":" not in target:
+        raise InputError(f"{target!r} names no graph: give FILE.py:GRAPH or MODULE:GRAPH")
+    (graph,) = load_graphs(target).values()
+    return json.loads(verify(graph).to_json())
+
+
+PROOFS = {
+    "check_graph": Proof(
+        "Check graphs", "Is every cycle of every LangGraph graph in a file or folder bounded? Names the cycles that "
+        "are not, each with a Loop ready to paste. The code is read, never run.",
+        "A Python file, a notebook or a folder.", _check,
+    ),
+    "certificate": Proof(
+        "Certificate of a graph", "The proven worst case of one run of a graph: supersteps, runs of each node, model "
+        "calls, and what that rests on. Imports the module, so its code runs.",
+        "FILE.py:GRAPH or MODULE:GRAPH, a variable or a function that makes the graph.", _certificate,
+    ),
+}  # fmt: skip
+"""The tools that prove: name -> tool."""
+
+
+def server(workflows: Iterable[Workflow[Any]]) -> Server[Any]:
+    """Make the server.
+
+    Args:
+        workflows: Each becomes a tool that is called as it is and takes what its `Input` says; a file is given as its
+            path on this machine.
+    """
+    hosted = {each.name: each for each in workflows}
+    for name in PROOFS.keys() & hosted.keys():
+        raise InputError(f"a workflow cannot be a tool {name!r}: that one proves graphs")
+
+    async def list_tools(context: Context, asked: PaginatedRequestParams | None) -> ListToolsResult:
+        read_only = ToolAnnotations(read_only_hint=True)
+        proofs = [
+            Tool(
+                name=name, title=tool.title, description=tool.description, annotations=read_only,
+                input_schema=tool.input_schema,
+            )
+            for name, tool in PROOFS.items()
+        ]  # fmt: skip
+        runs = [
+            Tool(
+                name=each.name, title=each.title, description=each.description or each.title,
+                input_schema=each.input_schema, output_schema=Outcome.model_json_schema(),
+            )
+            for each in hosted.values()
+        ]  # fmt: skip
+        return ListToolsResult(tools=[*proofs, *runs])
+
+    async def call_tool(context: Context, asked: CallToolRequestParams) -> CallToolResult:
+        given = asked.arguments or {}
+        try:
+            if asked.name in PROOFS:
+                return await _proven(PROOFS[asked.name], given)
+            if asked.name in hosted:
+                return await _answered(hosted[asked.name], given, context)
+        except LoopwrightError as error:
+            return _failed(error.told if isinstance(error, NodeFailed) else str(error))
+        except Exception as error:  # of a graph that somebody wrote: the host is told, and the server goes on
+            return _failed(f"{type(error).__name__}: {error}")
+        raise MCPError(INVALID_PARAMS, f"there is no tool {asked.name!r}; there are {', '.join((*PROOFS, *hosted))}")
+
+    return Server(
+        "loopwright", version=loopwright.__version__, title="Loopwright", on_list_tools=list_tools,
+        on_call_tool=call_tool, instructions="Proves that agent graphs stop; runs workflows whose loops are bounded.",
+    )  # fmt: skip
+
+
+async def serve_stdio(workflows: Sequence[Workflow[Any]]) -> None:
+    """Serve the host that started this process, over standard input and output, until it closes them."""
+    made = server(workflows)
+    async with stdio_server() as (read, write):
+        await made.run(read, write, made.create_initialization_options())
+
+
+async def serve_http(workflows: Sequence[Workflow[Any]], port: int, started: Callable[[str], object]) -> None:
+    """Serve hosts on this machine by streamable HTTP until told to stop; no other machine reaches it.
+
+    Args:
+        workflows: The workflows.
+        port: The port; 0 takes a free one.
+        started: Called with the address once hosts can connect.
+    """
+    app = server(workflows).streamable_http_app()
+    listening = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    serving = asyncio.create_task(listening.serve())
+    while not listening.started and not serving.done():
+        await asyncio.sleep(0.01)
+    if listening.started:
+        chosen = listening.servers[0].sockets[0].getsockname()[1]
+        started(f"http://127.0.0.1:{chosen}/mcp")
+    await serving
+
+
+async def _proven(tool: Proof, given: Mapping[str, Any]) -> CallToolResult:
+    target = given.get("target")
+    if not isinstance(target, str) or len(given) != 1:
+        raise InputError("give target, a text, and nothing else")
+    found = await asyncio.to_thread(tool.call, target)
+    if errors := found.get("errors"):
+        raise GraphError("; ".join(errors))
+    return CallToolResult(content=[TextContent(text=json.dumps(found, indent=2))], structured_content=found)
+
+
+async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: Context) -> CallToolResult:
+    """Run a workflow, tell the host of each node and pass, and answer with what came out."""
+    files = [given[name] for name in upload_fields(workflow.Input) if isinstance(given.get(name), str)]
+    run = workflow.run(given, {file: Path(file) for file in files if Path(file).is_file()}, "")
+    result, told = None, 0
+    async for event in workflow.follow(run):
+        if isinstance(event, RunResult):
+            result = event
+            continue
+        for words in _progress(workflow, run, event):
+            told += 1
+            await context.session.report_progress(told, message=words)
+    if result is None:
+        raise InputError("the run ended without a result")
+    outcome, _events = await run.ended(result)
+    stop = result.state.get("stop_reason")
+    content = [TextContent(text=text) for text in (_with_citations(outcome), _stopped(stop)) if text]
+    failed = outcome.error is not None
+    if failed:
+        content.append(TextContent(text=f"failed: {outcome.error}"))
+    return CallToolResult(content=[*content], structured_content=outcome.model_dump(mode="json"), is_error=failed)
+
+
+def _progress(workflow: Workflow[Any], run: Run, event: RunEvent) -> Iterable[str]:
+    if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+        info = workflow.nodes.get(event.node)
+        yield info.label if info else event.node
+    elif isinstance(event, LoopDecided) and event.decision == "granted":
+        yield f"loop {event.loop}: pass {event.spent} of {event.limit}" + (f", {event.reason}" if event.reason else "")
+    elif isinstance(event, LoopDecided):
+        yield f"loop {event.loop}: {event.decision} after {event.spent} of {event.limit}"
+    for told in run.told(event):
+        yield told.message
+
+
+def _with_citations(outcome: Outcome) -> str:
+    cited = [
+        f"[{each.mark}] {each.title}"
+        + (f": “{' '.join(each.quote.split())}”" if each.quote else "")
+        + (f" {each.url}" if each.url else "")
+        for each in outcome.citations
+    ]
+    return "\n".join([outcome.answer, *([""] if cited else []), *cited])
+
+
+def _stopped(stop: Any) -> str:
+    stops = stop if isinstance(stop, list) else [stop] if stop else []
+    return "; ".join(f"{each['loop']} {each['outcome']} after {each['spent']} of {each['limit']}" for each in stops)
+
+
+def _failed(message: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=" ".join(message.split()))], is_error=True)

@@ -1,0 +1,346 @@
+"""The addresses that LangGraph's own clients ask."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, Field
+
+from loopwright.errors import InputError
+from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
+from loopwright.server.agent_api.streaming import Mode, failure, frames
+from loopwright.server.agent_api.threads import Strategy, Threads, plain_json
+from loopwright.server.context import Context, Here, context_of
+from loopwright.server.given import AnyGiven, Given
+from loopwright.server.problems import Problem
+from loopwright.workflows.api import Workflow
+from loopwright.workflows.user_graph import UserGraph
+
+router = APIRouter(include_in_schema=False)
+
+ThreadId = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$")]
+NAMESPACE = uuid.UUID("6f1c3a52-0a39-4a0f-9d53-8f6a5a7d9a10")
+"""What clients call an id is made of the workflow's name in this one."""
+STARTED = datetime.now(UTC)
+"""Since when assistants are here."""
+
+
+class NewThread(BaseModel):
+    """A thread that a client asks for."""
+
+    thread_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$")] | None = None
+    metadata: Given | None = None
+    if_exists: Literal["raise", "do_nothing"] = "raise"
+
+
+class Place(BaseModel):
+    """A checkpoint, as clients name it."""
+
+    checkpoint_id: str | None = None
+
+
+class AtCheckpoint(BaseModel):
+    """Which state is wanted."""
+
+    checkpoint: Place
+
+
+class History(BaseModel):
+    """Which states are wanted."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 10
+    before: Place | str | None = None
+
+
+class Update(BaseModel):
+    """A change of a thread's state."""
+
+    values: AnyGiven = None
+    as_node: str | None = None
+    checkpoint: Place | None = None
+    checkpoint_id: str | None = None
+
+
+class Order(BaseModel):
+    """What a command asks for beside an answer."""
+
+    resume: AnyGiven = None
+    update: Any = None
+    goto: Any = None
+
+
+class NewRun(BaseModel):
+    """A run that a client asks for; what is not here (tags, webhooks) is passed over."""
+
+    assistant_id: str
+    input: Given | None = None
+    command: Order | None = None
+    stream_mode: Mode | list[Mode] = "values"
+    multitask_strategy: Strategy = "enqueue"
+    if_not_exists: Literal["create", "reject"] = "reject"
+    on_disconnect: Literal["cancel", "continue"] = "continue"
+    interrupt_before: Any = None
+    interrupt_after: Any = None
+    checkpoint: Any = None
+    checkpoint_id: Any = None
+
+    def require_possible(self) -> None:
+        """Refuse what cannot be done here, rather than pass it over."""
+        for name in ("interrupt_before", "interrupt_after", "checkpoint", "checkpoint_id"):
+            if getattr(self, name):
+                raise InputError(f"{name} cannot be given here")
+        if self.command and (self.command.update or self.command.goto):
+            raise InputError("a command can only resume here")
+
+
+class Search(BaseModel):
+    """Which assistants are wanted."""
+
+    graph_id: str | None = None
+    limit: Annotated[int, Field(ge=1)] = 10
+    offset: Annotated[int, Field(ge=0)] = 0
+
+
+def _threads(context: Context, request: Request) -> Threads:
+    state = request.app.state
+    if not hasattr(state, "agent_threads"):
+        state.agent_threads = Threads(context)
+    return state.agent_threads
+
+
+# Assistants
+
+
+def _hosted(context: Context, assistant_id: str) -> Workflow[Any]:
+    for hosted in context.hub.workflows.values():
+        if assistant_id in (hosted.name, _assistant_id(hosted)):
+            return hosted
+    return context.workflow(assistant_id)
+
+
+def _assistant_id(hosted: Workflow[Any]) -> str:
+    return str(uuid.uuid5(NAMESPACE, hosted.name))
+
+
+def _assistant(hosted: Workflow[Any]) -> dict[str, Any]:
+    since = STARTED.isoformat()
+    return {
+        "assistant_id": _assistant_id(hosted), "graph_id": hosted.name, "name": hosted.title,
+        "description": hosted.description or None, "config": {}, "context": {}, "metadata": {"created_by": "system"},
+        "version": 1, "created_at": since, "updated_at": since,
+    }  # fmt: skip
+
+
+@router.post("/assistants/search")
+async def search_assistants(asked: Search, context: Here) -> list[dict[str, Any]]:
+    """The workflows that are served."""
+    found = [each for each in context.hub.workflows.values() if asked.graph_id in (None, each.name)]
+    return [_assistant(each) for each in found[asked.offset :][: asked.limit]]
+
+
+@router.get("/assistants/{assistant_id}")
+async def get_assistant(assistant_id: str, context: Here) -> dict[str, Any]:
+    """One of them."""
+    return _assistant(_hosted(context, assistant_id))
+
+
+@router.get("/assistants/{assistant_id}/graph")
+async def get_graph(assistant_id: str, context: Here, xray: str = "false") -> dict[str, Any]:
+    """LangGraph's own drawing of its graph, which has no gates."""
+    graph, deep = context.hub.graph(_hosted(context, assistant_id).name), _depth(xray)
+    return plain_json((await asyncio.to_thread(graph.get_graph, xray=deep)).to_json())
+
+
+@router.get("/assistants/{assistant_id}/schemas")
+async def get_schemas(assistant_id: str, context: Here) -> dict[str, Any]:
+    """The schemas of its graph; the input's is what a run takes here."""
+    hosted = _hosted(context, assistant_id)
+    graph = context.hub.graph(hosted.name)
+    own = isinstance(hosted, UserGraph)
+    return {
+        "graph_id": hosted.name,
+        "input_schema": (_schema(graph.get_input_jsonschema) if own else None) or hosted.input_schema,
+        "output_schema": _schema(graph.get_output_jsonschema),
+        "state_schema": _schema(graph.get_output_jsonschema),
+        "config_schema": None,
+        "context_schema": None,
+    }
+
+
+def _schema(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    try:
+        return make()
+    except Exception:  # a type that no schema can describe
+        return None
+
+
+def _depth(xray: str) -> int | bool:
+    return int(xray) if xray.isdigit() else xray.lower() == "true"
+
+
+# Threads
+
+
+@router.post("/threads")
+async def create_thread(asked: NewThread, context: Here, request: Request) -> dict[str, Any]:
+    """Make a thread."""
+    threads, thread_id = _threads(context, request), asked.thread_id or str(uuid.uuid4())
+    if not await threads.known(thread_id):
+        threads.create(thread_id, asked.metadata or {})
+    elif asked.if_exists == "raise":
+        raise Problem(f"there is a thread {thread_id!r} already", "Conflict", status=409).exception
+    return await threads.described(thread_id)
+
+
+@router.get("/threads/{thread_id}")
+async def get_thread(thread_id: ThreadId, context: Here, request: Request) -> dict[str, Any]:
+    """A thread."""
+    return await _threads(context, request).described(thread_id)
+
+
+@router.delete("/threads/{thread_id}", status_code=204)
+async def delete_thread(thread_id: ThreadId, context: Here, request: Request) -> Response:
+    """Forget a thread with its runs."""
+    await _threads(context, request).delete(thread_id)
+    return Response(status_code=204)
+
+
+@router.get("/threads/{thread_id}/state")
+async def get_state(thread_id: ThreadId, context: Here, request: Request) -> dict[str, Any]:
+    """Its state."""
+    return await _threads(context, request).state(thread_id)
+
+
+@router.post("/threads/{thread_id}/state/checkpoint")
+async def get_state_at(thread_id: ThreadId, asked: AtCheckpoint, context: Here, request: Request) -> dict[str, Any]:
+    """Its state at a checkpoint."""
+    return await _threads(context, request).state(thread_id, asked.checkpoint.checkpoint_id)
+
+
+@router.get("/threads/{thread_id}/state/{checkpoint_id}")
+async def get_state_of(thread_id: ThreadId, checkpoint_id: str, context: Here, request: Request) -> dict[str, Any]:
+    """Its state at a checkpoint."""
+    return await _threads(context, request).state(thread_id, checkpoint_id)
+
+
+@router.post("/threads/{thread_id}/state")
+async def update_state(thread_id: ThreadId, asked: Update, context: Here, request: Request) -> dict[str, Any]:
+    """Change its state."""
+    at = asked.checkpoint_id or (asked.checkpoint.checkpoint_id if asked.checkpoint else None)
+    made = await _threads(context, request).update(thread_id, asked.values, asked.as_node, at)
+    return {"checkpoint": made}
+
+
+@router.get("/threads/{thread_id}/history")
+async def list_history(thread_id: ThreadId, context: Here, request: Request, limit: int = 10) -> list[dict[str, Any]]:
+    """Its states, the last one first."""
+    return await get_history(thread_id, History(limit=limit), context, request)
+
+
+@router.post("/threads/{thread_id}/history")
+async def get_history(thread_id: ThreadId, asked: History, context: Here, request: Request) -> list[dict[str, Any]]:
+    """Its states, the last one first."""
+    before = asked.before.checkpoint_id if isinstance(asked.before, Place) else asked.before
+    found: list[dict[str, Any]] = []
+    async for state in _threads(context, request).history(thread_id, before):
+        found.append(state)
+        if len(found) == asked.limit:
+            break
+    return found
+
+
+@router.post("/threads/{thread_id}/runs/{run_id}/cancel")
+async def cancel_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> Response:
+    """End one of its runs."""
+    if run_id not in [record.id for record in await _threads(context, request).turns(thread_id)]:
+        raise Problem(f"thread {thread_id} has no run {run_id[:80]!r}", "UnknownRun", status=404).exception
+    await context.hub.cancel(run_id)
+    return Response(status_code=204)
+
+
+# Runs
+
+
+async def _begun(
+    asked: NewRun, thread_id: str | None, context: Context, request: Request
+) -> tuple[LiveRun | KeptRun, int]:
+    """Begin a run or go on with one; how many events it had before."""
+    asked.require_possible()
+    threads, hosted = _threads(context, request), _hosted(context, asked.assistant_id)
+    if thread_id is None:
+        thread_id = str(uuid.uuid4())
+    elif asked.if_not_exists == "reject":
+        await threads.turns(thread_id)
+    answer = asked.command.resume if asked.command else None
+    return await threads.run(thread_id, hosted.name, asked.input, answer, asked.multitask_strategy)
+
+
+async def _streamed(asked: NewRun, thread_id: str | None, request: Request) -> Response:
+    context = context_of(request)
+    live, before = await _begun(asked, thread_id, context, request)
+    modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
+    stream = frames(
+        context, _threads(context, request), live.record, modes, after=before, cancel=asked.on_disconnect == "cancel"
+    )
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": live.id}
+    headers["Content-Location"] = f"/threads/{thread_id}/runs/{live.id}" if thread_id else f"/runs/{live.id}"
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
+async def _waited(asked: NewRun, thread_id: str | None, request: Request) -> Response:
+    context = context_of(request)
+    live, _before = await _begun(asked, thread_id, context, request)
+    record = await live.wait()
+    if record.status not in ("finished", "waiting"):
+        return JSONResponse({"__error__": failure(record)})
+    return JSONResponse(await _threads(context, request).last(record))
+
+
+# AG-UI
+
+
+@router.post("/v1/agui/{workflow}")
+async def run_for_front_end(workflow: str, request: Request) -> Response:
+    """Run a workflow, and send what happens as AG-UI's events."""
+    try:
+        from loopwright.server import agui
+    except ModuleNotFoundError as error:
+        told = f"{error.name} is not installed: pip install 'loopwright[ag-ui]'"
+        raise Problem(told, "ConfigError", status=501).exception from None
+    context = context_of(request)
+    hosted = _hosted(context, workflow)
+    asked, (live, before) = await agui.begun(_threads(context, request), hosted, await request.body())
+    stream = agui.frames(context, asked, live.record, before)
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": live.id}
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
+@router.post("/threads/{thread_id}/runs/stream")
+async def stream_run(thread_id: ThreadId, asked: NewRun, request: Request) -> Response:
+    """Run the thread, and send what happens as it happens."""
+    return await _streamed(asked, thread_id, request)
+
+
+@router.post("/threads/{thread_id}/runs/wait")
+async def wait_for_run(thread_id: ThreadId, asked: NewRun, request: Request) -> Response:
+    """Run the thread, and answer with its state."""
+    return await _waited(asked, thread_id, request)
+
+
+@router.post("/runs/stream")
+async def stream_stateless(asked: NewRun, request: Request) -> Response:
+    """Run without a thread, and send what happens as it happens."""
+    return await _streamed(asked, None, request)
+
+
+@router.post("/runs/wait")
+async def wait_stateless(asked: NewRun, request: Request) -> Response:
+    """Run without a thread, and answer with the state."""
+    return await _waited(asked, None, request)

@@ -1,0 +1,108 @@
+"""A run's kept events as the streams that LangGraph's clients read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from fastapi.sse import KEEPALIVE_COMMENT
+
+from loopwright.runs.schemas import RunRecord
+from loopwright.server.agent_api.threads import Threads, asked_of
+from loopwright.server.context import Context, kept_run
+from loopwright.server.sse import BATCH, SIZE
+
+Mode = Literal["values", "updates", "messages", "messages-tuple", "custom"]
+"""What a client may ask for."""
+
+
+def sse(event: str, data: Any) -> bytes:
+    """One event as it goes over the wire."""
+    return f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+
+
+async def frames(
+    context: Context, threads: Threads, record: RunRecord, modes: Sequence[Mode], *, after: int, cancel: bool
+) -> AsyncGenerator[bytes]:
+    """What happens in a run from here on, until it ends.
+
+    Args:
+        context: Knows the runs.
+        threads: Knows the states.
+        record: The run.
+        modes: What the client asked for.
+        after: The number of the last event that belongs to an earlier part of the run.
+        cancel: Whether the run is cancelled when the client leaves.
+    """
+    yield sse("metadata", {"run_id": record.id, "attempt": 1})
+    writer, ended = _Text(record.id), False
+    try:
+        while not ended:
+            news = await context.hub.follow(record.id, "run", after, context.hub.limits.keep_alive, BATCH, SIZE)
+            for kept in news.events:
+                after = kept.seq
+                async for frame in _of_event(threads, record, modes, writer, kept.name, json.loads(kept.data)):
+                    yield frame
+            ended = news.ended
+            if not news.events and not ended:
+                yield KEEPALIVE_COMMENT
+    finally:
+        if cancel and not ended:
+            await context.hub.cancel(record.id)
+    last = await kept_run(context, record.id)
+    if last.asked:
+        if "updates" in modes:
+            yield sse("updates", {"__interrupt__": asked_of(last)})
+        if "values" in modes:
+            yield sse("values", await threads.last(last))
+    elif last.status != "finished":
+        yield sse("error", failure(last))
+    yield sse("end", None)
+
+
+def failure(record: RunRecord) -> dict[str, str]:
+    """How a run ended that failed."""
+    return {"error": record.error_type or record.status, "message": record.error or f"the run is {record.status}"}
+
+
+async def _of_event(
+    threads: Threads, record: RunRecord, modes: Sequence[Mode], writer: _Text, name: str, event: Mapping[str, Any]
+) -> AsyncGenerator[bytes]:
+    if name == "state" and ("values" in modes or "updates" in modes):
+        updates, values = await threads.steps(record, event["checkpoint_id"])
+        for update in updates if "updates" in modes else ():
+            yield sse("updates", update)
+        if values is not None and "values" in modes:
+            yield sse("values", values)
+    elif name in ("node_started", "text"):
+        for frame in writer.take(event, modes):
+            yield frame
+    elif "custom" in modes and name == "told" and "custom" in event["data"]:
+        yield sse("custom", event["data"]["custom"])
+    elif "custom" in modes and name in ("loop", "budget"):
+        yield sse("custom", event)
+
+
+class _Text:
+    """Makes messages of the pieces that nodes write."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._visits: dict[str, int] = {}
+        self._written: dict[str, str] = {}
+
+    def take(self, event: Mapping[str, Any], modes: Sequence[Mode]) -> Iterator[bytes]:
+        node = event["node"]
+        if event["type"] == "node_started":
+            self._visits[node] = event["visit"]
+            self._written.pop(node, None)
+            return
+        visit = self._visits.get(node, 1)
+        message = {"type": "AIMessageChunk", "id": f"{self._run_id}-{node}-{visit}", "content": event["text"]}
+        about = {"langgraph_node": node, "run_id": self._run_id, "loopwright_visit": visit}
+        if "messages-tuple" in modes:
+            yield sse("messages", [message, about])
+        if "messages" in modes:
+            self._written[node] = self._written.get(node, "") + event["text"]
+            yield sse("messages/partial", [{**message, "type": "ai", "content": self._written[node]}])

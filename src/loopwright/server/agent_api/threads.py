@@ -1,0 +1,292 @@
+"""Threads: each is a row of runs, the first named as the thread, and each further turn taking up the state before it.
+
+So every turn is a run like any other, on the page too, and what is known of a thread follows from its runs; only a
+thread that has none yet is known to this process alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Literal
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
+from pydantic_core import to_jsonable_python
+
+from loopwright.engine.gate import is_engine_node
+from loopwright.errors import GraphError, InputError
+from loopwright.runs.checkpoints import thread as place_of
+from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
+from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
+from loopwright.server.answering import begin
+from loopwright.server.context import Context
+from loopwright.server.problems import Problem
+
+Strategy = Literal["reject", "interrupt", "rollback", "enqueue"]
+"""What becomes of a run that is asked for while another one of its thread goes on."""
+
+STATUS = {"queued": "busy", "running": "busy", "waiting": "interrupted", "failed": "error"}
+"""Status of a thread's last run -> that of the thread; else it is idle."""
+
+
+def turn_id(thread_id: str, number: int) -> str:
+    """The run of a thread's turn, from 1."""
+    return thread_id if number == 1 else f"{thread_id}.turn{number}"
+
+
+class Threads:
+    """The threads of one server. Belongs to one event loop."""
+
+    def __init__(self, context: Context) -> None:
+        """Know of none.
+
+        Args:
+            context: Knows the runs.
+        """
+        self._context = context
+        self._created: dict[str, tuple[datetime, dict[str, Any]]] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    # Threads
+
+    def create(self, thread_id: str, metadata: Mapping[str, Any]) -> None:
+        """Note a thread, before its first run."""
+        self._created[thread_id] = (datetime.now(UTC), dict(metadata))
+
+    async def known(self, thread_id: str) -> bool:
+        """Whether there is such a thread."""
+        return thread_id in self._created or await self._context.hub.record(thread_id) is not None
+
+    async def turns(self, thread_id: str) -> list[RunRecord]:
+        """The runs of a thread, the last one first.
+
+        Raises:
+            HTTPException: With status 404, if there is no such thread.
+        """
+        found: list[RunRecord] = []
+        for number in count(1):
+            record = await self._context.hub.record(turn_id(thread_id, number))
+            if record is None:
+                break
+            found.insert(0, record)
+        if not found and thread_id not in self._created:
+            told = f"there is no thread {thread_id[:80]!r}: create it, or give if_not_exists='create'"
+            raise Problem(told, "UnknownThread", status=404).exception
+        return found
+
+    async def described(self, thread_id: str) -> dict[str, Any]:
+        """A thread, as clients see it."""
+        turns = await self.turns(thread_id)
+        created, metadata = self._created.get(thread_id, (None, {}))
+        if turns:
+            created, updated = turns[-1].started_at, turns[0].ended_at or turns[0].started_at
+            metadata = {"graph_id": turns[0].workflow, **metadata}
+        else:
+            updated = created
+        state = await self.state(thread_id)
+        return plain_json(
+            {
+                "thread_id": thread_id, "created_at": created, "updated_at": updated, "metadata": metadata,
+                "status": STATUS.get(turns[0].status, "idle") if turns else "idle", "config": {},
+                "values": state["values"] or None,
+                "interrupts": {task["id"]: task["interrupts"] for task in state["tasks"] if task["interrupts"]},
+            }
+        )  # fmt: skip
+
+    async def delete(self, thread_id: str) -> None:
+        """Forget a thread with its runs."""
+        for record in await self.turns(thread_id):
+            await self._context.hub.cancel(record.id)
+            await self._context.hub.delete(record.id)
+        self._created.pop(thread_id, None)
+
+    # Runs
+
+    async def run(
+        self,
+        thread_id: str,
+        workflow: str,
+        given: Mapping[str, Any] | None,
+        answer: Any = None,
+        strategy: Strategy = "enqueue",
+    ) -> tuple[LiveRun | KeptRun, int]:
+        """Begin a thread's next run, or go on with its last one.
+
+        Args:
+            thread_id: The thread.
+            workflow: Which workflow.
+            given: The input; None goes on with the last run.
+            answer: What a run that waits is answered.
+            strategy: What becomes of it while another one goes on.
+
+        Returns:
+            The run, and how many events it had before.
+
+        Raises:
+            HTTPException: With status 409, if another one goes on and it shall not wait.
+        """
+        hub = self._context.hub
+        async with self._locks[thread_id]:
+            turns = await self.turns(thread_id) if await self.known(thread_id) else []
+            if turns and turns[0].status not in ENDED:
+                if strategy == "reject":
+                    raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
+                if strategy != "enqueue":
+                    await hub.cancel(turns[0].id)
+                else:
+                    await KeptRun(hub, turns[0]).wait()
+                turns = await self.turns(thread_id)
+            if given is None:
+                if not turns or turns[0].status not in RESUMABLE:
+                    raise InputError("there is nothing to go on with: give an input")
+                before = await asyncio.to_thread(hub.store.count, turns[0].id)
+                return await hub.resume(turns[0].id, answer=answer), before
+            if not turns:
+                return await begin(self._context, workflow, given, run_id=thread_id), 0
+            if turns[0].workflow != workflow:
+                raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
+            return await hub.continued(turns[0].id, given, turn=turn_id(thread_id, len(turns) + 1)), 0
+
+    # States
+
+    async def state(self, thread_id: str, checkpoint_id: str | None = None) -> dict[str, Any]:
+        """The state of a thread, now or at a checkpoint.
+
+        Raises:
+            HTTPException: With status 404, if there is no such thread or checkpoint.
+        """
+        turns = await self.turns(thread_id)
+        for record in turns:
+            graph = self._context.hub.graph(record.workflow)
+            snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
+            if snapshot.created_at is not None or checkpoint_id is None:
+                return self.shown(snapshot, record, thread_id)
+        if turns or checkpoint_id:
+            raise Problem(f"there is no checkpoint {checkpoint_id!r}", "UnknownCheckpoint", status=404).exception
+        empty = StateSnapshot({}, (), place_of(thread_id), None, None, None, (), ())
+        return self.shown(empty, None, thread_id)
+
+    async def history(self, thread_id: str, before: str | None) -> AsyncIterator[dict[str, Any]]:
+        """The states of a thread, the last one first, each once.
+
+        Args:
+            thread_id: The thread.
+            before: A checkpoint; only those before it.
+        """
+        seen: set[str] = set()
+        waiting = before is not None
+        for record in await self.turns(thread_id):
+            graph = self._context.hub.graph(record.workflow)
+            async for snapshot in graph.aget_state_history(place_of(record.id)):
+                checkpoint_id = snapshot.config.get("configurable", {})["checkpoint_id"]
+                if not waiting and checkpoint_id not in seen:
+                    yield self.shown(snapshot, record, thread_id)
+                seen.add(checkpoint_id)
+                waiting = waiting and checkpoint_id != before
+
+    async def update(
+        self, thread_id: str, values: Any, as_node: str | None, checkpoint_id: str | None
+    ) -> dict[str, Any]:
+        """Change the state of a thread whose last run has ended; the next turn takes it up.
+
+        Returns:
+            The new checkpoint.
+        """
+        turns = await self.turns(thread_id)
+        if not turns:
+            raise InputError(f"thread {thread_id} has no state yet: run it first")
+        last = turns[0]
+        if last.status not in ENDED:
+            raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
+        hosted = self._context.workflow(last.workflow)
+        if isinstance(values, Mapping) and (places := sorted(hosted.places.intersection(values))):
+            raise InputError(f"the state's {places[0]} names a file of the server")
+        try:
+            graph = self._context.hub.graph(last.workflow)
+            made = await graph.aupdate_state(place_of(last.id, checkpoint_id), values, as_node=as_node)
+        except GraphError:
+            raise
+        except Exception as error:  # LangGraph's word on what cannot be written, and routes are the user's own code
+            raise InputError(f"the state cannot be updated: {type(error).__name__}: {error}") from error
+        return _checkpoint(made, thread_id)
+
+    def shown(self, snapshot: StateSnapshot, record: RunRecord | None, thread_id: str) -> dict[str, Any]:
+        """A state, as clients see it."""
+        tasks = [
+            {
+                "id": task.id, "name": task.name, "error": str(task.error) if task.error else None, "checkpoint": None,
+                "interrupts": [_interrupt(each) for each in task.interrupts], "state": None, "path": [*task.path],
+                "result": plain_json(task.result),
+            }
+            for task in snapshot.tasks
+        ]  # fmt: skip
+        return {
+            "values": self.values(snapshot, record), "next": [*snapshot.next], "tasks": tasks,
+            "checkpoint": _checkpoint(snapshot.config, thread_id),
+            "metadata": plain_json({**(snapshot.metadata or {}), "run_id": record.id if record else None}),
+            "created_at": snapshot.created_at,
+            "parent_checkpoint": _checkpoint(snapshot.parent_config, thread_id) if snapshot.parent_config else None,
+            "interrupts": [_interrupt(each) for each in snapshot.interrupts],
+        }  # fmt: skip
+
+    def values(self, snapshot: StateSnapshot, record: RunRecord | None) -> dict[str, Any]:
+        """The values of a state in plain JSON, without those that name files of this machine."""
+        places = self._context.workflow(record.workflow).places if record else ()
+        values: Any = snapshot.values
+        if not isinstance(values, Mapping):
+            values = {"__root__": values} if values is not None else {}
+        return plain_json({key: value for key, value in values.items() if key not in places})
+
+    async def steps(self, record: RunRecord, checkpoint_id: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """What led to a checkpoint: the nodes' updates, and the values; no values of a mere input."""
+        graph = self._context.hub.graph(record.workflow)
+        snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
+        if (snapshot.metadata or {}).get("source") == "input":
+            return [], None
+        updates: list[dict[str, Any]] = []
+        if snapshot.parent_config:
+            before = await graph.aget_state(
+                place_of(record.id, snapshot.parent_config.get("configurable", {})["checkpoint_id"])
+            )
+            updates = [
+                {task.name: plain_json(task.result)}
+                for task in before.tasks
+                if task.result is not None and not is_engine_node(task.name) and task.name != "__start__"
+            ]
+        return updates, self.values(snapshot, record)
+
+    async def last(self, record: RunRecord) -> dict[str, Any]:
+        """The values that a run ended with; with what it asks, if it waits."""
+        snapshot = await self._context.hub.graph(record.workflow).aget_state(place_of(record.id))
+        values = self.values(snapshot, record)
+        return {**values, "__interrupt__": asked_of(record)} if record.asked else values
+
+
+def asked_of(record: RunRecord) -> list[dict[str, Any]]:
+    """What a run that waits asks."""
+    return [{"value": each.value, "id": each.id} for each in record.asked]
+
+
+def plain_json(value: Any) -> Any:
+    """A value in plain JSON, chat messages as LangChain writes them; what cannot be said so as text."""
+    with suppress(ValueError):
+        return to_jsonable_python(value, fallback=str, bytes_mode="base64", inf_nan_mode="null")
+    return str(value)
+
+
+def _interrupt(asked: Any) -> dict[str, Any]:
+    return {"value": plain_json(asked.value), "id": asked.id}
+
+
+def _checkpoint(config: RunnableConfig, thread_id: str) -> dict[str, Any]:
+    here = config.get("configurable", {})
+    return {
+        "thread_id": thread_id, "checkpoint_ns": here.get("checkpoint_ns", ""),
+        "checkpoint_id": here.get("checkpoint_id"), "checkpoint_map": here.get("checkpoint_map"),
+    }  # fmt: skip

@@ -1,0 +1,198 @@
+"""AG-UI: a run as the events that its front ends read, by the package ``ag-ui-protocol``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from typing import Any
+
+from ag_ui.core import (
+    ActivitySnapshotEvent,
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+)
+from ag_ui.encoder import EventEncoder
+from fastapi.sse import KEEPALIVE_COMMENT
+from pydantic import ValidationError
+
+from loopwright.engine.gate import is_engine_node
+from loopwright.errors import InputError
+from loopwright.models.validation import problem_lines
+from loopwright.runs.live import LiveRun
+from loopwright.runs.reading import KeptRun
+from loopwright.runs.schemas import RunRecord
+from loopwright.server.agent_api.threads import Threads
+from loopwright.server.context import Context, kept_run
+from loopwright.server.given import keepable
+from loopwright.server.sse import BATCH, SIZE
+from loopwright.workflows.api import MULTILINE, Workflow
+
+Begun = tuple[LiveRun | KeptRun, int]
+"""A run that was begun, and how many events it had before."""
+PASS = "loopwright.pass"
+"""The type of the activity that tells how far a loop is."""
+
+
+async def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgentInput, Begun]:
+    """Begin the run that a front end asks for, or go on with the one whose question it answers.
+
+    The last words of the person are the text that the workflow asks for first; the object in ``forwardedProps`` has its
+    other inputs.
+
+    Raises:
+        InputError: If the request is none of AG-UI's, or has nothing to run.
+    """
+    try:
+        asked = RunAgentInput.model_validate_json(body)
+    except ValidationError as error:
+        raise InputError(f"the body is no RunAgentInput of AG-UI: {problem_lines(error)[0]}") from None
+    if asked.resume:
+        if any(entry.status != "resolved" for entry in asked.resume):
+            raise InputError("a question can only be answered here: cancel the run instead")
+        answers = {entry.interrupt_id: entry.payload for entry in asked.resume}
+        answer = answers if len(answers) > 1 else next(iter(answers.values()))
+        return asked, await threads.run(asked.thread_id, hosted.name, None, answer)
+    given: dict[str, Any] = dict(asked.forwarded_props) if isinstance(asked.forwarded_props, Mapping) else {}
+    said = [message for message in asked.messages if message.role == "user"]
+    if said and (field := _text_field(hosted)):
+        given.setdefault(field, _text(said[-1].content))
+    keepable(given)
+    return asked, await threads.run(asked.thread_id, hosted.name, given)
+
+
+def _text_field(hosted: Workflow[Any]) -> str | None:
+    """The input that takes what a person says."""
+    fields: dict[str, dict[str, Any]] = hosted.input_schema["properties"]
+    several_lines = [name for name, field in fields.items() if field.get("format") == MULTILINE]
+    kinds = {name: (field, *field.get("anyOf", ())) for name, field in fields.items()}
+    texts = [name for name, of_it in kinds.items() if any(kind.get("type") == "string" for kind in of_it)]
+    return next(iter([*several_lines, *texts]), None)
+
+
+def _text(content: Any) -> str:
+    parts = [content] if isinstance(content, str) else [getattr(part, "text", None) for part in content or ()]
+    return "\n".join(part for part in parts if part)
+
+
+async def frames(context: Context, asked: RunAgentInput, record: RunRecord, after: int) -> AsyncGenerator[bytes]:
+    """What happens in a run, until it ends.
+
+    Args:
+        context: Knows the runs.
+        asked: What the front end asked for.
+        record: The run.
+        after: The number of the last event that belongs to an earlier part of the run.
+    """
+    encoder, told = EventEncoder(), _Told(record.id)
+
+    def encoded(event: BaseEvent) -> bytes:
+        return encoder.encode(event).encode()
+
+    here = {"loopwrightRunId": record.id}
+    yield encoded(RunStartedEvent(thread_id=asked.thread_id, run_id=asked.run_id, metadata=here))
+    ended = False
+    while not ended:
+        news = await context.hub.follow(record.id, "run", after, context.hub.limits.keep_alive, BATCH, SIZE)
+        for kept in news.events:
+            after = kept.seq
+            for event in told.events(json.loads(kept.data)):
+                yield encoded(event)
+        ended = news.ended
+        if not news.events and not ended:
+            yield KEEPALIVE_COMMENT
+    last = await kept_run(context, record.id)
+    for event in (*told.rest(), *told.answer(last), _end(asked, last)):
+        yield encoded(event)
+
+
+def _end(asked: RunAgentInput, record: RunRecord) -> BaseEvent:
+    names: dict[str, Any] = {"thread_id": asked.thread_id, "run_id": asked.run_id}
+    if record.status == "waiting":
+        questions = [
+            Interrupt(
+                id=each.id, reason="interrupt", message=each.value if isinstance(each.value, str) else None,
+                metadata={"node": each.node, "value": each.value},
+            )
+            for each in record.asked
+        ]  # fmt: skip
+        return RunFinishedEvent(**names, outcome=RunFinishedInterruptOutcome(interrupts=questions))
+    if record.status == "cancelled":
+        return RunFinishedEvent(**names, outcome=RunFinishedCancelledOutcome())
+    if record.status != "finished" or record.outcome is None:
+        return RunErrorEvent(message=record.error or f"the run is {record.status}", code=record.error_type)
+    result = {**record.outcome.model_dump(mode="json"), "stop_reason": record.stop_reason}
+    return RunFinishedEvent(**names, result=result, outcome=RunFinishedSuccessOutcome())
+
+
+class _Told:
+    """What a front end knows so far."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._steps: dict[str, str] = {}
+        """Visit -> the name of its step, which no other one has that goes on."""
+        self._texts: dict[str, str] = {}
+        """Node -> the message that it writes."""
+        self._messages = 0
+        self._last = ""
+
+    def events(self, event: Mapping[str, Any]) -> Iterator[BaseEvent]:
+        """What follows from an event of the run."""
+        kind = event["type"]
+        if kind == "node_started" and not is_engine_node(event["node"]):
+            taken = event["node"] in self._steps.values()
+            step = f"{event['node']} #{event['visit']}" if taken else str(event["node"])
+            self._steps[event["task_id"]] = step
+            yield StepStartedEvent(step_name=step)
+        elif kind == "node_finished" and event["task_id"] in self._steps:
+            yield from self._written(event["node"])
+            yield StepFinishedEvent(step_name=self._steps.pop(event["task_id"]))
+        elif kind == "text":
+            yield from self._text(event["node"], event["text"])
+        elif kind == "loop":
+            content = {key: event[key] for key in ("loop", "decision", "spent", "limit", "reason")}
+            yield ActivitySnapshotEvent(
+                message_id=f"{self._run_id}-loop-{event['loop']}", activity_type=PASS, content=content
+            )
+        elif kind in ("told", "budget"):
+            yield CustomEvent(name=f"loopwright.{kind}", value=dict(event))
+
+    def rest(self) -> Iterator[BaseEvent]:
+        """The ends of what did not end by itself."""
+        for node in [*self._texts]:
+            yield from self._written(node)
+        while self._steps:
+            yield StepFinishedEvent(step_name=self._steps.popitem()[1])
+
+    def answer(self, record: RunRecord) -> Iterator[BaseEvent]:
+        """The answer as a message, unless it was the last one already."""
+        answer = record.outcome.answer if record.status == "finished" and record.outcome else ""
+        if answer.strip() and answer.strip() != self._last.strip():
+            yield from self._text("", answer)
+            yield from self._written("")
+
+    def _text(self, node: str, text: str) -> Iterator[BaseEvent]:
+        if node not in self._texts:
+            self._messages += 1
+            self._texts[node] = f"{self._run_id}-{self._messages}"
+            self._last = ""
+            yield TextMessageStartEvent(message_id=self._texts[node], role="assistant")
+        self._last += text
+        yield TextMessageContentEvent(message_id=self._texts[node], delta=text)
+
+    def _written(self, node: str) -> Iterator[BaseEvent]:
+        if node in self._texts:
+            yield TextMessageEndEvent(message_id=self._texts.pop(node))

@@ -1,0 +1,52 @@
+"""The names in our spans and figures: OpenTelemetry's for agents where it has one, ours for what only we have.
+
+Those for agents (https://opentelemetry.io/docs/specs/semconv/gen-ai/) are in development and may change with every
+version, so they are written only where ``OTEL_SEMCONV_STABILITY_OPT_IN`` names ``gen_ai_latest_experimental``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+OPT_IN = "OTEL_SEMCONV_STABILITY_OPT_IN"
+"""The variable that asks for conventions in development."""
+LATEST = "gen_ai_latest_experimental"
+"""What it holds then, among other words with commas between."""
+
+OPERATION = "gen_ai.operation.name"
+INVOKE_AGENT = "invoke_agent"
+EXECUTE_TOOL = "execute_tool"
+AGENT = "gen_ai.agent.name"
+CONVERSATION = "gen_ai.conversation.id"
+TOOL = "gen_ai.tool.name"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+ERROR_TYPE = "error.type"
+"""Stable."""
+
+GRAPH = "loopwright.graph.name"
+NODE = "loopwright.node.name"
+VISIT = "loopwright.node.visit"
+LOOP = "loopwright.loop.name"
+PASSES = "loopwright.loop.passes"
+LIMIT = "loopwright.loop.limit"
+DECISION = "loopwright.loop.decision"
+REASON = "loopwright.loop.reason"
+COST = "loopwright.loop.cost"
+BUDGET = "loopwright.budget.resource"
+BUDGET_LIMIT = "loopwright.budget.limit"
+BUDGET_SPENT = "loopwright.budget.spent"
+STOP_REASON = "loopwright.stop_reason"
+MAX_SUPERSTEPS = "loopwright.certificate.max_supersteps"
+INTERRUPTED = "loopwright.interrupted"
+
+METRIC_PASSES = "loopwright.loop.passes"
+METRIC_REFUSALS = "loopwright.loop.refusals"
+METRIC_COST = "loopwright.loop.cost"
+
+
+def of_agents(attributes: Mapping[str, str | int | None]) -> dict[str, str | int]:
+    """Attributes of the conventions for agents that have a value; none unless they are asked for."""
+    asked = {word.strip() for word in os.environ.get(OPT_IN, "").split(",")}
+    return {key: value for key, value in attributes.items() if value is not None} if LATEST in asked else {}

@@ -1,0 +1,329 @@
+"""Makes spans of what happens in one run of a bounded graph.
+
+A span for the run, one for each visit of a node, one for each granted pass of a loop, and one for each call of a tool.
+Calls of models are left to the instrumentations made for them: each node's span is the current one while the node
+runs, so theirs nest under it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import START
+from opentelemetry import context as otel
+from opentelemetry import trace
+from opentelemetry.metrics import Meter
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+
+from loopwright.engine.budget.budget import PriceTable, Usage
+from loopwright.engine.events.schema import Observer
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.ledger import STOP_REASON
+from loopwright.tracing import conventions as names
+
+STEP = "graph:step:"
+"""How the tag begins that LangGraph gives to a visit of a node."""
+LONGEST = 500
+"""Characters of a reason or an error's message."""
+
+
+class Figures:
+    """What is counted over all runs."""
+
+    def __init__(self, meter: Meter) -> None:
+        """Prepare.
+
+        Args:
+            meter: Makes the counters.
+        """
+        self.passes = meter.create_counter(names.METRIC_PASSES, "{pass}", "Passes that loops were granted")
+        self.refusals = meter.create_counter(names.METRIC_REFUSALS, "{refusal}", "Passes that loops were refused")
+        self.cost = meter.create_counter(names.METRIC_COST, "USD", "Price of the model calls within passes of loops")
+
+
+@dataclass
+class _Pass:
+    """A pass that goes on."""
+
+    loop: str
+    span: Span
+    used: Usage = field(default_factory=Usage)
+    cost: float | None = None
+
+
+@dataclass
+class _Graph:
+    """One graph that runs: the run's own, or one inside of a node."""
+
+    around: Span
+    passes: list[_Pass] = field(default_factory=list[_Pass])
+    """Those that go on, the outermost first."""
+    visits: Counter[str] = field(default_factory=Counter[str])
+
+    @property
+    def inmost(self) -> Span:
+        return self.passes[-1].span if self.passes else self.around
+
+
+@dataclass
+class _Part:
+    """What LangChain calls a run: a graph, a node, a tool, or anything in between."""
+
+    parent: UUID | None
+    span: Span | None = None
+    before: otel.Context | None = None
+    """What was current before the span."""
+    model: str | None = None
+    task: asyncio.Task[Any] | None = None
+    """The task in which the span began."""
+
+
+class RunSpans(Observer):
+    """Makes the spans of one run."""
+
+    def __init__(self, graph: Any, tracer: Tracer, figures: Figures, price: PriceTable | None) -> None:
+        """Prepare.
+
+        Args:
+            graph: The bounded graph.
+            tracer: Makes the spans.
+            figures: What is counted over all runs.
+            price: What models cost; None leaves the cost unknown.
+        """
+        self._graph = graph
+        self._tracer = tracer
+        self._figures = figures
+        self._price = price
+        self._parts: dict[UUID, _Part] = {}
+        self._graphs: dict[UUID, _Graph] = {}
+        self._lock = threading.RLock()
+        self._run_span: otel.Context | None = None
+        """The run's span; what follows where its budget is spent nests under it."""
+        self._callers: otel.Context | None = None
+        """What was current where the run was asked for."""
+
+    # Graphs and nodes
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None,
+        tags: list[str] | None = None, metadata: dict[str, Any] | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Begin the span of a run or of a node's visit."""
+        about, part = metadata or {}, _Part(parent_run_id)
+        with self._lock:
+            is_run = not self._parts
+            self._parts[run_id] = part
+        if is_run:
+            self._callers = self._callers or otel.get_current()
+            span = self._begin(part, *self._run(about), self._run_span or self._callers)
+            self._run_span = self._run_span or trace.set_span_in_context(span)
+            self._graphs[run_id] = _Graph(span)
+        elif parent_run_id and about.get("langgraph_node") != START and any(tag.startswith(STEP) for tag in tags or ()):
+            graph, name = self._graph_of(parent_run_id), str(about.get("langgraph_node", ""))
+            graph.visits[name] += 1
+            own = {names.NODE: name, names.VISIT: graph.visits[name]}
+            said = "gate" if is_engine_node(name) else "node"
+            self._begin(part, f"{said} {name}", own, trace.set_span_in_context(graph.inmost))
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """End it."""
+        part = self._parts.get(run_id)
+        if part and part.span and run_id in self._graphs:
+            stop = outputs.get(STOP_REASON) if isinstance(outputs, Mapping) else None
+            for each in stop if isinstance(stop, list) else [stop] if stop else []:
+                part.span.set_attribute(names.STOP_REASON, str(each["outcome"]))
+                part.span.set_attributes(
+                    {names.LOOP: each["loop"], names.LIMIT: each["limit"], names.PASSES: each["spent"]}
+                )
+        self._end(run_id)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """End it with its error; a question to a person is none."""
+        self._end(run_id, error)
+
+    def _run(self, about: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        name = str(self._graph.name)
+        conversation = about.get("thread_id")
+        own: dict[str, Any] = {names.GRAPH: name}
+        if (most := self._graph.certificate.max_supersteps) is not None:
+            own[names.MAX_SUPERSTEPS] = most
+        agents = names.of_agents(
+            {
+                names.OPERATION: names.INVOKE_AGENT,
+                names.AGENT: name,
+                names.CONVERSATION: str(conversation) if conversation else None,
+            }
+        )
+        return f"{names.INVOKE_AGENT} {name}", own | agents
+
+    def _graph_of(self, run_id: UUID) -> _Graph:
+        """A graph by its run; one inside of a node is first known when a node of it begins."""
+        with self._lock:
+            if run_id not in self._graphs:
+                self._graphs[run_id] = _Graph(self._span_around(run_id))
+            return self._graphs[run_id]
+
+    def _span_around(self, run_id: UUID | None) -> Span:
+        while run_id is not None and run_id in self._parts:
+            part = self._parts[run_id]
+            if part.span:
+                return part.span
+            run_id = part.parent
+        return trace.INVALID_SPAN
+
+    def on_pause(self) -> None:
+        """Make current again what was so where the run was asked for.
+
+        A node that runs in its caller's own task leaves its span there: LangChain tells of an end in another task.
+        """
+        if self._callers is not None:
+            otel.attach(self._callers)
+
+    # Loops and budgets
+
+    def on_run_event(self, event: Mapping[str, Any], run_id: UUID | None) -> None:
+        """Note what a gate decided, or that the budget is spent."""
+        if event["type"] == "loop" and run_id is not None and run_id in self._parts:
+            gate = self._parts[run_id]
+            if gate.parent:
+                with self._lock:
+                    self._decided(event, gate, self._graph_of(gate.parent))
+        elif event["type"] == "budget":
+            resource = str(event["resource"])
+            spent = {names.BUDGET: resource, names.BUDGET_LIMIT: event["limit"], names.BUDGET_SPENT: event["spent"]}
+            self._figures.refusals.add(1, {names.GRAPH: str(self._graph.name), names.BUDGET: resource})
+            self._tracer.start_span("budget spent", self._run_span, attributes=spent).end()
+
+    def _decided(self, event: Mapping[str, Any], gate: _Part, graph: _Graph) -> None:
+        """End the pass that went on, with those inside of it, and begin the one that is granted."""
+        loop, granted = str(event["loop"]), event["decision"] == "granted"
+        said = {
+            names.LOOP: loop,
+            names.DECISION: str(event["decision"]),
+            names.PASSES: int(event["spent"]),
+            names.LIMIT: int(event["limit"]),
+            names.REASON: str(event["reason"])[:LONGEST],
+        }
+        if gate.span:
+            gate.span.set_attributes(said)
+        while any(each.loop == loop for each in graph.passes):
+            self._end_pass(graph)
+        labels = {names.GRAPH: str(self._graph.name), names.LOOP: loop}
+        if not granted:
+            self._figures.refusals.add(1, {**labels, names.DECISION: str(event["decision"])})
+            return
+        self._figures.passes.add(1, labels)
+        inside = trace.set_span_in_context(graph.inmost)
+        span = self._tracer.start_span(f"pass {loop} {event['spent']}", inside, attributes=said)
+        graph.passes.append(_Pass(loop, span))
+
+    def _end_pass(self, graph: _Graph) -> None:
+        ended = graph.passes.pop()
+        if ended.used.calls:
+            tokens = {names.INPUT_TOKENS: ended.used.input_tokens, names.OUTPUT_TOKENS: ended.used.output_tokens}
+            ended.span.set_attributes(names.of_agents(tokens))
+        if ended.cost is not None:
+            ended.span.set_attribute(names.COST, ended.cost)
+        ended.span.end()
+
+    # Models and tools
+
+    def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Note which model is asked; its span is made by who instruments models."""
+        self._parts[run_id] = _Part(parent_run_id, model=(metadata or {}).get("ls_model_name"))
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Add what a call used to every pass that it is a part of."""
+        asked = self._parts.pop(run_id, None)
+        made = response.generations[0][0] if response.generations and response.generations[0] else None
+        if asked is None or not isinstance(made, ChatGeneration) or not isinstance(made.message, AIMessage):
+            return
+        usage = Usage.of(made.message)
+        cost = self._price(asked.model, usage) if self._price and asked.model and not usage.unmetered_calls else None
+        with self._lock:
+            for graph in self._graphs_around(asked.parent):
+                for each in graph.passes:
+                    each.used += usage
+                    if cost is not None:
+                        each.cost = (each.cost or 0.0) + cost
+                        self._figures.cost.add(cost, {names.GRAPH: str(self._graph.name), names.LOOP: each.loop})
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget it."""
+        self._parts.pop(run_id, None)
+
+    def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        """Begin the span of a tool's call."""
+        name = str((serialized or {}).get("name", "tool"))
+        part = self._parts[run_id] = _Part(parent_run_id)
+        agents = names.of_agents({names.OPERATION: names.EXECUTE_TOOL, names.TOOL: name})
+        around = trace.set_span_in_context(self._span_around(parent_run_id))
+        self._begin(part, f"{names.EXECUTE_TOOL} {name}", agents, around)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """End it."""
+        self._end(run_id)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """End it with its error."""
+        self._end(run_id, error)
+
+    def _graphs_around(self, run_id: UUID | None) -> list[_Graph]:
+        found: list[_Graph] = []
+        while run_id is not None and run_id in self._parts:
+            if run_id in self._graphs:
+                found.append(self._graphs[run_id])
+            run_id = self._parts[run_id].parent
+        return found
+
+    # Spans
+
+    def _begin(self, part: _Part, name: str, attributes: Mapping[str, Any], around: otel.Context) -> Span:
+        """Begin a span, and make it the current one for all that happens from here on in this context."""
+        part.span = self._tracer.start_span(name, around, SpanKind.INTERNAL, attributes)
+        part.task, part.before = _task(), otel.get_current()
+        around_here = self._parts.get(part.parent) if part.parent else None
+        # A tool that a node awaits in its own task would stay current there after its end.
+        if not (name.startswith(names.EXECUTE_TOOL) and part.task and around_here and around_here.task is part.task):
+            otel.attach(trace.set_span_in_context(part.span, part.before))
+        return part.span
+
+    def _end(self, run_id: UUID, error: BaseException | None = None) -> None:
+        part = self._parts.pop(run_id, None)
+        if part is None or part.span is None:
+            return
+        if run_id in self._graphs:
+            with self._lock:
+                graph = self._graphs.pop(run_id)
+                while graph.passes:
+                    self._end_pass(graph)
+        if isinstance(error, GraphBubbleUp | GeneratorExit):
+            part.span.set_attribute(names.INTERRUPTED, True)
+        elif error is not None:
+            part.span.set_attribute(names.ERROR_TYPE, type(error).__name__)
+            part.span.set_status(Status(StatusCode.ERROR, str(error)[:LONGEST]))
+        part.span.end()
+        # Not by the token: a callback may end in a copy of the context in which it began.
+        if trace.get_current_span() is part.span and part.before is not None:
+            otel.attach(part.before)
+
+
+def _task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

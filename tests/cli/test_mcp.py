@@ -1,0 +1,138 @@
+"""``loopwright mcp`` with the official client, over standard input and output and over streamable HTTP."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from installed import needs
+
+needs("mcp")
+
+from mcp import Client, MCPError  # noqa: E402
+from mcp.client.stdio import StdioServerParameters  # noqa: E402
+
+PROGRAM = Path(sys.executable).with_name("loopwright")
+AGENT = Path(__file__).resolve().parents[2] / "examples/agent.py"
+DRAFTS = """
+from typing import TypedDict
+from langgraph.graph import END, START, StateGraph
+from loopwright import Loop, bounded
+
+class State(TypedDict, total=False):
+    topic: str
+    drafts: int
+    answer: str
+
+def write(state: State) -> State:
+    if state["topic"] == "fire":
+        raise RuntimeError("the paper burns")
+    return {"drafts": state.get("drafts", 0) + 1, "answer": f"{state['topic']}, draft {state.get('drafts', 0) + 1}"}
+
+made = StateGraph(State)
+made.add_node("write", write)
+made.add_edge(START, "write")
+made.add_conditional_edges("write", lambda state: "write" if state["topic"] == "long" else END, ["write", END])
+graph = bounded(made, [Loop(name="better", target="write", sources=("write",), limit=2, reason=lambda state: "poor")])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "drafts.py").write_text(DRAFTS)
+    (tmp_path / "agent.py").write_text(AGENT.read_text())
+    return tmp_path
+
+
+@contextmanager
+def transport(kind: str, folder: Path, *targets: str) -> Iterator[Any]:
+    """What the client connects to: a process over its pipes, or the address of one."""
+    if kind == "stdio":
+        yield StdioServerParameters(command=str(PROGRAM), args=["mcp", *targets], cwd=folder, env={**os.environ})
+        return
+    process = subprocess.Popen([PROGRAM, "mcp", *targets, "--http", "0"], cwd=folder, stderr=subprocess.PIPE, text=True)
+    try:
+        line = next(line for line in process.stderr if line.startswith("listening on "))
+        yield line.removeprefix("listening on ").partition(";")[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, folder):
+    told: list[tuple[float, str | None]] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    with transport(kind, folder, "drafts.py:graph") as place:
+        async with Client(place) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert sorted(tools) == ["certificate", "check_graph", "drafts-graph"]
+            assert "topic" in tools["drafts-graph"].input_schema["properties"]
+
+            checked = await client.call_tool("check_graph", {"target": str(folder)})
+            verdicts = {
+                graph["name"].split(":")[-1]: graph["verdict"] for graph in checked.structured_content["graphs"]
+            }
+            assert (verdicts["app"], verdicts["graph"]) == ("unbounded", "bounded")
+
+            proof = await client.call_tool("certificate", {"target": str(folder / "drafts.py:graph")})
+            assert proof.structured_content["max_runs_by_node"]["write"] == 3
+
+            answer = await client.call_tool("drafts-graph", {"topic": "long"}, progress_callback=heard)
+            assert not answer.is_error
+            assert answer.structured_content["answer"] == "long, draft 3"
+            assert [content.text for content in answer.content] == ["long, draft 3", "better exhausted after 2 of 2"]
+    assert [message for _, message in told] == [
+        "Write", "loop better: pass 1 of 2, poor", "Write", "loop better: pass 2 of 2, poor", "Write",
+        "loop better: exhausted after 2 of 2",
+    ]  # fmt: skip
+    assert [progress for progress, _ in told] == sorted({progress for progress, _ in told})
+
+
+async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder):
+    with transport("stdio", folder, "drafts.py:graph") as place:
+        async with Client(place) as client:
+            for tool, given, words in (
+                ("drafts-graph", {"topic": "fire"}, "the paper burns"),
+                ("drafts-graph", {"subject": "long"}, "topic"),
+                ("check_graph", {"target": "nowhere.py"}, "there is no file nowhere.py"),
+                ("certificate", {"target": "drafts.py"}, "names no graph"),
+                ("certificate", {}, "target"),
+            ):
+                result = await client.call_tool(tool, given)
+                assert result.is_error
+                assert words in result.content[0].text
+            with pytest.raises(MCPError, match="there is no tool 'paint'"):
+                await client.call_tool("paint", {})
+            assert (await client.call_tool("drafts-graph", {"topic": "short"})).structured_content["answer"]
+
+
+async def test_an_installed_workflow_answers_with_its_citations(tmp_path):
+    (tmp_path / "notes.md").write_text("# Otters\n\nThe river otter sleeps in a holt beside the water.\n")
+    (tmp_path / "own.yaml").write_text("rag:\n  store: otters.db\n")
+    ingested = [PROGRAM, "rag", "ingest", "notes.md", "--config", "own.yaml"]
+    subprocess.run(ingested, cwd=tmp_path, check=True, capture_output=True)
+    with transport("stdio", tmp_path, "rag", "--config", "own.yaml") as place:
+        async with Client(place) as client:
+            answer = await client.call_tool("rag", {"question": "Where does the river otter sleep?"})
+    assert not answer.is_error
+    assert "holt" in answer.structured_content["answer"]
+    assert answer.structured_content["citations"][0]["title"] in answer.content[0].text.split("\n\n")[-1]
+
+
+def test_without_its_extra_the_command_says_what_to_install(tmp_path):
+    code = (
+        "import sys; sys.modules['mcp'] = None; sys.argv = ['loopwright', 'mcp']; import loopwright.cli as c; c.main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.strip().endswith("pip install 'loopwright[mcp]'")

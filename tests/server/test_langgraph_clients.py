@@ -1,0 +1,176 @@
+"""LangGraph's own clients, ``langgraph-sdk`` and ``RemoteGraph``, against ``loopwright serve``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.pregel.remote import RemoteException, RemoteGraph
+from langgraph.types import Command
+from langgraph_sdk import get_client
+from langgraph_sdk.errors import ConflictError, NotFoundError
+from served_graphs import GRAPHS
+from serving_program import serving
+
+NAMES = {"chat": "./graphs.py:chat", "drafts": {"path": "./graphs.py:drafts"}, "asking": "graphs:asking"}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> Iterator[httpx.Client]:
+    """A server of the graphs that a ``langgraph.json`` names, as a client of the page sees it."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "graphs.py").write_text(GRAPHS)
+    (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": NAMES}))
+    program = [Path(sys.executable).with_name("loopwright")]
+    with serving(program, folder, "--no-demo") as (_process, client):
+        yield client
+
+
+@pytest.fixture
+def client(page) -> Any:
+    return get_client(url=str(page.base_url))
+
+
+def remote(page: httpx.Client, name: str) -> RemoteGraph:
+    return RemoteGraph(name, url=str(page.base_url))
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+async def test_assistants_are_the_graphs_of_the_file(client, page):
+    found = {each["graph_id"]: each for each in await client.assistants.search()}
+    assert sorted(found) == ["asking", "chat", "drafts"]
+    by_id = await client.assistants.get(found["chat"]["assistant_id"])
+    assert by_id == await client.assistants.get("chat")
+    schemas = await client.assistants.get_schemas("drafts")
+    assert set(schemas["input_schema"]["properties"]) == {"topic", "drafts"}
+    drawn = remote(page, "drafts").get_graph()
+    assert sorted(drawn.nodes) == ["__end__", "__start__", "write"]
+    with pytest.raises(NotFoundError):
+        await client.assistants.get("nobody")
+
+
+async def test_a_thread_is_a_conversation_whose_turns_are_runs_of_the_page(client, page):
+    thread = (await client.threads.create(metadata={"who": "me"}))["thread_id"]
+    assert (await client.threads.get(thread))["status"] == "idle"
+    first = await client.runs.wait(thread, "chat", input=said("one"))
+    assert [message["type"] for message in first["messages"]] == ["human", "ai"]
+    second = await client.runs.wait(thread, "chat", input=said("two"))
+    assert second["messages"][-1]["content"] == "I heard 3 messages, the last was two"
+
+    state = await client.threads.get_state(thread)
+    assert (state["values"], state["next"]) == (second, [])
+    history = await client.threads.get_history(thread, limit=99)
+    places = [each["checkpoint"]["checkpoint_id"] for each in history]
+    assert len(places) == len(set(places)) and history[0]["checkpoint"] == state["checkpoint"]
+    assert {each["checkpoint"]["thread_id"] for each in history} == {thread}
+    early = next(each for each in history if len(each["values"].get("messages", ())) == 2)
+    at = await client.threads.get_state(thread, checkpoint_id=early["checkpoint"]["checkpoint_id"])
+    assert at["values"] == first
+    later = await client.threads.get_history(thread, before=early["checkpoint"])
+    assert early["checkpoint"]["checkpoint_id"] not in [each["checkpoint"]["checkpoint_id"] for each in later]
+
+    runs = [
+        run for run in page.get("/runs", params={"workflow": "chat"}).json()["runs"] if run["id"].startswith(thread)
+    ]
+    assert [run["status"] for run in runs] == ["finished", "finished"]
+    assert (runs[0]["parent"]["kind"], runs[0]["parent"]["run_id"]) == ("turn", runs[1]["id"])
+
+    await client.threads.update_state(thread, said("a note"), as_node="answer")
+    third = await client.runs.wait(thread, "chat", input=said("three"))
+    assert [message["content"] for message in third["messages"]][-3:-1] == ["a note", "three"]
+    await client.threads.delete(thread)
+    with pytest.raises(NotFoundError):
+        await client.threads.get(thread)
+
+
+async def test_every_stream_mode_brings_its_own(client):
+    modes = ["values", "updates", "messages-tuple", "messages", "custom"]
+    parts = [part async for part in client.runs.stream(None, "chat", input=said("hello"), stream_mode=modes)]
+    assert parts[0].event == "metadata" and parts[-1].event == "end"
+    told: dict[str, list[Any]] = {}
+    for part in parts:
+        told.setdefault(part.event, []).append(part.data)
+    assert [len(values["messages"]) for values in told["values"]] == [1, 2]
+    assert [[*update] for update in told["updates"]] == [["answer"]]
+    answer = told["values"][-1]["messages"][-1]["content"]
+    assert told["updates"][0]["answer"]["messages"][0]["content"] == answer
+    assert "".join(message["content"] for message, _about in told["messages"]) == answer
+    assert {about["langgraph_node"] for _message, about in told["messages"]} == {"answer"}
+    assert told["messages/partial"][-1][0]["content"] == answer
+    assert told["custom"] == [{"thinking": "hello"}]
+
+
+async def test_a_loop_shows_its_decisions_and_no_gate(client):
+    parts = [
+        part
+        async for part in client.runs.stream(None, "drafts", input={"topic": "x"}, stream_mode=["updates", "custom"])
+    ]
+    updates = [part.data for part in parts if part.event == "updates"]
+    assert updates == [{"write": {"drafts": number}} for number in (1, 2, 3)]
+    loops = [part.data for part in parts if part.event == "custom"]
+    assert [(loop["loop"], loop["decision"]) for loop in loops] == [
+        ("better", "granted"), ("better", "granted"), ("better", "exhausted"),
+    ]  # fmt: skip
+
+
+async def test_a_question_is_an_interrupt_and_its_answer_a_command(client, page):
+    thread = (await client.threads.create())["thread_id"]
+    parts = [part async for part in client.runs.stream(thread, "asking", input={"topic": "x"}, stream_mode="updates")]
+    (asked,) = next(part.data["__interrupt__"] for part in parts if part.event == "updates")
+    assert asked["value"] == {"question": "really?"}
+    state = await client.threads.get_state(thread)
+    assert state["next"] == ["ask"] and state["tasks"][0]["interrupts"] == [asked]
+    known = await client.threads.get(thread)
+    assert known["status"] == "interrupted" and [*known["interrupts"].values()] == [[asked]]
+    assert (await client.runs.wait(thread, "asking", command={"resume": "yes"}))["topic"] == "yes"
+    assert [run["status"] for run in page.get("/runs", params={"workflow": "asking"}).json()["runs"]] == ["finished"]
+
+
+async def test_what_fails_and_what_cannot_be_is_told(client):
+    with pytest.raises(Exception, match="the paper burns"):
+        await client.runs.wait(None, "drafts", input={"topic": "fire"})
+    parts = [part async for part in client.runs.stream(None, "drafts", input={"topic": "fire"})]
+    assert [part.event for part in parts][-2:] == ["error", "end"]
+    assert "the paper burns" in parts[-2].data["message"]
+    with pytest.raises(Exception, match="404"):
+        await client.runs.wait("nowhere", "drafts", input={"topic": "x"})
+    for wrong in ({"interrupt_before": ["write"]}, {"command": {"goto": "write"}}):
+        with pytest.raises(Exception, match="400"):
+            await client.runs.wait(None, "drafts", input={"topic": "x"}, **wrong)
+    await client.threads.create(thread_id="mine")
+    with pytest.raises(ConflictError):
+        await client.threads.create(thread_id="mine")
+    await client.threads.create(thread_id="mine", if_exists="do_nothing")
+    both = await asyncio.gather(*(client.runs.wait("mine", "chat", input=said(text)) for text in "ab"))
+    assert sorted(len(state["messages"]) for state in both) == [2, 4], "the second waits for the first"
+
+
+def test_a_remote_graph_is_used_like_a_graph(page):
+    chat, place = remote(page, "chat"), {"configurable": {"thread_id": "remote-1"}}
+    first = chat.invoke({"messages": [("user", "one")]}, place)
+    assert first["messages"][-1]["content"] == "I heard 1 messages, the last was one"
+    updates = [*chat.stream(said("two"), place, stream_mode="updates")]
+    assert [[*update] for update in updates] == [["answer"]]
+    pieces = [message["content"] for message, _ in chat.stream(said("three"), place, stream_mode="messages")]
+    assert "".join(pieces) == "I heard 5 messages, the last was three"
+    assert len(chat.get_state(place).values["messages"]) == 6
+    assert len([*chat.get_state_history(place)]) >= 6
+    chat.update_state(place, {"messages": [AIMessage("a note").model_dump()]}, as_node="answer")
+    assert chat.get_state(place).values["messages"][-1]["content"] == "a note"
+
+    asking, place = remote(page, "asking"), {"configurable": {"thread_id": "remote-2"}}
+    assert asking.invoke({"topic": "x"}, place)["__interrupt__"][0]["value"] == {"question": "really?"}
+    assert asking.get_state(place).next == ("ask",)
+    assert asking.invoke(Command(resume="yes"), place)["topic"] == "yes"
+    with pytest.raises(RemoteException, match="the paper burns"):
+        remote(page, "drafts").invoke({"topic": "fire"})

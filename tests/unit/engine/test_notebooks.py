@@ -1,0 +1,57 @@
+"""What a notebook shows of a graph and of a certificate, by IPython's own display formatter."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from installed import needs
+from langgraph.graph import END, START, StateGraph
+
+from loopwright import Loop, bounded, verify
+
+needs("IPython")
+
+from IPython.core.formatters import DisplayFormatter  # noqa: E402
+
+
+def shown(value: Any) -> tuple[str, str]:
+    """Its text and its HTML."""
+    data, _metadata = DisplayFormatter().format(value)
+    assert set(data) == {"text/plain", "text/html"}
+    return data["text/plain"], data["text/html"]
+
+
+@pytest.fixture
+def builder() -> StateGraph:
+    made = StateGraph(dict)
+    made.add_node("write <b>", lambda state: state)
+    made.add_node("judge", lambda state: state)
+    made.add_edge(START, "write <b>")
+    made.add_edge("write <b>", "judge")
+    made.add_conditional_edges("judge", lambda state: END, ["write <b>", END])
+    return made
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_bounded_graph_is_its_picture_with_limits_and_its_certificate(drawn, builder, monkeypatch):
+    if drawn:
+        needs("mermaidx")
+    else:
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    graph = bounded(builder, [Loop(name="better", target="write <b>", sources=("judge",), limit=3)])
+    text, html = shown(graph)
+    most = f"at most {graph.certificate.max_supersteps}"
+    for said in (text, html):
+        assert "better" in said and "3" in said and most in said
+    assert ("<svg" in html) is drawn
+    assert "<b>" not in html and "<script" not in html
+    if drawn:
+        assert len(ElementTree.fromstring(html)) == 2
+
+
+def test_a_certificate_names_its_figures_or_the_cycle(builder):
+    text, html = shown(verify(builder))
+    assert text.splitlines()[:2] == ["verdict: unbounded", "cycle without a bound: write <b> → judge → write <b>"]
+    assert "write &lt;b&gt; → judge" in html

@@ -1,0 +1,245 @@
+"""Runs of bounded graphs as OpenTelemetry's own exporter sends them to a receiver on loopback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from installed import needs
+
+needs("opentelemetry.sdk", "opentelemetry.exporter")
+
+from langchain_core.messages import AIMessage  # noqa: E402
+from langchain_core.tools import tool  # noqa: E402
+from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
+from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
+from langgraph.prebuilt import ToolNode, tools_condition  # noqa: E402
+from langgraph.types import Command, Send, interrupt  # noqa: E402
+from loopback import listening  # noqa: E402
+from opentelemetry import trace  # noqa: E402
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter  # noqa: E402
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: E402
+from opentelemetry.sdk.metrics import MeterProvider  # noqa: E402
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader  # noqa: E402
+from opentelemetry.sdk.resources import Resource  # noqa: E402
+from opentelemetry.sdk.trace import TracerProvider  # noqa: E402
+from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: E402
+from otlp_receiver import Receiver  # noqa: E402
+
+from loopwright import Budget, Loop, bounded  # noqa: E402
+from loopwright.errors import ConfigError  # noqa: E402
+from loopwright.testing import ScriptedChatModel  # noqa: E402
+from loopwright.tracing import instrument, uninstrument  # noqa: E402
+
+OTHER = "somebody.elses.instrumentation"
+
+
+class PricedModel(ScriptedChatModel):
+    """One whose price is known."""
+
+    def _get_ls_params(self, stop: Any = None, **kwargs: Any) -> Any:
+        return {"ls_provider": "openai", "ls_model_name": "gpt-4o-mini", "ls_model_type": "chat"}
+
+
+@pytest.fixture
+def traced() -> Iterator[Callable[[], Receiver]]:
+    """Traces this process to a receiver; called, it sends what is left and gives the receiver."""
+    with listening(Receiver()) as receiver:
+        resource = Resource.create({"service.name": "mine"})
+        tracers = TracerProvider(resource=resource)
+        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{receiver.address}/v1/traces")))
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(f"{receiver.address}/v1/metrics"))
+        meters = MeterProvider([reader], resource)
+        instrument(tracers, meters)
+        receiver.tracer = tracers.get_tracer(OTHER)
+
+        def sent() -> Receiver:
+            tracers.force_flush()
+            meters.force_flush()
+            return receiver
+
+        sent.tracer = receiver.tracer
+        yield sent
+        uninstrument()
+        tracers.shutdown()
+        meters.shutdown()
+
+
+@tool
+def search(query: str) -> str:
+    """Search."""
+    return "nothing"
+
+
+def agent(tracer: Any, limit: int = 2, **options: Any) -> Any:
+    """An agent that never gives up, whose model calls somebody else's instrumentation traces."""
+    call = {"name": "search", "args": {"query": "x"}, "id": "1"}
+    usage = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}
+
+    def reply(messages: Any) -> AIMessage:
+        with tracer.start_as_current_span("chat gpt-4o-mini"):
+            return AIMessage("", tool_calls=[call], usage_metadata=usage)
+
+    model = PricedModel(*[reply] * 20).bind_tools([search])
+
+    def ask(state: MessagesState) -> Any:
+        return {"messages": [model.invoke(state["messages"])]}
+
+    async def aask(state: MessagesState) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    from langchain_core.runnables import RunnableLambda
+
+    made = StateGraph(MessagesState)
+    made.add_node("agent", RunnableLambda(ask, aask))
+    made.add_node("tools", ToolNode([search]))
+    made.add_edge(START, "agent")
+    made.add_conditional_edges("agent", tools_condition)
+    made.add_edge("tools", "agent")
+    loop = Loop(name="again", target="agent", sources=("tools",), limit=limit, reason=lambda state: "still nothing")
+    return bounded(made, [loop], name="searcher", **options)
+
+
+ASKED = {"messages": [("user", "where?")]}
+RUN = "invoke_agent searcher"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_plain_graph_has_spans_of_nodes_and_passes_and_others_spans_nest_under_them(
+    asynchronous, traced, monkeypatch
+):
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "http,gen_ai_latest_experimental")
+    graph = agent(traced.tracer)
+    with traced.tracer.start_as_current_span("my request"):
+        before = trace.get_current_span()
+        _ = await graph.ainvoke(ASKED) if asynchronous else graph.invoke(ASKED)
+        assert trace.get_current_span() is before, "what is current must be as it was before the run"
+    receiver = traced()
+    assert receiver.services == {"mine"}
+    assert {span.trace_id for span in receiver.spans} == {receiver.named("my request")[0].trace_id}
+
+    (run,) = receiver.named(RUN)
+    assert receiver.path_of(run) == ["my request", RUN]
+    told = run.attributes
+    assert (told["gen_ai.operation.name"], told["gen_ai.agent.name"]) == ("invoke_agent", "searcher")
+    assert (told["loopwright.stop_reason"], told["loopwright.loop.name"]) == ("exhausted", "again")
+    assert told["loopwright.certificate.max_supersteps"] == graph.certificate.max_supersteps
+
+    around = [[], ["pass again 1"], ["pass again 2"]]
+    assert [receiver.path_of(span)[2:-1] for span in receiver.named("node agent")] == around
+    assert [span.attributes["loopwright.node.visit"] for span in receiver.named("node agent")] == [1, 2, 3]
+    chats = [span for span in receiver.spans if span.scope == OTHER and span.name.startswith("chat")]
+    assert [receiver.path_of(span)[2:-1] for span in chats] == [[*path, "node agent"] for path in around]
+    tools = receiver.named("execute_tool search")
+    assert [receiver.path_of(span)[2:-1] for span in tools] == [[*path, "node tools"] for path in around]
+    assert tools[0].attributes == {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
+
+    gates = [span.attributes for span in receiver.named("gate loop.again")]
+    assert [(gate["loopwright.loop.decision"], gate["loopwright.loop.passes"]) for gate in gates] == [
+        ("granted", 1), ("granted", 2), ("exhausted", 2),
+    ]  # fmt: skip
+    first = receiver.named("pass again 1")[0].attributes
+    assert (first["loopwright.loop.limit"], first["loopwright.loop.reason"]) == (2, "still nothing")
+    assert (first["gen_ai.usage.input_tokens"], first["gen_ai.usage.output_tokens"]) == (1000, 100)
+
+    of = {"loopwright.graph.name": "searcher", "loopwright.loop.name": "again"}
+    assert receiver.points["loopwright.loop.passes"] == [(of, 2)]
+    assert receiver.points["loopwright.loop.refusals"] == [({**of, "loopwright.loop.decision": "exhausted"}, 1)]
+    ((labels, cost),) = receiver.points["loopwright.loop.cost"]
+    assert labels == of and cost == pytest.approx(2 * (1000 * 0.15 + 100 * 0.6) / 1e6)
+
+
+def test_without_the_opt_in_no_convention_in_development_is_used(traced):
+    agent(traced.tracer).invoke(ASKED)
+    assert not [key for span in traced().spans for key in span.attributes if key.startswith("gen_ai.")]
+
+
+def test_errors_questions_and_spent_budgets_are_told(traced):
+    graph = agent(traced.tracer, limit=9, budget=Budget(model_calls=2), checkpointer=InMemorySaver())
+    graph.invoke(ASKED, {"configurable": {"thread_id": "1"}})
+    spent = traced().named("budget spent")[0]
+    assert traced().path_of(spent) == [RUN, "budget spent"]
+    assert (spent.attributes["loopwright.budget.resource"], spent.attributes["loopwright.budget.limit"]) == (
+        "model_calls", 2,
+    )  # fmt: skip
+
+    def ask(state: dict[str, Any]) -> Any:
+        if interrupt("sure?") == "no":
+            raise ValueError("then not")
+
+    made = StateGraph(dict)
+    made.add_node("ask", ask)
+    made.add_edge(START, "ask")
+    asking = bounded(made, name="asker", checkpointer=InMemorySaver())
+    place = {"configurable": {"thread_id": "2"}}
+    asking.invoke({"a": 1}, place)
+    with pytest.raises(ValueError, match="then not"):
+        asking.invoke(Command(resume="no"), place)
+    waits, failed = traced().named("node ask")
+    assert waits.attributes["loopwright.interrupted"] and not waits.failed
+    assert failed.failed and failed.attributes["error.type"]
+    assert [run.failed for run in traced().named("invoke_agent asker")] == [False, True]
+
+
+def test_parallel_visits_and_graphs_inside_nest_where_they_run(traced):
+    inner = StateGraph(MessagesState)
+    inner.add_node("look", lambda state: None)
+    inner.add_edge(START, "look")
+    outer = StateGraph(MessagesState)
+    outer.add_node(
+        "spread", lambda state: Command(goto=[Send("worker", ASKED), Send("worker", ASKED)]), destinations=("worker",)
+    )
+    outer.add_node("worker", inner.compile())
+    outer.add_edge(START, "spread")
+    outer.add_edge("worker", END)
+    bounded(outer, name="outer").invoke(ASKED)
+    receiver = traced()
+    paths = [receiver.path_of(span) for span in receiver.named("node look")]
+    assert paths == [["invoke_agent outer", "node worker", "node look"]] * 2
+    assert len({span.parent_id for span in receiver.named("node look")}) == 2
+
+
+SERVED = """
+from typing import TypedDict
+from langgraph.graph import START, StateGraph
+
+class State(TypedDict):
+    text: str
+
+graph = StateGraph(State)
+graph.add_node("only", lambda state: {"text": "done"})
+graph.add_edge(START, "only")
+"""
+
+
+def test_a_server_sends_its_runs_where_the_environment_says(tmp_path, monkeypatch):
+    needs("fastapi")
+    from serving_program import serving
+
+    (tmp_path / "tiny.py").write_text(SERVED)
+    with listening(Receiver()) as receiver:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.address)
+        program = os.path.join(os.path.dirname(sys.executable), "loopwright")
+        with serving([program], tmp_path, "tiny.py:graph", "--no-demo") as (process, client):
+            client.post("/workflows/tiny-graph/run", json={"text": "go"}).raise_for_status()
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        (only,) = receiver.named("node only")
+        assert receiver.path_of(only)[-2:] == ["invoke_agent LangGraph", "node only"]
+        assert receiver.services == {"loopwright"}
+
+
+def test_without_its_extra_it_says_what_to_install():
+    code = (
+        "import sys; sys.modules['opentelemetry'] = None\n"
+        "from loopwright.tracing import instrument\n"
+        "instrument()"
+    )  # fmt: skip
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.stderr.strip().splitlines()[-1].endswith("pip install 'loopwright[otel]'")
+    assert ConfigError.__name__ in ended.stderr
