@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from hosted_graphs import Walk
 from langchain_core.messages import AIMessage
 from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command
@@ -174,3 +175,18 @@ def test_a_remote_graph_is_used_like_a_graph(page):
     assert asking.invoke(Command(resume="yes"), place)["topic"] == "yes"
     with pytest.raises(RemoteException, match="the paper burns"):
         remote(page, "drafts").invoke({"topic": "fire"})
+
+
+async def test_what_names_a_file_of_the_server_is_shown_to_no_client(serve_script):
+    class Walking(Walk):
+        places = frozenset({"trace"})
+
+    client = get_client(url=serve_script(workflows=[Walking()]).url)
+    thread = (await client.threads.create())["thread_id"]
+    modes = ["values", "updates"]
+    parts = [p async for p in client.runs.stream(thread, "walk", input={"question": "x"}, stream_mode=modes)]
+    assert {part.event for part in parts} == {"metadata", "values", "updates", "end"}
+    history = await client.threads.get_history(thread)
+    assert "answer" in json.dumps(history) and "trace" not in json.dumps([[part.data for part in parts], history])
+    with pytest.raises(Exception, match="names a file of the server"):
+        await client.threads.update_state(thread, {"trace": ["/etc/passwd"]})

@@ -53,7 +53,6 @@ export function recordOf(more: Partial<RunRecord> = {}): RunRecord {
     started_at: '2026-03-07T10:00:00Z', ended_at: '2026-03-07T10:00:02Z', seconds: 2, model_calls: 0, unmetered_calls: 0, tokens: 0, cost: null,
     quality: null, passes: {}, events: 0, asked: [], parent: null, source: 'here', input: { message: 'What is on?' },
     changes: { models: {}, prompts: {} }, outcome: null, error: null, error_type: null, error_node: null, models: {}, prompts: {},
-    usage: [], loops: [], path: [], children: [], epoch: 1, priority: 0, lost: 0, lost_at: null,
-    request: null, ...more,
+    usage: [], loops: [], path: [], children: [], epoch: 1, request: null, priority: 0, lost: 0, lost_at: null, ...more,
   };
 }

@@ -222,7 +222,7 @@ class Threads:
             {
                 "id": task.id, "name": task.name, "error": str(task.error) if task.error else None, "checkpoint": None,
                 "interrupts": [_interrupt(each) for each in task.interrupts], "state": None, "path": [*task.path],
-                "result": plain_json(task.result),
+                "result": self._seen(task.result, record),
             }
             for task in snapshot.tasks
         ]  # fmt: skip
@@ -236,12 +236,18 @@ class Threads:
         }  # fmt: skip
 
     def values(self, snapshot: StateSnapshot, record: RunRecord | None) -> dict[str, Any]:
-        """The values of a state in plain JSON, without those that name files of this machine."""
-        places = self._context.workflow(record.workflow).places if record else ()
+        """The values of a state in plain JSON."""
         values: Any = snapshot.values
         if not isinstance(values, Mapping):
             values = {"__root__": values} if values is not None else {}
-        return plain_json({key: value for key, value in values.items() if key not in places})
+        return self._seen(values, record)
+
+    def _seen(self, values: Any, record: RunRecord | None) -> Any:
+        """Values in plain JSON, without those that name files of this machine."""
+        places = self._context.workflow(record.workflow).places if record else ()
+        if isinstance(values, Mapping):
+            values = {key: value for key, value in values.items() if key not in places}
+        return plain_json(values)
 
     async def steps(self, record: RunRecord, checkpoint_id: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """What led to a checkpoint: the nodes' updates, and the values; no values of a mere input."""
@@ -255,7 +261,7 @@ class Threads:
                 place_of(record.id, snapshot.parent_config.get("configurable", {})["checkpoint_id"])
             )
             updates = [
-                {task.name: plain_json(task.result)}
+                {task.name: self._seen(task.result, record)}
                 for task in before.tasks
                 if task.result is not None and not is_engine_node(task.name) and task.name != "__start__"
             ]
