@@ -6,12 +6,13 @@ import re
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-import pg8000.dbapi as pg
-
 from loopwright.errors import ConfigError, unknown_name_message
+
+if TYPE_CHECKING:
+    from pg8000.dbapi import Connection
 
 SCHEMES = ("postgres", "postgresql")
 """What the address of a PostgreSQL database begins with."""
@@ -98,7 +99,7 @@ class PostgresAddress:
             holds=holds,
         )
 
-    def connect(self, search_path: str, idle: int = 0) -> pg.Connection:
+    def connect(self, search_path: str, idle: int = 0) -> Connection:
         """Open a connection.
 
         Args:
@@ -110,8 +111,10 @@ class PostgresAddress:
             pg8000.exceptions.Error: If the server does not let it.
             OSError: If there is no server.
         """
+        from pg8000 import dbapi  # whoever serves with SQLite alone has no need of it
+
         by_socket = self.host.startswith("/")
-        return pg.connect(
+        return dbapi.connect(
             self.user,
             host=self.host,
             port=self.port,
