@@ -12,8 +12,9 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+Size = TypeVar("Size")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
@@ -52,6 +53,18 @@ def write(title: str, section: str) -> None:
     text = RESULTS.read_text(encoding="utf-8") if RESULTS.is_file() else "# Measured results"
     text = re.sub(rf"\n*## {title}\n.*?(?=\n## |\Z)", "", text, flags=re.DOTALL).rstrip("\n")
     RESULTS.write_text(f"{text}\n\n## {title}\n\n{section}\n", encoding="utf-8")
+
+
+def main_of_sizes(title: str, description: str | None, full: Size, quick: Size, report: Callable[[Size], str]) -> None:
+    """The same for a benchmark that has two sizes."""
+    parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
+    parser.add_argument("--quick", action="store_true", help="a fraction of the runs, to see that it works")
+    given = parser.parse_args()
+    section = report(quick if given.quick else full)
+    print(section)
+    if given.write:
+        write(title, section)
 
 
 def main(title: str, description: str | None, repetitions: int, report: Callable[[int], str]) -> None:

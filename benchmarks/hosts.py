@@ -16,7 +16,6 @@ import statistics
 import sys
 import tempfile
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from common import machine, write
+from common import machine, main_of_sizes
 from hosts import Hosts, begin, ended, hosts, log, record, until, whole
 from postgres import separate
 
@@ -205,6 +204,11 @@ def _stepping(steps: int) -> Any:
 def report(size: Size) -> str:
     """Measure everything; Markdown."""
     rows: list[tuple[str, str, str]] = []
+
+    def found(what: str, goal: str, measured: str) -> None:
+        rows.append((what, goal, measured))
+        print(rows[-1], file=sys.stderr, flush=True)
+
     with separate() as (database, url), tempfile.TemporaryDirectory() as place:
         database.psql("ALTER SYSTEM SET max_connections = 300")
         database.stop()
@@ -220,58 +224,47 @@ def report(size: Size) -> str:
             return made
 
         costs = asyncio.run(cost(url, Path(place), size.steps))
-        rows.append((
-            "a superstep with its history and checkpoint, PostgreSQL against SQLite", "at most 1.5 times",
+        found(
+            "a superstep with its history and checkpoint, PostgreSQL against SQLite",
+            "at most 1.5 times",
             f"{costs['PostgreSQL'] / costs['SQLite']:.2f} times ({costs['PostgreSQL']:.1f}, {costs['SQLite']:.1f} ms)",
-        ))  # fmt: skip
-        print(rows[-1], file=sys.stderr, flush=True)
+        )
         with many() as group:
             took = takeover(group, size.takeovers)
-        rows.append((
-            f"SIGKILL of a worker: another goes on (lease {LEASE:g} s, {len(took)} kills)", "at most 10 s",
+        found(
+            f"SIGKILL of a worker: another goes on (lease {LEASE:g} s, {len(took)} kills)",
+            "at most 10 s",
             f"median {statistics.median(took):.1f} s, longest {max(took):.1f} s; no finished superstep ran again",
-        ))  # fmt: skip
-        print(rows[-1], file=sys.stderr, flush=True)
+        )
         rates = []
         for workers in (1, 4):
             with many() as group:
                 rates.append(rate(group, workers, size.waiting))
-        rows.append((
-            "runs that wait 1 s, 4 workers against 1 (2 at a time each)", "at least 3.6 times",
+        found(
+            "runs that wait 1 s, 4 workers against 1 (2 at a time each)",
+            "at least 3.6 times",
             f"{rates[1] / rates[0]:.2f} times ({rates[0]:.1f} and {rates[1]:.1f} runs/s)",
-        ))  # fmt: skip
-        print(rows[-1], file=sys.stderr, flush=True)
+        )
         with many() as group:
             runs, failed, after = outage(group, database, 20.0)
-        rows.append((
-            f"PostgreSQL gone for 20 s, and back ({runs} runs)", "nothing lost, no run failed",
+        found(
+            f"PostgreSQL gone for 20 s, and back ({runs} runs)",
+            "nothing lost, no run failed",
             f"{failed} failed; all had ended {after:.0f} s after it was back",
-        ))  # fmt: skip
-        print(rows[-1], file=sys.stderr, flush=True)
+        )
         with many() as group:
             seconds, wrong = killed_at_random(group, size.kills, size.runs)
-        rows.append((
-            f"{size.kills} kills at random among 4 workers, {size.runs} runs", "every run as an undisturbed one",
+        found(
+            f"{size.kills} kills at random among 4 workers, {size.runs} runs",
+            "every run as an undisturbed one",
             f"{size.runs - wrong} of {size.runs}, in {seconds:.0f} s",
-        ))  # fmt: skip
-    table = "\n".join(f"| {what} | {goal} | {found} |" for what, goal, found in rows)
+        )
+    table = "\n".join(f"| {what} | {goal} | {measured} |" for what, goal, measured in rows)
     return (
         f"`python benchmarks/hosts.py`, {machine()}; servers, workers and PostgreSQL (fsync on) on this one "
         f"machine, each a process of its own.\n\n| | goal | measured |\n|---|---|---|\n{table}"
     )
 
 
-def main() -> None:
-    """Measure, print, and write if asked to."""
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
-    parser.add_argument("--quick", action="store_true", help="fewer runs and kills")
-    given = parser.parse_args()
-    section = report(QUICK if given.quick else FULL)
-    print(section)
-    if given.write:
-        write(TITLE, section)
-
-
 if __name__ == "__main__":
-    main()
+    main_of_sizes(TITLE, __doc__, FULL, QUICK, report)

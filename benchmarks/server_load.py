@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import tempfile
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,7 +28,7 @@ from typing import Any
 
 import httpx
 from assistant_servers import Watched, server
-from common import machine, write
+from common import machine, main_of_sizes
 from peers import WORKERS, Package, Unmeasured, environment, last_line
 from server_served import LONG, WORDS, fill, serve_history
 
@@ -283,17 +282,5 @@ def _peer(size: Size, filled: float, first: Sequence[float]) -> list[str]:
     return [*head, f"| {name} | {theirs['seconds']:.1f} | {spread(theirs['list'])} |"]
 
 
-def main() -> None:
-    """Measure, print, and write if asked to."""
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the runs, to see that it works")
-    given = parser.parse_args()
-    section = report(QUICK if given.quick else FULL)
-    print(section)
-    if given.write:
-        write(TITLE, section)
-
-
 if __name__ == "__main__":
-    main()
+    main_of_sizes(TITLE, __doc__, FULL, QUICK, report)

@@ -37,7 +37,7 @@ from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads
 from loopwright.server.context import Context, kept_run
 from loopwright.server.given import keepable
-from loopwright.server.sse import BATCH, SIZE
+from loopwright.server.sse import followed
 from loopwright.workflows.api import MULTILINE, Workflow
 
 Begun = tuple[LiveRun | KeptRun, int]
@@ -103,15 +103,11 @@ async def frames(context: Context, asked: RunAgentInput, record: RunRecord, afte
 
     here = {"loopwrightRunId": record.id}
     yield encoded(RunStartedEvent(thread_id=asked.thread_id, run_id=asked.run_id, metadata=here))
-    ended = False
-    while not ended:
-        news = await context.hub.follow(record.id, "run", after, context.hub.limits.keep_alive, BATCH, SIZE)
-        for kept in news.events:
-            after = kept.seq
+    async for events in followed(context, record.id, "run", after):
+        for kept in events:
             for event in told.events(json.loads(kept.data)):
                 yield encoded(event)
-        ended = news.ended
-        if not news.events and not ended:
+        if not events:
             yield KEEPALIVE_COMMENT
     last = await kept_run(context, record.id)
     for event in (*told.rest(), *told.answer(last), _end(asked, last)):

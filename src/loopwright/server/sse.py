@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from fastapi import Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
@@ -136,17 +136,31 @@ class EventStream(EventSourceResponse):
                 logger.info(told, self._run_id, self._stalled)
 
 
-async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:
-    while True:
+async def followed(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[Sequence[KeptEvent]]:
+    """What a run brings, a few events at a time, until it has ended; none where nothing came for a while.
+
+    Args:
+        context: Knows the runs.
+        run_id: The run.
+        channel: Which of its channels.
+        after: The number of the last event that is known, 0 for none.
+    """
+    ended = False
+    while not ended:
         news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH, SIZE)
+        ended = news.ended
         if news.events:
             after = news.events[-1].seq
-            if len(news.events[0].data) > SIZE:  # it comes alone
-                for piece in frame(run_id, news.events[0]):
-                    yield piece
-            else:
-                yield b"".join(piece for event in news.events for piece in frame(run_id, event))
-        elif not news.ended:
+        if news.events or not ended:
+            yield news.events
+
+
+async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:
+    async for events in followed(context, run_id, channel, after):
+        if not events:
             yield KEEPALIVE_COMMENT
-        if news.ended:
-            return
+        elif len(events[0].data) > SIZE:  # it comes alone
+            for piece in frame(run_id, events[0]):
+                yield piece
+        else:
+            yield b"".join(piece for event in events for piece in frame(run_id, event))

@@ -11,7 +11,7 @@ from fastapi.sse import KEEPALIVE_COMMENT
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads, asked_of
 from loopwright.server.context import Context, kept_run
-from loopwright.server.sse import BATCH, SIZE
+from loopwright.server.sse import followed
 
 Mode = Literal["values", "updates", "messages", "messages-tuple", "custom"]
 """What a client may ask for."""
@@ -38,15 +38,13 @@ async def frames(
     yield sse("metadata", {"run_id": record.id, "attempt": 1})
     writer, ended = _Text(record.id), False
     try:
-        while not ended:
-            news = await context.hub.follow(record.id, "run", after, context.hub.limits.keep_alive, BATCH, SIZE)
-            for kept in news.events:
-                after = kept.seq
+        async for events in followed(context, record.id, "run", after):
+            for kept in events:
                 async for frame in _of_event(threads, record, modes, writer, kept.name, json.loads(kept.data)):
                     yield frame
-            ended = news.ended
-            if not news.events and not ended:
+            if not events:
                 yield KEEPALIVE_COMMENT
+        ended = True
     finally:
         if cancel and not ended:
             await context.hub.cancel(record.id)

@@ -39,8 +39,6 @@ PROVEN = 0.75
 """The share of what few words say that some record must hold together."""
 SHORT = 8
 """The words of a question that says no more than it asks."""
-UNREAD = 1
-"""So many words that were read as nothing may be what was meant."""
 NEAREST = 4
 """Where nothing fits, at most so many records that come near are told at length; others are only named."""
 EXAMPLES = (

@@ -267,7 +267,6 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
         if found := names.track_of(wanted):
             track, held = found
             used = [other for other in places if held.intersection(terms(sentence.word(other)))]
-            joining = [other for other in places if min(used) < other < max(used)]
             same = (
                 [each for each, own in names.tracks.items() if held <= own]
                 if len(held) > 1 or len(names.tracks) < 4
@@ -278,7 +277,6 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
                 min(used), max(*used, place) + 1, "track", *dict.fromkeys(tracks), said=f"in the track {track}"
             )
             sentence.take(min(used), max(used) + 1, "track")
-            del joining
             return
 
 

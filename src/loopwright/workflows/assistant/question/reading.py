@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, terms
@@ -23,7 +24,7 @@ from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
 from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.index import TableIndex
-from loopwright.workflows.assistant.searching.lexicon import glossary, table, words
+from loopwright.workflows.assistant.searching.lexicon import days, glossary, table, words
 
 MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
@@ -283,7 +284,7 @@ class Reader:
                 or word in self.names.persons
             ):
                 continue
-            if _is_rule(word):
+            if word in _rule_words():
                 continue
             token.word = _nearest_rule(word, self.names.types) or self._nearest_name(word) or word
 
@@ -445,13 +446,8 @@ def _is_thing(word: str) -> bool:
 _RULES = ("days", "today", "tomorrow", "morning", "afternoon", "evening", "noon", "now", "before", "after", "between")
 
 
-def _is_rule(word: str) -> bool:
-    return word in _rule_words()
-
-
+@cache
 def _rule_words() -> frozenset[str]:
-    from loopwright.workflows.assistant.searching.lexicon import days
-
     named = [words("things", kind, "en") for kind in table("things")["en"]]
     return frozenset(days()).union(*(words("time", key) for key in _RULES if key != "days"), *named)
 
