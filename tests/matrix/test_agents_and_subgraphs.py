@@ -87,7 +87,8 @@ SHAPES = {
     ),
     # Longest: retrieve grade generate, loop.again generate, transform loop.rewrite, and once more from retrieve without
     # the other loop: retrieve grade generate transform loop.rewrite: 7 + 5. Runs: retrieve 1 + 1; grade as often;
-    # generate behind web (1) and grade (2), and one pass of again; transform behind grade (2) and generate (4).
+    # generate behind web (1) and grade (2), and one pass of again; transform from the entry in superstep 3 or 4, likewise
+    # from a pass of rewrite, and behind a pass of again.
     "adaptive RAG": Shape(
         lambda: graph(
             "START?retrieve START?web web-generate retrieve-grade grade?transform grade?generate transform-retrieve "
@@ -96,7 +97,7 @@ SHAPES = {
         [loop("rewrite", "transform", "retrieve", 1), loop("again", "generate", "generate", 1)],
         path="retrieve grade transform loop.rewrite retrieve grade transform loop.rewrite",
         steps=12,
-        runs={"retrieve": 2, "web": 1, "grade": 2, "generate": 4, "transform": 6, "loop.rewrite": 6, "loop.again": 4},
+        runs={"retrieve": 2, "web": 1, "grade": 2, "generate": 4, "transform": 5, "loop.rewrite": 5, "loop.again": 4},
     ),
     # The documents are taken, and the answer is never grounded in them. Longest: retrieve grade generate loop.again
     # transform loop.rewrite twice, and loop.again generate once: 6 + 6 + 2. generate: grade's 2 and a pass of again;

@@ -62,12 +62,13 @@ SHAPES = {
         path="a b c loop.u a b c loop.u d loop.v b c loop.u d loop.v b c loop.u d loop.v",
         steps=20, runs={"a": 2, "b": 4, "c": 4, "d": 8, "loop.u": 4, "loop.v": 8},
     ),
-    # Both gates refuse in superstep 4, and the fallback runs once in superstep 5; at 3 it could have, too.
+    # Both gates refuse in superstep 4, and the fallback runs once in superstep 5. The proof adds the passes of loops that
+    # go round side by side: 3 without a pass, and 2 for each; answer behind the entry, and behind each pass.
     "two loops exhausted in one superstep": Shape(
         lambda: graph("START-a START-b a?a a?END b?b b?END answer-END"),
         [loop("x", "a", "a", 1, "answer"), loop("y", "b", "b", 1, "answer")],
         path="a+b loop.x+loop.y a+b loop.x+loop.y answer",
-        steps=5, runs={"a": 2, "b": 2, "loop.x": 2, "loop.y": 2, "answer": 2},
+        steps=7, runs={"a": 2, "b": 2, "loop.x": 2, "loop.y": 2, "answer": 3},
     ),
     "exhausted by source": Shape(
         lambda: arms("b?a b?END c?a c?END left-END right-END"),
@@ -95,7 +96,7 @@ SHAPES = {
     # z runs once, so the join fires once, and nothing is ever refused.
     "join that goes back and is entered once": Shape(
         lambda: graph("START-a START-z a-b b+z-a"), [loop("x", "b z", "a", 1)],
-        path="a+z b loop.x a b", steps=6, runs={"a": 2, "b": 2, "z": 1, "loop.x": 1},
+        path="a+z b loop.x a b", steps=5, runs={"a": 2, "b": 2, "z": 1, "loop.x": 1},
     ),
     # Both ask in one superstep: that is one pass.
     "branches that ask at once": Shape(
@@ -148,7 +149,7 @@ SHAPES = {
             d={"action": note("d"), "defer": True},
         ),
         [loop("x", "d", "d", 0)], fan_out={"d": 2},
-        path="a d+s loop.x+t d loop.x", steps=6, runs={"a": 1, "s": 1, "t": 1, "d": 2, "loop.x": 2},
+        path="a d+s loop.x+t d loop.x", steps=7, runs={"a": 1, "s": 1, "t": 1, "d": 2, "loop.x": 2},
     ),
     # A run that waits for a person runs on from there: its certificate is that of the run without waiting.
     "interrupt before": Shape(

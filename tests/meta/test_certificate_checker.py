@@ -83,7 +83,7 @@ def changes(certificate: Certificate) -> dict[str, Certificate]:
     found["no witness"] = {"witness": None}
     spoiled: list[dict[str, Any]] = [
         {"passes": {"again": 1}}, {"passes": {"again": 3}}, {"passes": {}}, {"inner": {}}, {"level": {}},
-        {"inner": {"sub": certificate}}, {"within": {}}, {"detour": {}}, {"detour": {"again": -1}},
+        {"inner": {"sub": certificate}}, {"detour": {}}, {"detour": {"again": -1}},
     ]  # fmt: skip
     spoiled += [{"detour": {**witness.detour, loop: detour - 1}} for loop, detour in witness.detour.items()]
     for node, level in witness.level.items():

@@ -171,5 +171,5 @@ def test_a_proof_that_overlooks_waiting_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_proof_that_overlooks_sends_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worst_case, "read_fan_out", lambda _builder, _topology: FanOut({}, {}, frozenset()))
+    monkeypatch.setattr(worst_case, "read_fan_out", lambda _builder, _topology: FanOut({}, {}))
     assert wrong(EXAMPLES["fan-out"])

@@ -191,20 +191,6 @@ def test_granted_passes_are_the_requested_ones_up_to_the_limit(plan: Plan) -> No
 
 
 @FAST
-@given(plans())
-def test_no_run_exceeds_its_certificate(plan: Plan) -> None:
-    app = bounded(build(plan), declared(plan))
-    within_certificate(app, *watch(app))
-
-
-@FAST
-@given(plans(deferred=True))
-def test_no_run_with_deferred_nodes_exceeds_its_certificate(plan: Plan) -> None:
-    app = bounded(build(plan), declared(plan))
-    within_certificate(app, *watch(app))
-
-
-@FAST
 @given(plans(deferred=True), st.integers(0, 3))
 def test_a_limit_alone_always_ends_within_its_certificate(plan: Plan, limit: int) -> None:
     plan.vandals = set()  # without a loop of its own a counter is the nodes' own affair

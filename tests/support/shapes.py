@@ -25,9 +25,20 @@ from loopwright.errors import GraphError
 
 
 class State(TypedDict, total=False):
+    """What the tests' graphs keep: each uses what it needs."""
+
     log: Annotated[list[str], operator.add]
     count: int
     limit: int
+    past: list[str]
+    plan: str
+    want: int
+    most: Any
+    error: str
+    route: str
+    text: str
+    api_key: str
+    passes: int
 
 
 def note(name: str) -> Callable[[Any], dict[str, Any]]:

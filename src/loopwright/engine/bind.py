@@ -196,16 +196,8 @@ def _settle_defaults(bound: BoundBuilder) -> None:
     langgraph_private.set_node_defaults(bound, fresh)
 
 
-def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any]) -> dict[str, frozenset[str] | None]:
-    """Put the wrapper around every node of a compiled graph, and keep its gates out of the streams.
-
-    Args:
-        bound: The builder.
-        compiled: What was compiled from it, with `watched_routers` in it.
-
-    Returns:
-        Node -> the targets that its wrapper lets through; None: any node.
-    """
+def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Put the wrapper around every node of a compiled graph, and keep its gates out of the streams."""
     known = read_destinations(bound)
     marked = {loop.target for loop in bound.loops if loop.first_free}
     for node, spec in bound.nodes.items():
@@ -214,10 +206,9 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
             if node != DISPATCHER:
                 langgraph_private.repeat_jumps(compiled, node)
             continue
-        targets = known[node].jumps
-        if targets is not None and (again := (spec.metadata or {}).get("loopwright_again")):
-            targets |= {again}
-        ways = _ways(bound, node, f"node {node!r}", targets, known[node].sends)
+        ways = _ways(bound, node, f"node {node!r}", known[node].jumps, known[node].sends)
+        if again := (spec.metadata or {}).get("loopwright_again"):
+            ways = dataclasses.replace(ways, again=again)
         notes: dict[str, Any] = {VISITED: [node]} if node in marked else {}
         asks = [loop for loop in ways.gates.values() if loop.name in bound.noted and (node, loop.gate) in bound.edges]
         if asks:
@@ -230,7 +221,6 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         langgraph_private.replace_bound(compiled, node, WatchedNode(inner, node, ways, metered=metered))
         if bound.keyless:
             langgraph_private.change_result(compiled, node, with_key)
-    return {node: does.jumps for node, does in known.items() if isinstance(node, str)}
 
 
 def watch_routers(bound: BoundBuilder) -> None:

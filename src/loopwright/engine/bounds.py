@@ -154,7 +154,8 @@ def _with_fallback(
 def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: Any, given: dict[str, Any]) -> Any:
     watch_routers(bound)
     compiled = bound.compile(**_compile_options(graph, builder, given))
-    jumps, structure = watch(bound, compiled), structure_of(compiled)
+    watch(bound, compiled)
+    structure = structure_of(compiled)
     if bound.reports:
         write_with(
             compiled, START, lambda step: fresh_books(bound.loops, bound.channels, structure=structure, step=step)
@@ -171,8 +172,7 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
             interrupt_before=_written(compiled.interrupt_before_nodes),
             interrupt_after=_written(compiled.interrupt_after_nodes),
         ),
-        "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "jumps": jumps,
-        "structure": structure,
+        "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "structure": structure,
         # LangGraph needs one step more than it runs.
         "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
     }  # fmt: skip

@@ -40,11 +40,7 @@ asleep = asyncio.sleep
 
 @contextmanager
 def use_clock(clock: Clock) -> Generator[None]:
-    """Replace the engine's clock, in all threads, and restore the former one at the end.
-
-    Args:
-        clock: The clock to go by.
-    """
+    """Replace the engine's clock, in all threads, and restore the former one at the end."""
     # Names of this module, for all threads: a context variable would not reach those that were started before.
     global now, sleep, asleep
     before = now, sleep, asleep

@@ -23,7 +23,7 @@ from langgraph.graph import END
 from langgraph.types import Command, StateSnapshot
 
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
-from loopwright.engine.budget.meter import Meter, meter_around, price_of, with_meter
+from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, show
 from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.engine.langgraph_private import (
@@ -117,31 +117,29 @@ class Course:
     def begin(self, saved: CheckpointTuple | None) -> None:
         """Get ready to run.
 
-        Args:
-            saved: What is stored at `begun_at`.
-
         Raises:
             CheckpointError: If a graph of another structure wrote it.
         """
         graph = self.graph
         if saved and not self.config.get("configurable", {}).get(FORCE):
             require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
-        if not graph.metered:
-            return
-        kept = self.saver is not None and self.options.get("durability") != "exit"
-        note = self._note if kept else None
-        price, spent = price_of(graph.loops, graph.budget), self._spent_before(saved)
         around = var_child_runnable_config.get() or {}
         callbacks = next(
             (own for one in (self.config, graph.config or {}, around) if (own := one.get("callbacks"))), None
         )
         outer = meter_around(callbacks)
-        self.meter = Meter(graph.budget, price, spent, note, self.options.get("control"), outer)
+        shared = allowance.get() if outer is None else None
+        if not graph.metered and shared is None:
+            return
+        kept = graph.metered and self.saver is not None and self.options.get("durability") != "exit"
+        note = self._note if kept else None
+        price, spent = price_of(graph.loops, graph.budget), self._spent_before(saved)
+        self.meter = Meter(graph.budget, price, spent, note, self.options.get("control"), outer, shared)
         self.config = {**self.config, "callbacks": with_meter(callbacks, self.meter)}
-        if graph.budget:
+        if graph.budget or shared:
             self.options["control"] = self.meter.control
-            if self.saver is None:
-                self._lend_memory()
+        if graph.budget and self.saver is None:
+            self._lend_memory()
 
     @property
     def is_followed(self) -> bool:
@@ -204,7 +202,7 @@ class Course:
     @property
     def refused_a_call(self) -> bool:
         """Whether a model call was refused, and the node that wanted it went on as if nothing were."""
-        return self.meter is not None and self.graph.budget is not None and self.meter.refused_a_call
+        return self.meter is not None and self.meter.refused_a_call
 
     def out_of_steps(self, error: GraphRecursionError, seen: Sequence[StateSnapshot]) -> StopReason:
         """What a run says that reached its step limit.
@@ -242,12 +240,12 @@ class Course:
             Exception: The error, if this run's budget is not its cause.
         """
         meter, budget = self.meter, self.graph.budget
-        if meter is None or budget is None or meter.refusal is None or not _comes_of_draining(error):
+        if meter is None or meter.refusal is None or not _comes_of_draining(error):
             raise error or RuntimeError("nothing was refused")
         if error and not isinstance(error, GraphDrained):
             logger.info("the refusal of a model call became %s: %s", type(error).__name__, error)
         over = meter.refusal
-        goto = END if meter.closed else budget.exhausted or END
+        goto = END if meter.closed or budget is None else budget.exhausted or END
         stop = StopReason(
             loop=THE_RUN, outcome="over_budget", limit=over.limit, spent=over.spent, reason=str(over), step=meter.step,
             resource=over.resource,
@@ -255,10 +253,8 @@ class Course:
         logger.warning("the run's budget is spent: %s; it goes to %s", over, goto)
         self._stopped = (over, goto, stop)
         # Who asked before the budget was spent asks no more.
-        update: dict[str, Any] = {STOP_REASON: stop, SPENT: meter.begin_fallback()}
-        if REQUESTS in self.graph.channels:
-            update[REQUESTS] = {}
-        self.options["control"] = meter.control
+        update: dict[str, Any] = {STOP_REASON: stop, SPENT: meter.begin_fallback(), REQUESTS: {}}
+        update = {channel: value for channel, value in update.items() if channel in self.graph.channels}
         self.input = None
         self.config = self._with({**self.place.get("configurable", {}), RESUMING: True})
         return Command(update=update, goto=[] if goto == END else [goto])

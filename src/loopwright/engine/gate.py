@@ -185,14 +185,7 @@ def _of_source(loop: Loop, verdict: Verdict, source: str) -> tuple[int, int]:
 
 
 def stop_reason(loop: Loop, verdict: Verdict, reason: str, step: int) -> StopReason:
-    """What the state says of a pass that was refused.
-
-    Args:
-        loop: The loop.
-        verdict: The refusal.
-        reason: Why the pass was wanted.
-        step: The superstep.
-    """
+    """What the state says of a pass that was refused."""
     decision: Any = verdict.decision
     stop = StopReason(
         loop=loop.name, outcome=decision, limit=verdict.spend["limit"], spent=verdict.spend["spent"], reason=reason,
@@ -214,17 +207,7 @@ def stop_reason(loop: Loop, verdict: Verdict, reason: str, step: int) -> StopRea
 def tell(
     loop: Loop, verdict: Verdict, reason: str, *, goto: list[str], step: int, asked: list[str], waited: float = 0.0
 ) -> None:
-    """Log a decision and emit its event.
-
-    Args:
-        loop: The loop.
-        verdict: What was decided.
-        reason: Why the pass was wanted.
-        goto: Where control goes.
-        step: The superstep.
-        asked: The sources that asked.
-        waited: Seconds that the gate waited.
-    """
+    """Log a decision and emit its event."""
     _log(loop, verdict, reason, asked)
     # A plain dict: it is made for every pass, and checked by whoever reads it.
     emit({"type": "loop", "at": datetime.now(UTC).isoformat(), "loop": loop.name, "decision": verdict.decision,

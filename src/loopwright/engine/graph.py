@@ -43,8 +43,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """The hash of its nodes, fixed edges and loops, by which a resume knows the graph again."""
     step_limit: int | None
     """LangGraph's step limit that follows from the certificate; None where LangGraph's own default stays."""
-    jumps: dict[str, frozenset[str] | None]
-    """Node -> the nodes that it may go to with a Command; another is refused while it runs; None: any node."""
 
     given: CompiledStateGraph[Any, Any, Any, Any]
     """The graph without gates, for LangGraph's own drawings."""
@@ -130,9 +128,10 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 return
             except Exception as error:
                 command = course.spent_up(error)
-            super().update_state(course.place, None, END)  # what finished beside a refused call is kept
-            super().update_state(course.place, command, DISPATCHER)
-            course.ended_with(self.get_state(course.place).values)
+            if course.saver and DISPATCHER in self.nodes:
+                super().update_state(course.place, None, END)  # what finished beside a refused call is kept
+                super().update_state(course.place, command, DISPATCHER)
+                course.ended_with(self.get_state(course.place).values)
             yield from course.told()
             if not course.goes_on:
                 return
@@ -171,9 +170,10 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 command = course.spent_up(error)
             finally:
                 await asyncio.gather(*course.notes)
-            await super().aupdate_state(course.place, None, END)
-            await super().aupdate_state(course.place, command, DISPATCHER)
-            course.ended_with((await self.aget_state(course.place)).values)
+            if course.saver and DISPATCHER in self.nodes:
+                await super().aupdate_state(course.place, None, END)
+                await super().aupdate_state(course.place, command, DISPATCHER)
+                course.ended_with((await self.aget_state(course.place)).values)
             for chunk in course.told():
                 yield chunk
             if not course.goes_on:

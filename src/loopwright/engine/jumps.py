@@ -49,12 +49,11 @@ class Ways:
     """Targets of loops across whose edge it may send: what is sent waits before the gate."""
     noted: frozenset[str] = frozenset()
     """Targets of loops of which it is noted who asks, and for what: their fallback depends on it, or it is sent on."""
+    again: str | None = None
+    """For an error handler, the node that failed: a resumed run tries it again, which is an attempt and no jump."""
 
     def check(self, gotos: Sequence[Any]) -> None:
         """Refuse what the proof did not count with.
-
-        Args:
-            gotos: Where one run goes: names of nodes and Sends.
 
         Raises:
             UndeclaredJumpError: For a node that is not known.
@@ -72,7 +71,7 @@ class Ways:
                 )
             if isinstance(goto, Send) and not self.sends:
                 raise UndeclaredFanOutError(self.sender, str(target), sent=1, declared=0)
-            if self.known is not None and target not in self.known and target != END:
+            if self.known is not None and target not in {*self.known, END, self.again}:
                 raise UndeclaredJumpError(self.sender, str(target), sorted(self.known))
         if self.fan_out:
             self._count_sends(gotos)
@@ -85,11 +84,7 @@ class Ways:
                 raise UndeclaredFanOutError(self.sender, node, sent=entered, declared=self.fan_out[node])
 
     def through(self, gotos: Sequence[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
-        """Where jumps really go, through the gates of the loops that they belong to; and what waits before these.
-
-        Args:
-            gotos: Names of nodes and Sends.
-        """
+        """Where jumps really go, through the gates of the loops that they belong to; and what waits before these."""
         ways: list[Any] = []
         waiting: dict[str, list[Any]] = {}
         for goto in gotos:

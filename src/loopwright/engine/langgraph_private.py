@@ -37,6 +37,9 @@ SCRATCHPAD = "__pregel_scratchpad"
 ERROR_HANDLER = "__error_handler__"
 """How the names of error handlers begin; one runs in a namespace below that of the node that failed."""
 
+SENT = "__pregel_push"
+"""What triggers a task that a ``Send`` made."""
+
 RECURSION_LIMIT = "recursion_limit"
 """The name of LangGraph's own step limit, as a config key and as the ``loop`` of its stop reason."""
 
@@ -75,9 +78,6 @@ def is_of_this_graph(error: GraphRecursionError) -> bool:
 @contextmanager
 def limit_around(config: RunnableConfig | None) -> Generator[RunnableConfig | None]:
     """For the time of a node: the step limit that graphs which it calls inherit from it is that of plain LangGraph.
-
-    Args:
-        config: The task's configuration.
 
     Yields:
         The configuration for the node.
@@ -126,13 +126,7 @@ Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
 
 def write_with(compiled: Compiled, node: str, update: Callable[[int], Mapping[str, Any]]) -> None:
-    """Write to channels whenever a node has run, behind its own result; START runs when a new input arrives.
-
-    Args:
-        compiled: The graph.
-        node: The node.
-        update: What to write, from the number of the superstep.
-    """
+    """Write to channels whenever a node has run, behind its own result; START runs when a new input arrives."""
 
     def act(result: Any, config: RunnableConfig) -> Any:
         write_beside(config, update(int(config.get("metadata", {}).get("langgraph_step", 0))))

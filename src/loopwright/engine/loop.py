@@ -508,13 +508,6 @@ def begun(
 ) -> Spend:
     """A loop's entry in the ledger at the first request of its scope, which freezes the limit.
 
-    Args:
-        loop: The declaration.
-        state: The state as a mapping, for the limit's key.
-        spent: What the run has spent so far on models.
-        total: Passes granted in the whole run so far.
-        pass_of: The outer loop's total.
-
     Raises:
         LoopDeclarationError: If the state holds a limit that is not a whole number.
     """

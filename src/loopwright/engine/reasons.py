@@ -44,12 +44,7 @@ def wanted(state: Any, changed: Iterable[str] = (), *, messages: str = MESSAGES)
 
 
 def marks(state: Mapping[str, Any], without: Iterable[str]) -> dict[str, Any]:
-    """A short mark of every value, in plain JSON: where two differ, the value has changed.
-
-    Args:
-        state: The graph's state.
-        without: Keys that are left out.
-    """
+    """A short mark of every value, in plain JSON: where two differ, the value has changed."""
     return {key: _mark(value) for key, value in state.items() if key not in without}
 
 
@@ -62,11 +57,7 @@ def _mark(value: Any) -> Any:
 
 
 def warning(left: int) -> str:
-    """What the model is told when few passes are left.
-
-    Args:
-        left: How many, after the one that begins.
-    """
+    """What the model is told when few passes are left."""
     if left > 0:
         rounds = "1 more round" if left == 1 else f"{left} more rounds"
         return f"(Note: after this one, {rounds} of tool calls can be read. Then you will be stopped: answer in time.)"

@@ -230,7 +230,6 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
             yield None
             return
         meter = Meter(None, budget.price, (state.get(BOOKS) or {}).get("spent", {}))
-        meter.outer = None  # a run's own meter around this one sees the call by itself
         token = _meter.set(meter)
         try:
             yield meter

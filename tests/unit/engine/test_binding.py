@@ -8,28 +8,17 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pytest
+import shapes
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy, Command, Send
 from pydantic import BaseModel, ConfigDict
+from shapes import State, note
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, LoopDeclarationError
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-    count: int
-    past: list[str]
-
-
-def note(name: str) -> Callable[[State], dict[str, Any]]:
-    def node(_state: State) -> dict[str, Any]:
-        return {"log": [name]}
-
-    return node
 
 
 def loop(**fields: Any) -> Loop:
@@ -296,9 +285,7 @@ def test_a_stop_reason_of_the_state_s_own_is_refused_by_name(kind: Any) -> None:
 
     with pytest.raises(GraphError, match=r"a key 'stop_reason' of its own.*StopReason"):
         bounded(routed(Own), [loop()])
-    straight = StateGraph(Own)
-    straight.add_node("work", note("work"))
-    straight.add_edge(START, "work")
+    straight = shapes.graph("START-work", schema=Own)
     assert bounded(straight).invoke({"log": []}) == straight.compile().invoke(
         {"log": []}
     )  # where nothing can stop, the key is free

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import create_react_agent
 from langgraph.store.memory import InMemoryStore
-from typing_extensions import TypedDict
+from shapes import State, note
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
 from loopwright.errors import GraphError
 
 
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-    route: str
-
-
-def note(name: str) -> Callable[[State], dict[str, Any]]:
-    def node(_state: State) -> dict[str, Any]:
-        return {"log": [name]}
-
-    return node
-
-
 def graph(work: Any = None) -> StateGraph[Any]:
     """``work -> check -> work ...``, for ever unless ``route`` says done."""
-    made = StateGraph(State)
-    made.add_node("work", work or note("work"))
-    made.add_node("check", note("check"))
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
+    made = shapes.graph("START-work work-check", work=work or note("work"))
     made.add_conditional_edges("check", lambda state: state.get("route", "again"), {"again": "work", "done": END})
     return made
 
@@ -199,13 +183,8 @@ def line(length: int) -> StateGraph[Any]:
 
 
 def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
-    middle = StateGraph(State)
-    middle.add_node("deep", line(20).compile())
-    middle.add_edge(START, "deep")
-    outer = StateGraph(State)
-    outer.add_node("middle", middle.compile())
-    outer.add_edge(START, "middle")
-    outer.add_conditional_edges("middle", lambda _: "middle", ["middle", END])
+    middle = shapes.graph("START-deep", deep=line(20).compile())
+    outer = shapes.graph("START-middle middle?middle middle?END", middle=middle.compile())
     assert "n19" in bounded(outer, limit=1).invoke({"log": []})["log"]
 
 

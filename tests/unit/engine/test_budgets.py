@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine import BoundedGraph, Budget, Loop, Usage, arun, bounded, record_usage, run
 from loopwright.engine.events.schema import BudgetSpent
@@ -19,10 +19,6 @@ from loopwright.errors import GraphError
 from loopwright.testing import ScriptedChatModel
 
 TOKENS = {"input_tokens": 60, "output_tokens": 40, "total_tokens": 100}
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
 
 
 class Calls:
@@ -142,15 +138,12 @@ def test_seconds_end_a_run_at_the_end_of_a_superstep() -> None:
 
 
 def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:
-    graph = StateGraph(State)
 
     def own_client(_state: State) -> State:
         record_usage(Usage(calls=1, total_tokens=100), model="mine")
         return {"log": ["own"]}
 
-    graph.add_node("own", own_client)
-    graph.add_edge(START, "own")
-    graph.add_conditional_edges("own", lambda _s: "own", ["own", END])
+    graph = shapes.graph("START-own own?own own?END", own=own_client)
     final = ran(bounded(graph, [Loop(name="l", target="own", sources=("own",), limit=99)], budget=Budget(tokens=450)))
     assert final["log"] == ["own"] * 5
     record_usage(Usage(calls=1))  # outside of a run it does nothing
@@ -193,9 +186,6 @@ def test_a_fallback_that_spends_its_reserve_ends_the_run() -> None:
     assert final["stop_reason"]["spent"] == 3
 
 
-# Chunks
-
-
 # A loop's budget
 
 
@@ -220,7 +210,6 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
         graph = looped(calls)
         graph.nodes.pop("answer")
         child = bounded(graph, [endless()])
-        parent = StateGraph(State)
 
         def inside(state: State, child: Any = child) -> Any:
             return child.invoke(state)
@@ -228,10 +217,11 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
         async def ainside(state: State, child: Any = child) -> Any:
             return await child.ainvoke(state)
 
-        parent.add_node("child", (ainside if asynchronous else inside) if called else child)
-        parent.add_node("answer", calls.node("answer"))
-        parent.add_edge(START, "child")
-        parent.add_edge("child", "answer")
+        parent = shapes.graph(
+            "START-child child-answer",
+            child=(ainside if asynchronous else inside) if called else child,
+            answer=calls.node("answer"),
+        )
         budget = Budget(model_calls=4, exhausted="answer")
         app = bounded(parent, budget=budget, checkpointer=saver and saver())
         config: Any = {"configurable": {"thread_id": "t"}}
@@ -246,15 +236,13 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
 def test_a_graph_inside_another_has_a_budget_of_its_own(saver: Any, outer: str, twice: bool) -> None:
     calls = Calls()
     child = bounded(looped(calls), [endless()], budget=Budget(model_calls=4, exhausted="answer"))
-    parent = StateGraph(State)
 
     def inside(_state: State) -> Any:
         first = child.invoke({"log": []})["log"]
         second = child.invoke({"log": []})["log"] if twice else []
         return {"log": [*first, *second]}
 
-    parent.add_node("child", inside)
-    parent.add_edge(START, "child")
+    parent = shapes.graph("START-child", child=inside)
     saved = saver and saver()
     app: Any = parent.compile(checkpointer=saved) if outer == "plain" else bounded(parent, budget=Budget(model_calls=99), checkpointer=saved)  # fmt: skip
     final = ran(app)
@@ -270,17 +258,13 @@ async def test_sync_and_async_nodes_note_their_calls_side_by_side() -> None:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     calls = Calls()
-    graph = StateGraph(State)
 
     async def waits(_state: State) -> State:
         for _ in range(20):
             await calls.model.ainvoke("think")
         return {"log": ["waits"]}
 
-    graph.add_node("blocks", calls.node("blocks", 20))
-    graph.add_node("waits", waits)
-    graph.add_edge(START, "blocks")
-    graph.add_edge(START, "waits")
+    graph = shapes.graph("START-blocks START-waits", blocks=calls.node("blocks", 20), waits=waits)
     async with AsyncSqliteSaver.from_conn_string(":memory:") as saver:
         app = bounded(graph, budget=Budget(model_calls=1000), checkpointer=saver)
         final = await app.ainvoke({"log": []}, {"configurable": {"thread_id": "t"}})
@@ -310,7 +294,6 @@ def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_sam
 
 def test_an_error_that_does_not_come_of_a_refusal_is_raised() -> None:
     calls = Calls()
-    graph = StateGraph(State)
 
     def swallows(_state: State) -> State:
         try:
@@ -322,10 +305,7 @@ def test_an_error_that_does_not_come_of_a_refusal_is_raised() -> None:
     def broken(_state: State) -> State:
         raise ValueError("a bug of mine")
 
-    graph.add_node("swallows", swallows)
-    graph.add_node("broken", broken)
-    graph.add_edge(START, "swallows")
-    graph.add_edge(START, "broken")
+    graph = shapes.graph("START-swallows START-broken", swallows=swallows, broken=broken)
     with pytest.raises(ValueError, match="a bug of mine"):
         ran(bounded(graph, budget=Budget(model_calls=0)))
 

@@ -7,8 +7,8 @@ import operator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypedDict
 
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 
 from loopwright.engine import BoundedGraph, Loop, RunResult, StateLimit, arun, bounded, run
 
@@ -43,12 +43,7 @@ def look(state: State) -> dict[str, list[str]]:
 
 
 def one_graph(saver: Any, first: Any = work, second: Any = look) -> BoundedGraph:
-    graph = StateGraph(State)
-    graph.add_node("work", first)
-    graph.add_node("look", second)
-    graph.add_edge(START, "work")
-    graph.add_edge("work", "look")
-    graph.add_edge("look", "work")
+    graph = shapes.graph("START-work work-look look-work", schema=State, work=first, look=second)
     loop = Loop(
         name="again", target="work", sources=("look",), limit=StateLimit(key="limit", default=0, ceiling=LIMITS),
         counter="count", history="notes", reason=lambda state: f"run {state['run']}",

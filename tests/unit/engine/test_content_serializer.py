@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 import random
 import sqlite3
 import time
@@ -23,7 +22,7 @@ from memory_blobs import MemoryBlobs
 from pydantic import BaseModel
 
 from loopwright.checkpoints.allowlist import strict_serializer
-from loopwright.checkpoints.blobs import BlobStore, FolderBlobs
+from loopwright.checkpoints.blobs import BlobStore
 from loopwright.checkpoints.content import TAG, ContentSerializer, references
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
 from loopwright.errors import CheckpointError, ConfigError
@@ -45,17 +44,6 @@ class Record:
 
 
 TYPES = [Colour, Model, Record]
-
-
-def store_of(kind: str, folder: Path) -> BlobStore:
-    if kind == "memory":
-        return MemoryBlobs()
-    if kind == "folder":
-        return FolderBlobs(folder / "blobs")
-    blobs = SqliteBlobs(folder / "blobs.db")
-    if kind == "sqlite, joined":
-        blobs.joined()
-    return blobs
 
 
 def serializer(blobs: BlobStore | None = None, threshold: int = 256) -> ContentSerializer:
@@ -147,9 +135,8 @@ def test_a_list_that_grows_shares_what_is_old(make: Any, where: str) -> None:
 # --- missing, damaged, refused -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["memory", "folder", "sqlite"])
-def test_a_missing_piece_is_named_with_its_store_and_the_fix(kind: str, tmp_path: Path) -> None:
-    blobs = store_of(kind, tmp_path)
+def test_a_missing_piece_is_named_with_its_store_and_the_fix() -> None:
+    blobs = MemoryBlobs()
     wrapped = serializer(blobs)
     typed = wrapped.dumps_typed(text(9000))
     gone = next(iter(references(typed, blobs)))
@@ -161,11 +148,11 @@ def test_a_missing_piece_is_named_with_its_store_and_the_fix(kind: str, tmp_path
     assert "backup" in str(error.value)
 
 
-def test_a_damaged_piece_is_no_value(tmp_path: Path) -> None:
-    wrapped = serializer(FolderBlobs(tmp_path))
+def test_a_damaged_piece_is_no_value() -> None:
+    wrapped = serializer(blobs := MemoryBlobs())
     typed = wrapped.dumps_typed(text(9000))
-    victim = next(path for path in tmp_path.rglob("*") if path.is_file())
-    victim.write_bytes(victim.read_bytes()[:-1])
+    victim = next(iter(references(typed, blobs)))
+    blobs.put({victim: blobs.get([victim])[victim][:-1]})
     with pytest.raises(CheckpointError, match="damaged"):
         wrapped.loads_typed(typed)
 
@@ -173,12 +160,6 @@ def test_a_damaged_piece_is_no_value(tmp_path: Path) -> None:
 def test_a_threshold_below_what_a_reference_takes_is_refused() -> None:
     with pytest.raises(ConfigError, match="256"):
         ContentSerializer(JsonPlusSerializer(), MemoryBlobs(), 100)
-
-
-def test_a_folder_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(CheckpointError, match="cannot be written"):
-        serializer(FolderBlobs(tmp_path / "file")).dumps_typed(text(900))
 
 
 # --- allowlists and encryption -----------------------------------------------------------------------------------
@@ -216,27 +197,26 @@ def test_it_works_around_encryption_and_within(outside: bool) -> None:
     assert wrapped.loads_typed(wrapped.dumps_typed(item)) == item
 
 
-# --- several writers ---------------------------------------------------------------------------------------------
-
-
 # --- how the stores note use -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["folder", "sqlite"])
-def test_a_piece_put_again_counts_as_new(kind: str, tmp_path: Path) -> None:
+def test_a_piece_put_again_counts_as_new(tmp_path: Path) -> None:
     piece = {hashlib.sha256(b"piece").digest(): b"piece"}
-    store_of(kind, tmp_path).put(piece)
-    if kind == "folder":
-        file = next(path for path in tmp_path.rglob("*") if path.is_file())
-        os.utime(file, (1000, 1000))
-    else:
-        connection = sqlite3.connect(tmp_path / "blobs.db")
-        connection.execute("UPDATE loopwright_blobs SET used = 1000")
-        connection.commit()
-        connection.close()
-    blobs = store_of(kind, tmp_path)
+
+    def opened() -> tuple[SqliteBlobs, sqlite3.Connection]:
+        blobs = SqliteBlobs(tmp_path / "blobs.db")
+        return blobs, sqlite3.connect(tmp_path / "blobs.db", factory=blobs.joined())
+
+    blobs, connection = opened()
+    blobs.put(piece)
+    assert blobs.get(piece.keys()) == piece
+    connection.commit()
+    connection.execute("UPDATE loopwright_blobs SET used = 1000")
+    connection.commit()
+    blobs, connection = opened()
     assert blobs.sizes(before=2000) == {next(iter(piece)): 5}
     blobs.put(piece)
+    connection.commit()
     assert blobs.sizes(before=2000) == {}
     blobs.delete(piece.keys(), before=2000)
     assert blobs.get(piece.keys()) == piece

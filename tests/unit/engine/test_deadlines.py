@@ -1,25 +1,20 @@
-"""Seconds: one thread for all runs, and no gate that waits longer than its run may last."""
+"""Seconds: asked behind every superstep, and no gate that waits longer than its run may last."""
 
 from __future__ import annotations
 
 import asyncio
-import operator
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine import Backoff, BoundedGraph, Budget, Loop, bounded
 from loopwright.testing import ManualClock
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
 
 
 def round_trip(budget: Budget, backoff: Backoff | None = None, naps: float = 0.0, **fields: Any) -> BoundedGraph:
@@ -37,25 +32,15 @@ def round_trip(budget: Budget, backoff: Backoff | None = None, naps: float = 0.0
     return bounded(made, [loop], budget=budget, **fields)
 
 
-def waiting_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "loopwright-deadlines"]
-
-
-def test_a_hundred_runs_with_budgets_of_seconds_have_one_thread_that_watches_them() -> None:
-    gate, most = threading.Barrier(101), []
+def test_seconds_end_a_graph_inside_a_node_too_and_no_thread_watches_them() -> None:
     made = StateGraph(State)
-    made.add_node("work", lambda _s: [{}, gate.wait(timeout=60)][0])
-    made.add_edge(START, "work")
-    app = bounded(made, budget=Budget(seconds=60))
-    with ThreadPoolExecutor(100) as pool:
-        runs = [pool.submit(app.invoke, {"log": []}) for _ in range(100)]
-        while gate.n_waiting < 100:
-            time.sleep(0.01)
-        most.append(len(waiting_threads()))
-        gate.wait(timeout=60)
-        for run in runs:
-            run.result()
-    assert most == [1]
+    made.add_sequence([(f"nap{number}", lambda _s: time.sleep(0.05)) for number in range(100)])
+    made.add_edge(START, "nap0")
+    outer = shapes.graph("START-inner", inner=made.compile())
+    began = time.monotonic()
+    assert bounded(outer, budget=Budget(seconds=0.3)).invoke({"log": []})["stop_reason"]["resource"] == "seconds"
+    assert time.monotonic() - began < 3
+    assert not any("loopwright" in thread.name for thread in threading.enumerate())
 
 
 async def test_each_of_many_runs_ends_when_its_own_time_is_over() -> None:
@@ -100,9 +85,7 @@ def test_a_pass_that_cannot_be_waited_for_is_not_counted() -> None:
 
 def test_nor_beyond_those_of_a_run_around_it() -> None:
     inner = round_trip(Budget(model_calls=9), Backoff(initial=10.0))
-    outer = StateGraph(State)
-    outer.add_node("inner", inner)
-    outer.add_edge(START, "inner")
+    outer = shapes.graph("START-inner", inner=inner)
     with ManualClock() as clock:
         final = bounded(outer, budget=Budget(seconds=5)).invoke({"log": []})
     assert clock.now() < 5

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Annotated
-
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END
 from langgraph.runtime import RunControl
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine import Budget, Loop, bounded
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
 
 
 def app(control: RunControl, budget: Budget | None):
@@ -25,12 +19,7 @@ def app(control: RunControl, budget: Budget | None):
             control.request_drain("the machine stops")
         return {"log": ["work"]}
 
-    made = StateGraph(State)
-    made.add_node("work", work)
-    made.add_node("check", lambda _state: {"log": ["check"]})
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _state: "work", ["work", END])
+    made = shapes.graph("START-work work-check check?work check?END", work=work)
     loop = Loop(name="again", target="work", sources=("check",), limit=2, exhausted=END)
     return bounded(made, [loop], budget=budget, checkpointer=InMemorySaver())
 

@@ -118,12 +118,6 @@ def test_a_status_is_a_whole_number_of_http() -> None:
         ({"retry_after": "nan"}, None),
         ({"retry_after": "soon"}, None),
         ({"retry_after": "1" * 400}, None),
-        ({"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "6m0s"}, 360),
-        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "20ms"}, 0.02),
-        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "1h2m3.5s"}, 3723.5),
-        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "tomorrow"}, None),
-        ({"x_ratelimit_remaining_requests": "9", "x_ratelimit_reset_requests": "6m0s"}, None),
-        ({"retry_after": "2", "x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "6m0s"}, 2),
     ],
 )
 def test_what_a_server_asks_for(headers: dict[str, str], seconds: float | None) -> None:

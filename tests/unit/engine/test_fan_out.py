@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
-from shapes import show_gates
-from typing_extensions import TypedDict
+from shapes import State, note, show_gates
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UndeclaredFanOutError, UndeclaredJumpError
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
-def note(name: str) -> Callable[[State], dict[str, Any]]:
-    return lambda _state: {"log": [name]}
 
 
 def graph(*nodes: str, **actions: Any) -> StateGraph[Any]:
@@ -143,9 +134,7 @@ def commands_in_a_tuple(width: int) -> StateGraph[Any]:
 
 @making
 def parent_command(width: int) -> StateGraph[Any]:
-    inner = StateGraph(State)
-    inner.add_node("x", lambda _: Command(graph=Command.PARENT, goto=[Send("work", {"log": []})] * width))
-    inner.add_edge(START, "x")
+    inner = shapes.graph("START-x", x=lambda _: Command(graph=Command.PARENT, goto=[Send("work", {"log": []})] * width))
     made = graph("work")
     made.add_node("plan", inner.compile(), destinations=("work",))
     made.edges.remove((START, "work"))

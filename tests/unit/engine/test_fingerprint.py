@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
@@ -20,11 +21,12 @@ class State(TypedDict, total=False):
 
 
 def graph(extra: str | None = None, ends: str = END) -> StateGraph[Any]:
-    made = StateGraph(State)
-    made.add_node("work", lambda s: {"n": s.get("n", 0) + 1})
-    made.add_node("ask", lambda s: {"answer": interrupt("well?")})
-    made.add_edge(START, "work")
-    made.add_edge("work", "ask")
+    made = shapes.graph(
+        "START-work work-ask",
+        schema=State,
+        work=lambda s: {"n": s.get("n", 0) + 1},
+        ask=lambda s: {"answer": interrupt("well?")},
+    )
     if extra:
         made.add_node(extra, lambda s: {})
         made.add_edge("ask", extra)

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import operator
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import LoopDecided, run_event
 from loopwright.engine.ledger import merge_ledger
 from loopwright.engine.loop import Backoff, Loop, LoopMessages, Spend, StateLimit
 from loopwright.errors import LoopDeclarationError
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-    want: int
-    count: int
-    past: list[str]
-    most: Any
-    plan: str
 
 
 def note(name: str, **update: Any) -> Callable[[State], dict[str, Any]]:
@@ -119,9 +109,6 @@ def test_requests_of_an_abandoned_run_do_not_steer_the_next_one() -> None:
     app.invoke({"log": [], "plan": "a"}, config, interrupt_before=["loop.again"])
     assert app.get_state(config).next == ("loop.again",)
     assert app.invoke({"log": [], "plan": "b"}, config)["log"][-2:] == ["b", "after_b"]
-
-
-# Scopes
 
 
 # Waiting, messages, events

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
 from loopwright.errors import LoopDeclarationError, UnboundedCycleError
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
 
 
 def worker(name: str = "work") -> Any:
@@ -32,11 +28,7 @@ def worker(name: str = "work") -> Any:
 
 
 def in_sequence() -> StateGraph[Any]:
-    made = StateGraph(State)
-    made.add_node("one", worker())
-    made.add_node("two", worker())
-    made.add_edge(START, "one")
-    made.add_edge("one", "two")
+    made = shapes.graph("START-one one-two", one=worker(), two=worker())
     return made
 
 
@@ -46,9 +38,7 @@ def by_closure() -> StateGraph[Any]:
     def call(_state: State) -> dict[str, Any]:
         return {"log": inner["worker"].invoke({"log": []})["log"]}
 
-    made = StateGraph(State)
-    made.add_node("call", call)
-    made.add_edge(START, "call")
+    made = shapes.graph("START-call", call=call)
     return made
 
 
@@ -61,11 +51,12 @@ def by_tool() -> StateGraph[Any]:
         """Let the worker work."""
         return " ".join(inner.invoke({"log": []})["log"])
 
-    made = StateGraph(MessagesState)
-    made.add_node("model", lambda _: {"messages": [next(calls)]})
-    made.add_node("tools", ToolNode([ask_worker]))
-    made.add_edge(START, "model")
-    made.add_edge("model", "tools")
+    made = shapes.graph(
+        "START-model model-tools",
+        schema=MessagesState,
+        model=lambda _: {"messages": [next(calls)]},
+        tools=ToolNode([ask_worker]),
+    )
     return made
 
 
@@ -106,12 +97,7 @@ def test_a_graph_that_holds_itself_is_left_alone() -> None:
 
 
 def test_the_loops_that_an_error_advises_bound_the_graph_when_they_are_pasted() -> None:
-    outer = StateGraph(State)
-    outer.add_node("lead", lambda _: {"log": ["lead"]})
-    outer.add_node("worker", worker())
-    outer.add_edge(START, "lead")
-    outer.add_edge("lead", "worker")
-    outer.add_edge("worker", "lead")
+    outer = shapes.graph("START-lead lead-worker worker-lead", worker=worker())
     with pytest.raises(UnboundedCycleError) as caught:
         bounded(outer)
     pasted = [eval(source, {"Loop": Loop}) for source in re.findall(r"Loop\(.*?limit=5[^)]*\)", str(caught.value))]

@@ -8,13 +8,14 @@ import operator
 from typing import Annotated, Any
 
 import pytest
+import shapes
 from langchain_core.messages import AIMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.gate import is_engine_node
@@ -23,18 +24,12 @@ from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UndeclaredJumpError
 
 
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
 def plain(_state: State) -> Command[Any]:
     return Command(goto="work", update={"log": ["work"]})
 
 
 def round_and_round(node: Any) -> StateGraph[Any]:
-    made = StateGraph(State)
-    made.add_node("work", node)
-    made.add_edge(START, "work")
+    made = shapes.graph("START-work", work=node)
     return made
 
 
@@ -47,11 +42,7 @@ def test_a_jump_that_a_tool_makes_is_found_and_bounded() -> None:
     def ask(_state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage("", tool_calls=[{"name": "again", "args": {}, "id": "1"}])]}
 
-    made = StateGraph(MessagesState)
-    made.add_node("ask", ask)
-    made.add_node("tools", ToolNode([again]))
-    made.add_edge(START, "ask")
-    made.add_edge("ask", "tools")
+    made = shapes.graph("START-ask ask-tools", schema=MessagesState, ask=ask, tools=ToolNode([again]))
     assert not verify(made).bounded
     assert bounded(made, limit=2).invoke({"messages": []})["stop_reason"]["spent"] == 2
 
@@ -68,20 +59,12 @@ async def test_a_jump_that_no_source_shows_is_refused_by_name_when_it_is_made(mo
     def secret(_state: State) -> Any:
         return functools.reduce(getattr, ["types", "Command"], __import__("langgraph.types"))(goto="first")
 
-    made = StateGraph(State)
-    made.add_node("first", lambda _: {"log": ["first"]})
-    made.add_node("second", secret)
-    made.add_edge(START, "first")
-    made.add_edge("first", "second")
+    made = shapes.graph("START-first first-second", second=secret)
     app = bounded(made)
     with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'.*destinations=") as caught:
         app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
     assert (caught.value.sender, caught.value.target) == ("node 'second'", "first")
-    declared = StateGraph(State)
-    declared.add_node("first", lambda _: {"log": ["first"]})
-    declared.add_node("second", secret, destinations=("first", END))
-    declared.add_edge(START, "first")
-    declared.add_edge("first", "second")
+    declared = shapes.graph("START-first first-second", second={"action": secret, "destinations": ("first", END)})
     assert bounded(declared, limit=1).invoke({"log": []})["log"] == ["first", "first"]  # the fix that it names works
 
 
@@ -105,10 +88,9 @@ def test_a_node_that_hands_on_what_it_is_given_may_go_anywhere() -> None:
 @pytest.mark.parametrize("as_command", [False, True])
 def test_no_node_can_start_its_own_books_anew(key: str, as_command: bool, caplog: pytest.LogCaptureFixture) -> None:
     update = {"log": ["work"], key: {"": {}}}
-    made = StateGraph(State)
-    made.add_node("work", lambda _: Command(update=update) if as_command else update)
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _: "work", ["work", END])
+    made = shapes.graph(
+        "START-work work?work work?END", work=lambda _: Command(update=update) if as_command else update
+    )
     with caplog.at_level(logging.WARNING):
         final = bounded(made, [Loop(name="again", target="work", sources=("work",), limit=2)]).invoke({"log": []})
     assert final["log"] == ["work"] * 3
@@ -117,9 +99,7 @@ def test_no_node_can_start_its_own_books_anew(key: str, as_command: bool, caplog
 
 def test_streams_show_no_gate_and_results_no_key_of_ours_until_a_bound_is_reached() -> None:
     def build() -> StateGraph[Any]:
-        made = StateGraph(State)
-        made.add_node("work", lambda _: {"log": ["work"]})
-        made.add_edge(START, "work")
+        made = shapes.graph("START-work")
         made.add_conditional_edges("work", lambda s: "work" if len(s["log"]) < 3 else END, ["work", END])
         return made
 
@@ -172,14 +152,8 @@ def test_the_nodes_of_a_graph_inside_are_watched_too(how: str) -> None:
     def secret(_state: State) -> Any:
         return functools.reduce(getattr, ["types", "Command"], __import__("langgraph.types"))(goto="first")
 
-    inner = StateGraph(State)
-    inner.add_node("first", lambda _: {"log": ["first"]})
-    inner.add_node("second", secret)
-    inner.add_edge(START, "first")
-    inner.add_edge("first", "second")
-    outer = StateGraph(State)
-    outer.add_node("inner", inner.compile())
-    outer.add_edge(START, "inner")
+    inner = shapes.graph("START-first first-second", second=secret)
+    outer = shapes.graph("START-inner", inner=inner.compile())
     app = bounded(outer, limit=1) if how == "limit" else bounded(outer)
     with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'"):
         app.invoke({"log": []})

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine import langgraph_private as private
 
 HERE: Any = {"configurable": {"thread_id": "t"}}
 
 
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
 def graph(node: Any, schema: Any = State) -> StateGraph[Any]:
-    made = StateGraph(schema)
-    made.add_node("node", node)
-    made.add_edge(START, "node")
+    made = shapes.graph("START-node", schema=schema, node=node)
     return made
 
 
@@ -57,11 +51,11 @@ def test_langgraph_lends_its_saver_under_the_same_key() -> None:
 def test_a_graph_inside_a_task_goes_on_where_it_is_said_to_resume() -> None:
     """With a new input that it would begin with otherwise."""
     ran: list[str] = []
-    made = StateGraph(State)
-    made.add_node("first", lambda _s: ran.append("first") or {"log": ["first"]})
-    made.add_node("second", lambda _s: ran.append("second") or {"log": ["second"]})
-    made.add_edge(START, "first")
-    made.add_edge("first", "second")
+    made = shapes.graph(
+        "START-first first-second",
+        first=lambda _s: ran.append("first") or {"log": ["first"]},
+        second=lambda _s: ran.append("second") or {"log": ["second"]},
+    )
     app = made.compile(checkpointer=InMemorySaver(), interrupt_before=["second"])
     app.invoke({"log": []}, HERE)
     again: Any = {"configurable": {"thread_id": "t", private.RESUMING: True}}
@@ -116,9 +110,7 @@ def test_an_error_handler_runs_in_a_namespace_of_its_own() -> None:
         spaces.append(config.get("configurable", {})["checkpoint_ns"])
         return Command(goto=END)
 
-    made = StateGraph(State)
-    made.add_node("node", fail, error_handler=handle)
-    made.add_edge(START, "node")
+    made = shapes.graph("START-node", node={"action": fail, "error_handler": handle})
     made.compile().invoke({"log": []})
     assert [part.startswith(private.ERROR_HANDLER) for part in spaces[0].split("|")] == [False, True]
 

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import operator
 import threading
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnableParallel
 from langgraph.errors import GraphDrained
-from langgraph.graph import START, StateGraph
-from typing_extensions import TypedDict
+from langgraph.graph import StateGraph
+from shapes import State
 
 from loopwright.engine import Budget, bounded, verify
 from loopwright.engine.budget.meter import current_meter
 from loopwright.testing import ScriptedChatModel
 
 TOKENS = {"input_tokens": 6, "output_tokens": 4, "total_tokens": 10}
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
 
 
 def scripted() -> ScriptedChatModel:
@@ -83,9 +79,7 @@ def asking(model: ScriptedChatModel, way: str, calls: int) -> StateGraph[Any]:
         spent = meter.total()
         return {"log": [f"{spent['model_calls']:g} calls, {spent['tokens']:g} tokens"]}
 
-    made = StateGraph(State)
-    made.add_node("work", work)
-    made.add_edge(START, "work")
+    made = shapes.graph("START-work", work=work)
     return made
 
 
@@ -117,9 +111,7 @@ def test_a_call_that_an_inner_budget_refuses_is_not_charged_to_the_outer_one(way
         spent.append(meter.total()["model_calls"])
         return {}
 
-    outer = StateGraph(State)
-    outer.add_node("work", work)
-    outer.add_edge(START, "work")
+    outer = shapes.graph("START-work", work=work)
     bounded(outer, budget=Budget(model_calls=9)).invoke({"log": []})
     assert (len(model.calls), spent) == (2, [2])
 
@@ -132,9 +124,7 @@ def test_a_graph_called_in_a_bare_thread_belongs_to_the_run_whose_config_it_is_g
         in_bare_thread(lambda: inner.invoke({"log": []}, {"callbacks": config["callbacks"]}))
         return {}
 
-    outer = StateGraph(State)
-    outer.add_node("work", work)
-    outer.add_edge(START, "work")
+    outer = shapes.graph("START-work", work=work)
     final = bounded(outer, budget=Budget(model_calls=3)).invoke({"log": []})
     assert (len(model.calls), final["stop_reason"]["limit"]) == (3, 3)
 
@@ -154,9 +144,7 @@ def test_the_callers_own_callbacks_hear_each_call_once(form: str) -> None:
     elif form == "on the graph":
         app.with_config(callbacks=[ear]).invoke({}, {"callbacks": [BaseCallbackHandler()]})
     else:
-        outer = StateGraph(State)
-        outer.add_node("inner", lambda state, config: app.invoke(state, config))
-        outer.add_edge(START, "inner")
+        outer = shapes.graph("START-inner", inner=lambda state, config: app.invoke(state, config))
         outer.compile().invoke({"log": []}, {"callbacks": [ear]})
     assert ear.heard == 2
 

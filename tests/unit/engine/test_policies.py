@@ -5,29 +5,23 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import operator
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
-from typing_extensions import TypedDict
+from shapes import State
 
-from loopwright.engine.nodes.policy import GiveUp, NodePolicy
+from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, is_transient
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, NodeFailed, NodeTimeout
 
-QUICK = {"initial_wait": 0.02, "factor": 2.0, "jitter": False}
 
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-    text: str
-    api_key: str
-    error: str
+def quick(retries: int) -> list[Retry]:
+    return [Retry(on=is_transient, retries=retries, initial_wait=0.02, jitter=False)]
 
 
 def graph(function: Callable[..., Any], **policy: Any) -> StateGraph[Any]:
@@ -110,7 +104,7 @@ async def test_sync_nodes_with_a_timeout_still_see_their_run() -> None:
 @pytest.mark.parametrize("timeout", [None, 5])
 async def test_a_transient_error_is_tried_again_after_growing_waits(mode: str, timeout: float | None) -> None:
     work: Any = failing(3)
-    app = graph(as_async(work) if mode == "async" else work, retries=3, timeout=timeout, **QUICK).compile()
+    app = graph(as_async(work) if mode == "async" else work, retries=quick(3), timeout=timeout).compile()
     final = await app.ainvoke({"log": []}) if mode == "async" else app.invoke({"log": []})
     assert final["log"] == ["work", "after"]
     waits = [later - sooner for sooner, later in itertools.pairwise(work.moments)]
@@ -135,14 +129,14 @@ HOPELESS = [
 def test_hopeless_errors_are_not_tried_again(kind: type[Exception]) -> None:
     work: Any = failing(99, lambda: kind("wrong"))
     with pytest.raises(NodeFailed, match="on attempt 1"):
-        graph(work, retries=3, **QUICK).compile().invoke({"log": []})
+        graph(work, retries=quick(3)).compile().invoke({"log": []})
     assert len(work.moments) == 1
 
 
 def test_a_timeout_is_not_tried_again_as_the_first_attempt_may_still_run() -> None:
     started = time.monotonic()
     with pytest.raises(NodeTimeout, match="on attempt 1"):
-        graph(lambda _: time.sleep(5), timeout=0.03, retries=3, **QUICK).compile().invoke({"log": []})
+        graph(lambda _: time.sleep(5), timeout=0.03, retries=quick(3)).compile().invoke({"log": []})
     assert time.monotonic() - started < 4
 
 
@@ -165,7 +159,7 @@ def going_on(goto: str = "after", **options: Any) -> GiveUp:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_graceful_mode_writes_the_error_and_goes_on(mode: str, caplog: pytest.LogCaptureFixture) -> None:
-    app = graph(failing(9), retries=1, give_up=going_on(), **QUICK).compile()
+    app = graph(failing(9), retries=quick(1), give_up=going_on()).compile()
     with caplog.at_level(logging.ERROR, "loopwright.nodes"):
         final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
     assert final["log"] == ["after"]
@@ -185,7 +179,7 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
         return {"log": [interrupt("well?")]}
 
     function = as_async(work) if mode == "async" else work
-    made = graph(function, timeout=timeout, retries=2, give_up=going_on(), **QUICK)
+    made = graph(function, timeout=timeout, retries=quick(2), give_up=going_on())
     app = made.compile(checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     asked = app.invoke({"log": []}, config) if mode == "sync" else await app.ainvoke({"log": []}, config)
@@ -193,9 +187,6 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
     answer = Command(resume="fine")
     final = app.invoke(answer, config) if mode == "sync" else await app.ainvoke(answer, config)
     assert final["log"] == ["fine", "after"]
-
-
-# The certificate
 
 
 # The debug log

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 import psycopg
 import pytest
+import shapes
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import END, START, StateGraph
 from postgres import postgres_server, postgres_url  # noqa: F401
@@ -53,9 +54,7 @@ def stored(url: str) -> int:
 
 def test_a_long_text_that_does_not_change_is_kept_once(postgres_url: str) -> None:  # noqa: F811
     text = "".join(chr(0x4E00 + number * 7 % 20_000) for number in range(60_000))  # 180 kB, which nothing makes small
-    builder = StateGraph(State)
-    builder.add_node("step", lambda state: {"n": state["n"] + 1})
-    builder.add_edge(START, "step")
+    builder = shapes.graph("START-step", schema=State, step=lambda state: {"n": state["n"] + 1})
     builder.add_conditional_edges("step", lambda state: END if state["n"] >= 20 else "step", ["step", END])
     with open_checkpointer(postgres_url) as saver:
         app = builder.compile(checkpointer=saver)

@@ -2,62 +2,19 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, RetryPolicy
-from typing_extensions import TypedDict
+from shapes import State, graph, loop, note
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.cycles import unbounded_cycles
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import UnboundedCycleError
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
-def note(name: str) -> Callable[[State], dict[str, Any]]:
-    def node(_state: State) -> dict[str, Any]:
-        return {"log": [name]}
-
-    return node
-
-
-def graph(edges: str, **options: dict[str, Any]) -> StateGraph[Any]:
-    """A graph from ``"START-a a-b b?a b?END"``: ``-`` always, ``?`` the router's choice, which is always the first."""
-    made = StateGraph(State)
-    pairs = [(edge.replace("?", "-").split("-"), "?" in edge) for edge in edges.split()]
-    names = dict.fromkeys(
-        name for (source, target), _ in pairs for name in (source, target) if name not in ("START", "END")
-    )
-    for name in names:
-        made.add_node(name, **{"action": note(name), **options.get(name, {})})
-    routed: dict[str, list[str]] = {}
-    for (source, target), chosen in pairs:
-        if chosen:
-            routed.setdefault(source, []).append(END if target == "END" else target)
-        else:
-            made.add_edge(START if source == "START" else source, END if target == "END" else target)
-    for source, targets in routed.items():
-        made.add_conditional_edges(source, lambda _, first=targets[0]: first, targets)
-    return made
-
-
-def loop(name: str, sources: str, target: str, limit: int, exhausted: str = END, **fields: Any) -> Loop:
-    return Loop(name=name, sources=tuple(sources), target=target, limit=limit, exhausted=exhausted, **fields)
-
-
-# Exactness
-
-
-# Parts of LangGraph
 
 
 def test_error_handlers_run_beside_their_nodes_and_are_counted() -> None:
@@ -100,7 +57,7 @@ def test_model_calls_and_seconds_add_up_over_the_runs_with_retries_and_subgraphs
 
     inner = graph("START-x", x=costs(5, 0.5))
     made = graph("START-a a-sub sub?a sub?END", a=costs(2, 1.5), sub={"action": inner.compile()})
-    certificate = bounded(made, [loop("out", ["sub"], "a", 2)]).certificate  # type: ignore[arg-type]
+    certificate = bounded(made, [loop("out", "sub", "a", 2)]).certificate
     assert certificate.max_model_calls == 3 * (2 + 5)
     assert certificate.max_seconds == pytest.approx(3 * 2.0)
     assert verify(graph("START-a a-b", a=costs(1, 1))).max_model_calls is None
@@ -183,6 +140,3 @@ def test_a_refusal_goes_only_where_the_source_that_asked_leads() -> None:
 def test_a_fallback_by_source_that_leads_back_into_its_own_refusal_is_no_proof() -> None:
     with pytest.raises(UnboundedCycleError, match="exhausted route of loop 'again' leads back into it"):
         by_source(END, "elsewhere")
-
-
-# LangChain's own limits

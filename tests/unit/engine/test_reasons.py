@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
+import shapes
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -53,12 +54,11 @@ class State(TypedDict, total=False):
 
 
 def rewriting() -> StateGraph:
-    made = StateGraph(State)
-    made.add_node(
-        "write", lambda state: {"draft": state.get("draft", "") + "x", "notes": [*state.get("notes", []), "n"]}
+    made = shapes.graph(
+        "START-write write?write write?END",
+        schema=State,
+        write=lambda state: {"draft": state.get("draft", "") + "x", "notes": [*state.get("notes", []), "n"]},
     )
-    made.add_edge(START, "write")
-    made.add_conditional_edges("write", lambda _: "write", ["write", END])
     return made
 
 
@@ -72,12 +72,12 @@ def test_a_refused_pass_without_messages_says_what_changed_since_the_last_one():
 
 
 def test_before_its_last_passes_a_model_is_told_how_many_are_left():
-    made = StateGraph(State)
-    made.add_node("model", lambda state: {"messages": [asks(("look", {"n": len(state["messages"])}))]})
-    made.add_node("look", lambda state: {"messages": [ToolMessage("no", tool_call_id="look")]})
-    made.add_edge(START, "model")
-    made.add_edge("model", "look")
-    made.add_conditional_edges("look", lambda _: "model", ["model", END])
+    made = shapes.graph(
+        "START-model model-look look?model look?END",
+        schema=State,
+        model=lambda state: {"messages": [asks(("look", {"n": len(state["messages"])}))]},
+        look=lambda state: {"messages": [ToolMessage("no", tool_call_id="look")]},
+    )
     loop = Loop(name="agent", target="model", sources=("look",), limit=3, warn_at=1)
     around = StateGraph(State).add_node("agent", made.compile()).add_edge(START, "agent")
     for app in (bounded(made, [loop]), bounded(made, limit=3, warn_at=1), bounded(around, limit=3, warn_at=1)):
@@ -87,10 +87,9 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
 
 
 def test_no_word_comes_between_a_call_and_its_answer():
-    made = StateGraph(State)
-    made.add_node("model", lambda state: {"messages": [asks(("look", {}))]})
-    made.add_edge(START, "model")
-    made.add_conditional_edges("model", lambda _: "model", ["model", END])
+    made = shapes.graph(
+        "START-model model?model model?END", schema=State, model=lambda state: {"messages": [asks(("look", {}))]}
+    )
     loop = Loop(name="agent", target="model", sources=("model",), limit=1, warn_at=1)
     said = bounded(made, [loop]).invoke({"messages": ["go"]})["messages"]
     assert [message.type for message in said] == ["human", "ai", "ai"]

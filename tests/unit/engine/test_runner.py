@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
+from shapes import State, note
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import (
@@ -28,18 +26,6 @@ from loopwright.engine.loop import Loop
 from loopwright.engine.nodes.policy import NodePolicy
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import CheckpointError, NodeFailed
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-    error: str
-
-
-def note(name: str) -> Callable[[State], dict[str, Any]]:
-    def node(_state: State) -> dict[str, Any]:
-        return {"log": [name]}
-
-    return node
 
 
 def app(work: Any = None, policy: NodePolicy | None = None, limit: int = 1, **options: Any) -> BoundedGraph:

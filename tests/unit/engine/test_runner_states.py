@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Annotated
-
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
+from langgraph.graph import END
 
 from loopwright.engine import Budget, Loop, bounded
 from loopwright.engine.events.schema import NodeFinished, RunFinished, StateSaved
@@ -16,18 +13,8 @@ from loopwright.engine.events.stream import arun, run
 from loopwright.engine.graph import BoundedGraph
 
 
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-    passes: int
-
-
 def app(**options) -> BoundedGraph:
-    made = StateGraph(State)
-    made.add_node("work", lambda _state: {"log": ["work"]})
-    made.add_node("check", lambda _state: {"log": ["check"]})
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _state: "work", ["work", END])
+    made = shapes.graph("START-work work-check check?work check?END")
     loop = Loop(name="again", target="work", sources=("check",), limit=1, counter="passes", exhausted=END)
     return bounded(made, [loop], **options)
 

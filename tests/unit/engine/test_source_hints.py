@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+import shapes
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
@@ -242,11 +243,12 @@ def test_a_loop_may_begin_in_an_undeclared_command(goto: str) -> None:
     def told(state: State) -> Any:
         return Command(goto=["work"][len(state) - len(state)], update={"log": ["check"]})
 
-    made = StateGraph(State)
-    made.add_node("work", append("work"))
-    made.add_node("check", (lambda _: Command(goto="work", update={"log": ["check"]})) if goto == "work" else told)
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
+    made = shapes.graph(
+        "START-work work-check",
+        schema=State,
+        work=append("work"),
+        check=(lambda _: Command(goto="work", update={"log": ["check"]})) if goto == "work" else told,
+    )
     loops = [Loop(name="again", target="work", sources=("check",), limit=2)]
     if goto == "anywhere":
         loops.append(Loop(name="self", target="check", sources=("check",), limit=1))

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
-import operator
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
+from shapes import State
 
 from loopwright.engine import BoundedGraph, Budget, Loop, bounded
 from loopwright.errors import BrokenAssumptionError
 
 hows = pytest.mark.parametrize("how", ["sync", "async"])
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
 
 
 def line(*names: str) -> StateGraph[Any]:
@@ -83,9 +79,7 @@ async def test_a_graph_that_the_limit_of_a_plain_graph_around_it_cuts_short_says
         stop_reason: Any
 
     inner = round_trip(budget=budget, name="helper")
-    outer = StateGraph(Shown)
-    outer.add_node("inner", inner)
-    outer.add_edge(START, "inner")
+    outer = shapes.graph("START-inner", schema=Shown, inner=inner)
     with caplog.at_level(logging.WARNING, "loopwright.loops"):
         final = await invoked(outer.compile(), how, {"recursion_limit": 10})
     assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("recursion_limit", 10)

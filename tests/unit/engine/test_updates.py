@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import StateUpdate
-from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, Loop, bounded
 
 HERE: Any = {"configurable": {"thread_id": "t"}}
 
 
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
 def app(limit: int = 2, **options: Any) -> BoundedGraph:
-    made = StateGraph(State)
-    made.add_node("work", lambda _s: {"log": ["work"]})
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _s: "work", ["work", END])
+    made = shapes.graph("START-work work?work work?END")
     loop = Loop(name="again", target="work", sources=("work",), limit=limit)
     return bounded(made, [loop], **{"interrupt_before": ["work"], **options})
 

@@ -123,7 +123,9 @@ class Budget:
         if not 0 <= self.reserve < 1:
             raise GraphError(f"the Budget's reserve is {self.reserve!r}: give a part of the whole, from 0 to below 1")
         if self.money is not None and self.price is None:
-            raise GraphError("the Budget limits money and has no price: give price=..., for example a PriceList")
+            raise GraphError(
+                "the Budget limits money and has no price: give price=..., for example models.prices.kept_prices()"
+            )
 
     @property
     def limits(self) -> dict[str, float]:

@@ -9,17 +9,12 @@ every call, so that a run that is killed, interrupted or cut short knows it when
 
 from __future__ import annotations
 
-import contextlib
-import heapq
-import itertools
 import logging
-import os
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any, Protocol
+from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.messages import BaseMessage
@@ -44,93 +39,64 @@ from loopwright.engine.budget.budget import (
     at_closing,
     overspent,
 )
-from loopwright.engine.events.schema import afollowing, closing, following
+from loopwright.engine.events.schema import afollowing, following
 from loopwright.engine.ledger import SPENT
 from loopwright.engine.loop import END, Loop
 from loopwright.errors import GraphError, unknown_name_message
 
 
 class Control(RunControl):
-    """Asks LangGraph for an end, for the budget's sake or because the caller's own control does."""
+    """What LangGraph asks behind every superstep, those of graphs inside too: whether the run is to end."""
 
-    __slots__ = ("_caller",)
+    __slots__ = ("_meter",)
 
-    def __init__(self, caller: RunControl | None) -> None:
+    def __init__(self, meter: Meter) -> None:
         super().__init__()
-        self._caller = caller
+        self._meter = meter
 
     @property
     def drain_requested(self) -> bool:
-        """Whether anybody asked for an end."""
-        return super().drain_requested or (self._caller is not None and self._caller.drain_requested)
+        """Whether a budget is spent, that of a run around this one too, or anybody asked for an end."""
+        return self.drain_reason is not None
 
     @property
     def drain_reason(self) -> str | None:
-        """Why, of the budget first."""
-        return super().drain_reason or (self._caller.drain_reason if self._caller else None)
+        """Why, of budgets first."""
+        for meter in self._meter.around():
+            meter.check_seconds()
+            if meter.refusal:
+                return str(meter.refusal)
+            if meter.caller and meter.caller.drain_requested:
+                return meter.caller.drain_reason
+        return super().drain_reason
 
 
-class Deadline(NamedTuple):
-    """A moment at which something is to be called; the earlier comes first."""
+class Allowance(Protocol):
+    """What a run may spend of something that it shares with other runs. Called from any thread; it may block."""
 
-    at: float
-    """When, by ``time.monotonic``."""
-    number: int
-    """Tells deadlines of one moment apart."""
-    call: Callable[[], None]
-    """What to call; it must be quick, and must not raise."""
+    def reserve(self, call: UUID, model: str, prompt_tokens: int, reply_tokens: int | None) -> Overspent | None:
+        """Have the cost of a call that is about to be sent set aside, or be refused.
 
+        Args:
+            call: Names the call.
+            model: The model.
+            prompt_tokens: Of its prompt, about.
+            reply_tokens: Of its reply at most, if the call says.
 
-class Deadlines:
-    """Calls back at given moments: one thread for all runs, which ends when there is nothing to wait for."""
+        Returns:
+            None, or what does not suffice.
+        """
+        ...
 
-    def __init__(self) -> None:
-        self._heap: list[Deadline] = []
-        self._numbers = itertools.count()
-        self._changed = threading.Condition()
-        self._waits = False
+    def settle(self, call: UUID, model: str, usage: Usage | None) -> None:
+        """Have what was set aside for a call replaced by what it took.
 
-    def add(self, seconds: float, call: Callable[[], None]) -> Deadline:
-        """Call something after so many seconds, unless it is removed before."""
-        with self._changed:
-            deadline = Deadline(time.monotonic() + seconds, next(self._numbers), call)
-            heapq.heappush(self._heap, deadline)
-            if not self._waits:
-                self._waits = True
-                threading.Thread(target=self._wait, daemon=True, name="loopwright-deadlines").start()
-            elif self._heap[0] is deadline:
-                self._changed.notify()
-        return deadline
-
-    def remove(self, deadline: Deadline) -> None:
-        """Forget a deadline; it may have passed already."""
-        with self._changed, contextlib.suppress(ValueError):
-            self._heap.remove(deadline)
-            heapq.heapify(self._heap)
-
-    def _wait(self) -> None:
-        while True:
-            with self._changed:
-                # Between two runs it lingers: a thread for every short run would cost more than the wait.
-                if not self._heap and not self._changed.wait_for(lambda: self._heap, timeout=_LINGER):
-                    self._waits = False
-                    return
-                left = self._heap[0].at - time.monotonic()
-                if left > 0:
-                    self._changed.wait(left)
-                    continue
-                due = heapq.heappop(self._heap)
-            due.call()
-
-
-_LINGER = 5.0
-"""Seconds for which the thread of the deadlines waits for another one."""
-
-deadlines = Deadlines()
-"""Those of all runs in this process."""
-
-if hasattr(os, "register_at_fork"):  # a forked process has no thread that waits
-    os.register_at_fork(after_in_child=deadlines.__init__)
+        Args:
+            call: The call; for one that nothing was set aside for, all that it took is counted.
+            model: The model.
+            usage: What it took; None for a call that failed, whose tokens nobody knows.
+        """
+        ...
 
 
 class Meter(BaseCallbackHandler):
@@ -143,6 +109,7 @@ class Meter(BaseCallbackHandler):
         note: Keeps what is spent in the middle of a superstep; None where nothing is kept.
         caller: By it the caller may ask for an end, too.
         outer: The meter of the run around this one.
+        allowance: What the run shares with others, for the outermost meter.
 
     Attributes:
         control: By it LangGraph is asked to end the graph with the superstep that is under way.
@@ -166,10 +133,14 @@ class Meter(BaseCallbackHandler):
         note: Callable[[Spent], None] | None = None,
         caller: RunControl | None = None,
         outer: Meter | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self.budget = budget
-        self._caller = caller
-        self.control: RunControl = Control(caller)
+        self._allowance = allowance
+        if allowance:
+            self.run_inline = False  # an event loop must not wait for a database
+        self.caller = caller
+        self.control = Control(self)
         self.refusal: Overspent | None = None
         self.refused_a_call = False
         self.closed = bool(spent.get(CLOSED))
@@ -179,10 +150,8 @@ class Meter(BaseCallbackHandler):
         self._note = note
         self._spent: Spent = dict(spent)
         self._in_flight: dict[UUID, tuple[str, int]] = {}
-        self._inner: list[Meter] = []
         self._lock = threading.RLock()
         self._began = clock.now()
-        self._deadline: Deadline | None = None
 
     # Counting
 
@@ -197,6 +166,8 @@ class Meter(BaseCallbackHandler):
     def add(self, usage: Usage, model: str) -> None:
         """Count a usage that LangChain did not report, after the fact."""
         self._spend({"model_calls": usage.calls, "tokens": usage.total_tokens, **self._money(model, usage)})
+        if self._allowance:
+            self._allowance.settle(uuid4(), model, usage)
         if self.outer:
             self.outer.add(usage, model)
 
@@ -245,7 +216,6 @@ class Meter(BaseCallbackHandler):
     def stop(self, reason: Overspent) -> None:
         """Let the run, and whatever runs inside it, end with the superstep that is under way."""
         self.refusal = self.refusal or reason
-        self.drain(str(reason))
 
     def check_seconds(self) -> None:
         """Stop the run if its time is over."""
@@ -259,13 +229,10 @@ class Meter(BaseCallbackHandler):
     def stop_before_wait(self, seconds: float) -> bool:
         """Stop the run, or a run around it, if a wait would go beyond its seconds: what follows could not run any more.
 
-        Args:
-            seconds: How long the wait would be.
-
         Returns:
             Whether it would; then nobody should wait.
         """
-        for meter in self._around():
+        for meter in self.around():
             left = meter._seconds_left()
             if left is not None and meter.budget is not None and left < seconds:
                 limit, spent = meter.budget.limits["seconds"], meter.total()["seconds"]
@@ -280,14 +247,6 @@ class Meter(BaseCallbackHandler):
         if over and over.spent > self.limits()[over.resource]:
             self.stop(over)
 
-    def drain(self, reason: str) -> None:
-        """Ask LangGraph to end the graph, and those inside it, with the superstep that is under way."""
-        self.control.request_drain(reason)
-        with self._lock:
-            inner = [*self._inner]
-        for meter in inner:
-            meter.drain(reason)
-
     def begin_fallback(self) -> Spent:
         """Let what was kept in reserve be spent now.
 
@@ -297,8 +256,7 @@ class Meter(BaseCallbackHandler):
         with self._lock:
             if not self.closed:
                 self._spent |= at_closing(self.total())
-            self.closed, self.refusal, self.control = True, None, Control(self._caller)
-            self.refused_a_call = False
+            self.closed, self.refusal, self.refused_a_call = True, None, False
             return self.total()
 
     def on_chat_model_start(
@@ -316,7 +274,7 @@ class Meter(BaseCallbackHandler):
             GraphDrained: If the run's budget does not cover another call.
         """
         model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        self._start(run_id, model, count_tokens_approximately(messages[0]) if messages else 0)
+        self._start(run_id, model, count_tokens_approximately(messages[0]) if messages else 0, kwargs)
 
     def on_llm_start(
         self,
@@ -329,10 +287,10 @@ class Meter(BaseCallbackHandler):
     ) -> None:
         """As `on_chat_model_start`, for models that complete a text."""
         model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4)
+        self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4, kwargs)
 
-    def _start(self, run_id: UUID, model: str, prompt_tokens: int) -> None:
-        meters = [*self._innermost()._around()]
+    def _start(self, run_id: UUID, model: str, prompt_tokens: int, given: Mapping[str, Any]) -> None:
+        meters = [*self._innermost().around()]
         with _counting:  # one lock for all: of two calls at once that ask for the last one, only one is sent
             new = [meter for meter in meters if run_id not in meter._in_flight]
             refusals = ((meter, meter.refusal or meter._overspent()) for meter in new)
@@ -343,6 +301,12 @@ class Meter(BaseCallbackHandler):
             for meter in meters if refused else ():
                 if meter._in_flight.pop(run_id, None):  # counted already, and not sent after all
                     meter._add({"model_calls": -1})
+        outermost = meters[-1]
+        if refused is None and outermost in new and (over := outermost._lacking(run_id, model, prompt_tokens, given)):
+            refused = outermost, over
+            for meter in new:
+                del meter._in_flight[run_id]
+                meter._add({"model_calls": -1})
         if refused:
             meter, over = refused
             meter.refused_a_call = True
@@ -351,12 +315,20 @@ class Meter(BaseCallbackHandler):
         for meter in new:  # not under a lock: a saver may have to wait for the event loop
             meter._keep()
 
+    def _lacking(self, call: UUID, model: str, prompt_tokens: int, given: Mapping[str, Any]) -> Overspent | None:
+        """What the run's allowance lacks for a call; without one, nothing."""
+        if self._allowance is None:
+            return None
+        parameters: dict[str, Any] = given.get("invocation_params") or {}
+        most = next((parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)), None)
+        return self._allowance.reserve(call, model, prompt_tokens, most)
+
     def _innermost(self) -> Meter:
         """The meter to begin with: that of the innermost run, which must agree before those around it count."""
         inner = _meter.get()
-        return inner if inner is not None and self in inner._around() else self
+        return inner if inner is not None and self in inner.around() else self
 
-    def _around(self) -> Iterator[Meter]:
+    def around(self) -> Iterator[Meter]:
         """This meter and those of the runs around it."""
         meter: Meter | None = self
         while meter is not None:
@@ -380,6 +352,8 @@ class Meter(BaseCallbackHandler):
                 found = Usage(input_tokens=prompt_tokens, output_tokens=written, total_tokens=prompt_tokens + written)
             usage += found
         self._spend({"tokens": usage.total_tokens, **self._money(model, usage)})
+        if self._allowance:
+            self._allowance.settle(run_id, model, usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Forget a call that failed; of a stream that was broken off, count what came of it."""
@@ -387,44 +361,26 @@ class Meter(BaseCallbackHandler):
         if isinstance(begun, LLMResult) and any(begun.generations):
             self.on_llm_end(begun, run_id=run_id)
             return
-        for meter in self._around():
-            meter._in_flight.pop(run_id, None)
+        for meter in self.around():
+            call = meter._in_flight.pop(run_id, None)
+            if call and meter._allowance:
+                meter._allowance.settle(run_id, call[0], None)
 
     # Following a run
 
     def follow(self, stream: Iterator[Any]) -> Iterator[Any]:
         """Iterate over a run's stream with this meter in force."""
-        self._enter()
-        try:
-            yield from following(stream, _meter, self)
-        finally:
-            self._leave()
-
-    async def afollow(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Iterate over a run's stream with this meter in force."""
-        self._enter()
-        try:
-            async with closing(afollowing(stream, _meter, self)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-        finally:
-            self._leave()
-
-    def _enter(self) -> None:
         self._began = clock.now()
-        if self.outer:
-            with self.outer._lock:
-                self.outer._inner.append(self)
-        if (left := self._seconds_left()) is not None:
-            self._deadline = deadlines.add(max(0.0, left), self.check_seconds)
+        return following(stream, _meter, self)
 
-    def _leave(self) -> None:
-        if self._deadline:
-            deadlines.remove(self._deadline)
-        if self.outer:
-            with self.outer._lock:
-                self.outer._inner.remove(self)
+    def afollow(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Iterate over a run's stream with this meter in force."""
+        self._began = clock.now()
+        return afollowing(stream, _meter, self)
 
+
+_REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
+"""What providers call the most tokens of a reply."""
 
 _counting = threading.Lock()
 """Held while a call is checked and counted, which takes microseconds."""
@@ -439,6 +395,9 @@ logging.getLogger("langchain_core.callbacks.manager").addFilter(_is_no_refusal)
 
 _meter: ContextVar[Meter | None] = ContextVar("loopwright_meter", default=None)
 register_configure_hook(_meter, inheritable=False)
+
+allowance: ContextVar[Allowance | None] = ContextVar("loopwright_allowance", default=None)
+"""What the runs that are begun in this context share with others."""
 
 
 def current_meter() -> Meter | None:
@@ -475,7 +434,6 @@ def spending(config: RunnableConfig | None) -> dict[str, Any]:
         return {}
     spent = meter.total()
     meter.step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
-    meter.check_seconds()
     return {SPENT: spent}
 
 
@@ -493,7 +451,7 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
     if meter is None:
         return
     meter.add(usage, model)
-    for one in meter._around():  # pyright: ignore[reportPrivateUsage]
+    for one in meter.around():  # pyright: ignore[reportPrivateUsage]
         one.check_after_the_fact()
 
 

@@ -59,11 +59,15 @@ class NodeStarted(_Event):
     type: Literal["node_started"] = "node_started"
     """The tag."""
     node: str
-    """The node's name."""
+    """The node's name; of a node of a graph inside another node its path: ``research/look``."""
     task_id: str
     """Names this visit."""
     visit: int
     """Which visit of this node it is in the run, from 1."""
+    within: str = ""
+    """The ``task_id`` of the visit around it, where it is of a graph inside a node."""
+    given: Any = None
+    """What a ``Send`` gave it; None where it reads the graph's state."""
 
 
 class NodeFinished(_Event):
@@ -159,7 +163,7 @@ class LoopDecided(_Event):
     type: Literal["loop"] = "loop"
     """The tag."""
     loop: str
-    """The loop's name."""
+    """The loop's name; of a loop of a graph inside a node with that node's path before it."""
     decision: Decision
     """Granted, exhausted, stalled or over budget."""
     spent: int
@@ -178,6 +182,8 @@ class LoopDecided(_Event):
     """The stall rule that found no progress, or what the loop's budget lacks; empty for the other decisions."""
     sources: list[str] = []
     """The sources that asked; all that could, where the loop does not tell them apart."""
+    within: str = ""
+    """The ``task_id`` of the visit around it, where it is of a graph inside a node; ``step`` is of that graph then."""
 
 
 class BudgetSpent(_Event):
@@ -361,11 +367,7 @@ listener: ContextVar[Listener | None] = ContextVar("loopwright_listener", defaul
 
 
 def emit(event: Mapping[str, Any]) -> None:
-    """Tell an event, in plain JSON; outside of a graph nobody hears it.
-
-    Args:
-        event: What `run_event` reads.
-    """
+    """Tell an event, in plain JSON; outside of a graph nobody hears it."""
     if (heard_by := listener.get()) is not None:
         heard_by.hear(event, of_node=True)
     show(event, var_child_runnable_config.get())
@@ -477,11 +479,6 @@ def following(stream: Iterator[Any], variable: ContextVar[T], value: T) -> Itera
 
     LangGraph starts its tasks in a copy of the context in which the stream's next chunk is asked for. The caller's own
     context stays as it is between two chunks.
-
-    Args:
-        stream: The stream.
-        variable: What to set while the next chunk is made.
-        value: To what.
     """
     while True:
         token = variable.set(value)

@@ -36,6 +36,7 @@ from loopwright.engine.events.schema import (
 from loopwright.engine.fingerprint import FORCE
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.langgraph_private import SENT
 from loopwright.engine.ledger import STOP_REASON
 from loopwright.errors import CheckpointError
 
@@ -204,8 +205,8 @@ class _Watch:
             return
         yield from self._rest()
         if self._texts and chunk[0]:
-            return  # of a graph inside; its node outside tells of it
-        if mode == "values":
+            yield from self._inside(chunk[0], mode, payload)
+        elif mode == "values":
             self.values = payload
         elif mode == "updates":
             self._interrupted |= "__interrupt__" in payload
@@ -213,13 +214,31 @@ class _Watch:
             yield _saved(payload)
         elif mode == "custom":
             # What the engine tells only wakes us: it was heard. What a node of the user's writes is told here alone.
-            if self._states and not is_told(payload):
-                words = payload if isinstance(payload, str) else ""
-                yield Told(kind="progress", node=self._node, message=words, data={"custom": payload})
-        elif "triggers" in payload:
-            yield self._started(payload)
+            if not is_told(payload):
+                yield from self._told(payload)
         else:
-            yield self._finished(payload)
+            yield self._task(payload)
+
+    def _inside(self, namespace: tuple[str, ...], mode: str, payload: Any) -> Iterator[RunEvent]:
+        """What a graph inside a node does, told with the node's path before every name."""
+        around = [part.partition(":") for part in namespace if not part.isdigit()]  # a node's second graph is ``1``
+        place, within = "".join(f"{node}/" for node, _, _ in around), around[-1][2]
+        if mode == "tasks":
+            yield self._task(payload, place, within)
+        elif mode == "custom" and not is_told(payload):
+            yield from self._told(payload)
+        elif mode == "custom":
+            event = run_event.validate_python(payload)
+            names = {name: place + getattr(event, name) for name in ("loop", "node") if hasattr(event, name)}
+            for name in {"goto", "sources"} & {*type(event).model_fields}:
+                value = getattr(event, name)
+                names[name] = place + value if isinstance(value, str) else [place + each for each in value]
+            yield event.model_copy(update=names | ({"within": within} if "loop" in names else {}))
+
+    def _told(self, payload: Any) -> Iterator[RunEvent]:
+        if self._states:
+            words = payload if isinstance(payload, str) else ""
+            yield Told(kind="progress", node=self._node, message=words, data={"custom": payload})
 
     def _written(self, message: Any, metadata: dict[str, Any]) -> Iterator[RunEvent]:
         if not isinstance(message, AIMessageChunk) or not message.text:
@@ -234,14 +253,14 @@ class _Watch:
             node, text = self._pieces.popitem()
             yield TextStreamed(node=node, text=text)
 
-    def _started(self, task: dict[str, Any]) -> RunEvent:
-        self._node = task["name"]
-        self._visits[task["name"]] += 1
-        self._running[task["id"]] = (self._visits[task["name"]], time.perf_counter())
-        return NodeStarted(node=task["name"], task_id=task["id"], visit=self._visits[task["name"]])
-
-    def _finished(self, task: dict[str, Any]) -> RunEvent:
-        node, now = task["name"], time.perf_counter()
+    def _task(self, task: dict[str, Any], place: str = "", within: str = "") -> RunEvent:
+        node, now = place + task["name"], time.perf_counter()
+        if "triggers" in task:
+            self._node = node
+            self._visits[node] += 1
+            self._running[task["id"]] = (self._visits[node], now)
+            given = task["input"] if SENT in task["triggers"] else None
+            return NodeStarted(node=node, task_id=task["id"], visit=self._visits[node], within=within, given=given)
         # An error handler's task is reported at its end only: it runs within the failed node's superstep.
         visit, began = self._running.pop(task["id"], (0, now))
         if not visit:

@@ -63,16 +63,11 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-
 _MAX_CHAIN = 10
 
 
 def failure_kind(error: BaseException) -> FailureKind | None:
     """What kind of failure an exception is, or the first exception that it was raised from that tells.
-
-    Args:
-        error: Any exception.
 
     Returns:
         The kind; None for what is no failed request.
@@ -82,9 +77,6 @@ def failure_kind(error: BaseException) -> FailureKind | None:
 
 def status_code(error: BaseException) -> int | None:
     """The HTTP status that an exception carries itself.
-
-    Args:
-        error: Any exception.
 
     Returns:
         The status; None if there is none.
@@ -102,8 +94,7 @@ def status_code(error: BaseException) -> int | None:
 def retry_after(error: BaseException, now: float | None = None) -> float | None:
     """How long a server asks to wait before the next attempt.
 
-    Read are ``retry-after-ms``, ``retry-after`` (seconds or an HTTP date), and, where nothing remains of a limit,
-    ``x-ratelimit-reset-requests`` and ``x-ratelimit-reset-tokens``.
+    Read are ``retry-after-ms`` and ``retry-after`` (seconds or an HTTP date).
 
     Args:
         error: Any exception.
@@ -176,24 +167,8 @@ def _asked(headers: Mapping[str, str], now: float) -> float | None:
     try:
         return max(0.0, parsedate_to_datetime(asked).timestamp() - now)
     except (TypeError, ValueError, OverflowError):
-        pass
-    resets = [
-        wait
-        for limit in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{limit}") == "0"
-        and (wait := _duration(headers.get(f"x-ratelimit-reset-{limit}", ""))) is not None
-    ]
-    return max(resets, default=None)
+        return None
 
 
 def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text, re.ASCII) else None
-
-
-def _duration(text: str) -> float | None:
-    """Seconds out of ``6m0s``, ``1.5s`` or ``20ms``."""
-    found = _DURATION.fullmatch(text)
-    if not text or found is None:
-        return None
-    hours, minutes, seconds, milliseconds = (float(part or 0) for part in found.groups())
-    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000

@@ -41,20 +41,12 @@ LASTING: frozenset[FailureKind] = frozenset({"auth", "context_length", "not_foun
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """What a node raised itself.
-
-    Args:
-        error: What it raised, or the `NodeFailed` around it.
-    """
+    """What a node raised itself."""
     return error.__cause__ if type(error) is NodeFailed and error.__cause__ else error
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether another attempt could succeed: everything but `HOPELESS` errors and `LASTING` kinds of failures.
-
-    Args:
-        error: What a node raised, or the `NodeFailed` around it.
-    """
+    """Whether another attempt could succeed: everything but `HOPELESS` errors and `LASTING` kinds of failures."""
     cause = cause_of(error)
     if not isinstance(cause, Exception) or isinstance(cause, HOPELESS):
         return False
@@ -186,16 +178,6 @@ class NodePolicy:
     retries: int | Sequence[Retry] = 0
     """How many further attempts transient errors get, all kinds together; or rules, each of which counts for itself.
     The first rule that matches an error decides."""
-    initial_wait: float = 0.5
-    """Seconds before the first retry, where `retries` is a number."""
-    factor: float = 2.0
-    """How much longer each further wait is, where `retries` is a number."""
-    max_wait: float = 30.0
-    """Seconds of the longest wait, where `retries` is a number."""
-    jitter: Jitter = "added"
-    """How chance changes a wait, where `retries` is a number."""
-    retry_on: Callable[[BaseException], bool] = is_transient
-    """Which errors are transient, where `retries` is a number."""
     random: Callable[[], float] = random.random
     """Gives numbers from 0 to 1 for the jitter; seed one to make waits repeatable."""
     give_up: GiveUp | None = None
@@ -210,11 +192,7 @@ class NodePolicy:
         """The rules in force."""
         if not isinstance(self.retries, int):
             return tuple(self.retries)
-        rule = Retry(
-            on=self.retry_on, retries=self.retries, initial_wait=self.initial_wait, factor=self.factor,
-            max_wait=self.max_wait, jitter=self.jitter, name="transient",
-        )  # fmt: skip
-        return (rule,) if self.retries else ()
+        return (Retry(on=is_transient, retries=self.retries, name="transient"),) if self.retries else ()
 
     @property
     def max_attempts(self) -> int:
@@ -263,11 +241,7 @@ class Visit:
         self._spent: Counter[int] = Counter()
 
     def grant(self, error: BaseException) -> Granted | None:
-        """Count a failure, and say whether another attempt follows.
-
-        Args:
-            error: What the node raised, or the `NodeFailed` around it.
-        """
+        """Count a failure, and say whether another attempt follows."""
         position = self._position(error)
         if position is None:
             return None
@@ -310,9 +284,6 @@ def will_retry(error: BaseException) -> bool:
     """Whether the node that runs this code is tried again after a wait, should it let the error pass.
 
     Who has another way out, such as a second model, takes it only when this says no.
-
-    Args:
-        error: What the node is about to raise.
 
     Returns:
         False outside of a node, too.

@@ -40,11 +40,7 @@ def redacted(value: Any) -> Any:
 
 
 def snapshot(state: Any) -> str:
-    """One line that shows a state: redacted and truncated.
-
-    Args:
-        state: A mapping, a pydantic model, or anything else.
-    """
+    """One line that shows a state: redacted and truncated."""
     plain = redacted(state)
     if not isinstance(plain, dict):
         return _short(repr(plain), MAX_TOTAL)

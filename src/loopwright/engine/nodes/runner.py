@@ -76,12 +76,7 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
 
 
 def error_text(error: NodeFailed, remark: str = "") -> str:
-    """A node's failure as the state's ``error`` says it: node, kind, message, attempt.
-
-    Args:
-        error: The failure.
-        remark: What else is to be said about it.
-    """
+    """A node's failure as the state's ``error`` says it: node, kind, message, attempt."""
     cause = cause_of(error)
     message = f"no result within {error.seconds:g} s" if isinstance(error, NodeTimeout) else str(cause)
     return f"{error.node}: {type(cause).__name__}: {_with(message, remark)} (attempt {error.attempt})"

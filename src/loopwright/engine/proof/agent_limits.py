@@ -26,10 +26,6 @@ _MIDDLEWARE = "langchain.agents.middleware"
 def own_limits(builder: StateGraph[Any, Any, Any, Any], ways: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Node -> how many times control goes on from it, to anything but the agent's end, in one run.
 
-    Args:
-        builder: What an agent was compiled from (``compiled.builder``).
-        ways: From where to where control can go in it.
-
     Returns:
         The nodes of ``ModelCallLimitMiddleware``, of ``ToolCallLimitMiddleware`` where it ends the run or raises for
         whatever tool, and of `loopwright.langchain.LoopMiddleware`. Limits that something goes round are left out.

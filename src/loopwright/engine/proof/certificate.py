@@ -21,8 +21,6 @@ class Witness(BaseModel):
     """Loop -> the most passes that its gate grants in one run."""
     level: dict[str, int]
     """Node that can run -> the most supersteps up to it, without what passes add; along every edge it grows."""
-    within: dict[str, tuple[str, ...]] = {}
-    """Node -> the loops whose passes may still come behind it; a way that leaves a loop counts all its passes."""
     detour: dict[str, int] = {}
     """Loop -> the most supersteps that one of its passes adds."""
     closing: dict[str, int] = {}
@@ -78,9 +76,7 @@ class Certificate(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the file"
-            older = first["loc"] == ("version",) and first["input"] == 1
-            fix = "; it was written by an older Loopwright: review the graph and write it anew" if older else ""
-            raise GraphError(f"this is no certificate of version 2: {where}: {first['msg']}{fix}") from None
+            raise GraphError(f"this is no certificate of version 2: {where}: {first['msg']}") from None
         if "version" not in kept.model_fields_set:
             raise GraphError("this is no certificate of version 2: it names no version")
         return kept

@@ -78,10 +78,6 @@ def dominators(follow: Mapping[str, Iterable[str]], start: str) -> dict[str, str
     """Node -> the last node that every way to it passes, for what can be reached; the start is above itself.
 
     Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm (Rice University, 2001).
-
-    Args:
-        follow: Node -> the nodes that it leads to.
-        start: The entry.
     """
     walk = reverse_postorder(follow, [start])
     number = {node: place for place, node in enumerate(walk)}
@@ -113,13 +109,7 @@ def dominators(follow: Mapping[str, Iterable[str]], start: str) -> dict[str, str
 
 
 def dominates(above: Mapping[str, str], one: str, other: str) -> bool:
-    """Whether every way to `other` passes `one`.
-
-    Args:
-        above: What `dominators` found.
-        one: A node.
-        other: A node that can be reached.
-    """
+    """Whether every way to `other` passes `one`."""
     while other != one and above[other] != other:
         other = above[other]
     return other == one

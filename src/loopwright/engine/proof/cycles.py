@@ -8,9 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
     """Cycles of a directed graph: for every edge that lies on one, a shortest cycle through it, each once.
 
-    Args:
-        follow: Node -> the nodes that it leads to.
-
     Returns:
         The cycles as node names in order, starting with the node that was declared first; empty if there is none.
     """
@@ -34,12 +31,7 @@ def suggested_loop(cycle: Sequence[str]) -> str:
 
 
 def reached(ways: Iterable[tuple[str, str]], starts: Iterable[str]) -> set[str]:
-    """The nodes that can be reached, the starts among them.
-
-    Args:
-        ways: From where to where.
-        starts: The nodes to begin at.
-    """
+    """The nodes that can be reached, the starts among them."""
     follow: dict[str, set[str]] = {}
     for source, target in ways:
         follow.setdefault(source, set()).add(target)
@@ -74,12 +66,7 @@ def cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
 
 
 def reverse_postorder(follow: Mapping[str, Iterable[str]], starts: Iterable[str]) -> list[str]:
-    """The nodes that can be reached, each before all that only it leads to.
-
-    Args:
-        follow: Node -> the nodes that it leads to.
-        starts: The nodes to begin at.
-    """
+    """The nodes that can be reached, each before all that only it leads to."""
     found: list[str] = []
     seen: set[str] = set()
     for start in starts:

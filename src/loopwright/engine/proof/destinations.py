@@ -37,9 +37,6 @@ from loopwright.engine.proof.source import (
 def router_words(path: Any) -> frozenset[str] | None:
     """What a router returns, according to its source.
 
-    Args:
-        path: The router, as LangGraph keeps it.
-
     Returns:
         Every word that it can return, and the nodes of its Sends; None if its source does not tell: any node.
     """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import Loop, is_count
@@ -51,12 +52,15 @@ def allowed(sends: bool, targets: Iterable[str] | None, fan_out: Mapping[str, in
 class FanOut:
     """Who sends how much to whom."""
 
-    widths: dict[str, dict[str, int]]
-    """Node -> sender -> the most tasks that reach the node from one run of the sender."""
+    widths: dict[str, dict[str, float]]
+    """Node -> sender -> the most tasks that reach the node from one run of the sender; infinite where not declared."""
     ordinary: dict[str, set[str]]
     """Node with senders -> the nodes that enter it without a Send, all of one superstep together once."""
-    unknown: frozenset[str]
-    """Nodes that an undeclared number of Sends can reach, and what runs as often as they do."""
+
+    @property
+    def unknown(self) -> list[str]:
+        """The nodes that an undeclared number of Sends can reach."""
+        return sorted(node for node, senders in self.widths.items() if inf in senders.values())
 
 
 def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
@@ -67,8 +71,7 @@ def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
         topology: Its nodes and edges.
     """
     declared: Mapping[str, int] = getattr(builder, "fan_out", {})
-    widths: dict[str, dict[str, int]] = {}
-    unknown: set[str] = set()
+    widths: dict[str, dict[str, float]] = {}
     ordinary: dict[str, set[str]] = {node: set() for node in topology.nodes}
     for edge in topology.edges:
         # The engine itself goes to a budget's fallback by its name.
@@ -80,38 +83,16 @@ def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
             # A gate is only ever entered by its name: a Send across a loop's edge waits before it.
             if target in by_name or not way.sends:
                 ordinary[target].add(way.source)
-            elif target not in declared:
-                unknown.add(target)
             else:
                 its = widths.setdefault(target, {})
-                its[way.source] = its.get(way.source, 0) + declared[target]
+                its[way.source] = its.get(way.source, 0) + declared.get(target, inf)
     for gate, target in crossed(builder).items():
-        if target in declared:
-            widths.setdefault(target, {})[gate] = declared[target]
-        else:
-            unknown.add(target)
-    return FanOut(widths, {node: ordinary[node] for node in widths}, frozenset(_spread(builder, unknown, widths)))
+        widths.setdefault(target, {})[gate] = declared.get(target, inf)
+    return FanOut(widths, {node: ordinary[node] for node in widths})
 
 
 def crossed(builder: Builder) -> dict[str, str]:
-    """Gate -> target of the loops that Sends may cross: the gate sends on what waits before it.
-
-    Args:
-        builder: The graph with its gates.
-    """
+    """Gate -> target of the loops that Sends may cross: the gate sends on what waits before it."""
     edges: frozenset[tuple[str, str]] = getattr(builder, "crossed", frozenset())
     loops: tuple[Loop, ...] = getattr(builder, "loops", ())
     return {loop.gate: loop.target for loop in loops if any((one, loop.target) in edges for one in loop.sources)}
-
-
-def _spread(builder: Builder, unknown: set[str], widths: Mapping[str, Mapping[str, int]]) -> set[str]:
-    """What runs as often as a node of unknown width: its error handler, and what it sends to itself."""
-    found, queue = set[str](), [*unknown]
-    while queue:
-        node = queue.pop()
-        if node not in found:
-            found.add(node)
-            handler = builder.nodes[node].error_handler_node
-            queue += [handler] if handler else []
-            queue += [target for target, senders in widths.items() if node in senders]
-    return found

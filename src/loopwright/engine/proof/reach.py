@@ -50,11 +50,7 @@ def unwrapped(runnable: Any) -> Any:
 
 
 def functions_of(runnable: Any) -> list[Any]:
-    """The functions that a node or router runs itself, those of a chain and of a node of tools too, each once.
-
-    Args:
-        runnable: The node or router, as LangGraph keeps it.
-    """
+    """The functions that a node or router runs itself, those of a chain and of a node of tools too, each once."""
     found: dict[int, Any] = {}
     for function in _functions(runnable, {}):
         found.setdefault(id(getattr(function, "__func__", function)), function)
@@ -144,11 +140,7 @@ def read_once() -> Generator[None]:
 
 
 def remembered(read: Callable[[A], R]) -> Callable[[A], R]:
-    """What is read of a node, router or function, remembered within `read_once`.
-
-    Args:
-        read: Reads it.
-    """
+    """What is read of a node, router or function, remembered within `read_once`."""
 
     def once(subject: A) -> R:
         known = _known.get()
@@ -165,11 +157,7 @@ def remembered(read: Callable[[A], R]) -> Callable[[A], R]:
 
 @remembered
 def reach_of(runnable: Any) -> Reach:
-    """Follow what a node or router runs.
-
-    Args:
-        runnable: The node or router, as LangGraph keeps it.
-    """
+    """Follow what a node or router runs."""
     reach = Reach()
     queue = functions_of(runnable)
     if not queue and not isinstance(unwrapped(runnable), Pregel) and not isinstance(runnable, Runnable):

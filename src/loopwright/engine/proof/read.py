@@ -29,9 +29,6 @@ Sender: TypeAlias = str | tuple[str, str]
 def builder_of(graph: Any) -> Builder:
     """The builder of a graph, compiled or not.
 
-    Args:
-        graph: A ``StateGraph`` or a compiled one.
-
     Raises:
         GraphError: If it is neither.
     """

@@ -22,12 +22,7 @@ def refusal_of(loop: str, source: str) -> str:
 
 
 def refusals_apart(topology: Topology, loops: Sequence[Loop]) -> Topology:
-    """The same graph with the refusals of each source apart; they take the superstep that the gate takes.
-
-    Args:
-        topology: The graph with its gates.
-        loops: The loops that it is bound with.
-    """
+    """The same graph with the refusals of each source apart; they take the superstep that the gate takes."""
     edges = list(topology.edges)
     for loop in loops:
         if isinstance(loop.exhausted, str):

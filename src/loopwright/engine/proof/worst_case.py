@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from langgraph.graph import END, START
@@ -30,11 +32,7 @@ def passes_in_a_run(loops: Sequence[Loop]) -> dict[str, int]:
 
 
 def waits_in_a_run(loops: Sequence[Loop]) -> float:
-    """The most seconds that gates wait before the passes of one run; each scope's first wait is the initial one again.
-
-    Args:
-        loops: The loops of one graph.
-    """
+    """The most seconds that gates wait before the passes of one run; each scope begins with the initial wait."""
     passes = passes_in_a_run(loops)
     scopes = ((loop, 1 if loop.scope == RUN else passes[loop.scope] + 1) for loop in loops)
     return sum(times * loop.backoff.total(loop.ceiling) for loop, times in scopes if loop.backoff)
@@ -69,11 +67,11 @@ def worst_case(
         fan_out=fan_out,
     )
     count = counted.count(START)
-    runs, supersteps, closing = dict(count.runs), count.supersteps, dict[str, int]()
+    runs, supersteps, closing = Counter[Any](count.runs), count.supersteps, dict[str, int]()
     if left.get(DISPATCHER, set()) - {END}:
         # When the run's budget is spent, the engine ends what is going on, and goes to the fallback from here.
         last = counted.closing().count(DISPATCHER)
-        runs = {node: runs[node] + last.runs[node] for node in topology.nodes}
+        runs.update(last.runs)
         supersteps += 1 + last.supersteps
         closing = last.why.level
     handled = {node: spec.error_handler_node for node, spec in builder.nodes.items() if spec.error_handler_node}
@@ -81,7 +79,7 @@ def worst_case(
         # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
         runs[handler] += sum(runs[node] for node, its in handled.items() if its == handler)
     nodes = [node for node in topology.nodes if node != DISPATCHER]
-    by_node: dict[str, int | None] = {node: None if node in fan_out.unknown else runs[node] for node in nodes}
+    by_node: dict[str, int | None] = {node: None if runs[node] == inf else runs[node] for node in nodes}
     seconds = _total(builder, by_node, inner, "seconds")
     return Certificate(
         bounded=True,
@@ -187,11 +185,15 @@ def assumptions_of(
     if assumed:
         found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
     if fan_out.unknown:
-        unknown = ", ".join(sorted(fan_out.unknown))
-        found.append(f"how many Sends reach {unknown} at once is not declared, so their runs are not counted")
-    for node, senders in fan_out.widths.items():
-        widths = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
-        found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {widths}")
+        found.append(
+            f"how many Sends reach {', '.join(fan_out.unknown)} at once is not declared, so their runs are not counted"
+        )
+    found += [
+        f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): "
+        + ", ".join(f"{width} from {sender}" for sender, width in senders.items())
+        for node, senders in fan_out.widths.items()
+        if inf not in senders.values()
+    ]
     if isinstance(builder, BoundBuilder) and builder.budget:
         found.append(
             "what a budget counts is what LangChain or record_usage() reports; calls in flight can go over its tokens, "
