@@ -80,7 +80,7 @@ HARD = {
         + ["def f11(x): return x", "f0(1)"]
     ),
     "hands on lists": "def f(x): return [f(x + [i]) for i in range(50)]\nf([])\n",
-    "loops in loops": "for a in range(9000):\n  for b in range(9000):\n    for c in range(9000):\n      pass\n",
+    "loops in loops": f"x = [{'0,' * 90}]\nfor a in x:\n  for b in x:\n    for c in x:\n      pass\n",
     "a long sum": "x = " + " + ".join(["'a'"] * 900),
     "a long chain": "x = f()" + ".g(1)" * 80,
     "deep calls": "x = " + "f(" * 90 + ")" * 90,

@@ -113,15 +113,15 @@ g.add_edge(Plain.CHECK.value, Names.other)
 g.add_edge(Names.other, Name.WORK)
 """,
     "a loop over constants": """
-names = ["a", "b"] + [f"n{i}" for i in range(3)]
+names = ["a", "b"] + ["c"]
 names.append("last")
 g = StateGraph(State)
 for name in names:
     g.add_node(name, work)
-g.add_edge(START, names[0])
-for first, second in zip(names, names[1:]):
+for first, second in ((START, names[0]), ("a", "b"), ("b", "c")):
     g.add_edge(first, second)
-g.add_edge(names[-1], "b")
+for first, second in {"c": names[3], "last": "b"}.items():
+    g.add_edge(first, second)
 """,
     "a function that makes it": """
 def build(back: str, typed: bool = True):

@@ -83,7 +83,7 @@ def test_a_file_that_was_written_again_within_a_second_is_read_anew(graph: Path)
 @pytest.mark.parametrize(
     ("text", "says"),
     [(None, "cannot read the certificate"), ("{}", "bounded: Field required"), ("no", "no certificate"),
-     (json.dumps({"version": 1, "bounded": True}), "older Loopwright")],
+     (json.dumps({"version": 1, "bounded": True}), "Input should be 2")],
 )  # fmt: skip
 def test_a_file_that_is_no_certificate_is_one_line(
     graph: Path, text: str | None, says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

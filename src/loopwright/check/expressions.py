@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from loopwright.check.project import Project
@@ -14,7 +13,6 @@ from loopwright.check.values import (
     FunctionValue,
     InstanceValue,
     Made,
-    MemberValue,
     Words,
     member,
     text_of,
@@ -47,11 +45,6 @@ MORE = _More()
 
 MOST_ITEMS = 10_000
 """More items than this are not counted out; what depends on them is unknown."""
-
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.eq, ast.IsNot: operator.ne, ast.Lt: operator.lt,
-    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
 
 _BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
 
@@ -91,24 +84,14 @@ def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
 
 def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
     match node:
-        case ast.JoinedStr(values=parts):
-            texts = [_text_part(part, frame, call) for part in parts]
-            return UNKNOWN if None in texts else "".join(cast("list[str]", texts))
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _sum(evaluate(left, frame, call), evaluate(right, frame, call))
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
-        case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            first, second = evaluate(left, frame, call), evaluate(right, frame, call)
-            return first - second if isinstance(first, int) and isinstance(second, int) else UNKNOWN
         case ast.IfExp(test=test, body=body, orelse=other):
-            if (known := truth(test, frame, call)) is not None:
-                return evaluate(body if known else other, frame, call)
+            evaluate(test, frame, call)
             first, second = evaluate(body, frame, call), evaluate(other, frame, call)
             return first if first == second else UNKNOWN
-        case ast.ListComp(elt=item, generators=[ast.comprehension(target=target, iter=source, ifs=[])]):
-            values = iterated(evaluate(source, frame, call))
-            return UNKNOWN if values is None else [_each(item, target, value, frame, call) for value in values]
         case None:
             return None
         case _:
@@ -118,33 +101,13 @@ def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
             return UNKNOWN
 
 
-def _each(item: ast.expr, target: ast.expr, value: Any, frame: Frame, call: Call) -> Any:
-    inner = Frame(ast.Module([], []), frame.file, frame.name, frame)
-    bind(target, value, inner)
-    return evaluate(item, inner, call)
-
-
 def truth(test: ast.expr, frame: Frame, call: Call) -> bool | None:
     """Whether a condition holds; None if constants do not tell."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            known = truth(inner, frame, call)
-            return None if known is None else not known
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
-            first, second = evaluate(left, frame, call), evaluate(right, frame, call)
-            if _is_constant(first) and _is_constant(second):
-                try:
-                    return bool(_COMPARISONS[type(op)](first, second))
-                except TypeError:
-                    return None
-            return None
-        case _:
-            value = evaluate(test, frame, call)
-            return bool(value) if _is_constant(value) else None
-
-
-def _is_constant(value: Any) -> bool:
-    return value is None or (isinstance(value, str | int) and not isinstance(value, Symbol))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        known = truth(test.operand, frame, call)
+        return None if known is None else not known
+    value = evaluate(test, frame, call)
+    return bool(value) if value is None or isinstance(value, bool) or text_of(value) is not None else None
 
 
 def bind(target: ast.expr, value: Any, frame: Frame) -> None:
@@ -222,20 +185,10 @@ def _subscript(node: ast.Subscript, frame: Frame, call: Call) -> Any:
         return _annotation(owner, node.slice, frame, call)
     if isinstance(owner, list | tuple | dict) and MORE not in owner:
         try:
-            return owner[_index(node.slice, frame, call)]
+            return owner[evaluate(node.slice, frame, call)]
         except (KeyError, IndexError, TypeError, ValueError):
             return UNKNOWN
     return UNKNOWN
-
-
-def _index(node: ast.expr, frame: Frame, call: Call) -> Any:
-    match node:
-        case ast.Slice(lower=lower, upper=upper, step=None):
-            return slice(evaluate(lower, frame, call), evaluate(upper, frame, call))
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
-            return -number
-        case _:
-            return evaluate(node, frame, call)
 
 
 def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Call) -> Any:
@@ -285,42 +238,12 @@ def return_annotation(function: FunctionValue, call: Call) -> Any:
     return UNKNOWN if annotation is None else evaluate(_unquoted(annotation), function.frame, call)
 
 
-def _text_part(node: ast.expr, frame: Frame, call: Call) -> str | None:
-    if isinstance(node, ast.FormattedValue):
-        value = evaluate(node.value, frame, call)
-        if node.format_spec is not None or node.conversion not in (-1, 115) or isinstance(value, MemberValue):
-            return None
-        return str(value) if isinstance(value, int) else text_of(value)
-    return text_of(evaluate(node, frame, call))
-
-
 def _sum(left: Any, right: Any) -> Any:
     if isinstance(left, list) and isinstance(right, list):
         return [*cast("list[Any]", left), *cast("list[Any]", right)]
     if (first := text_of(left)) is not None and (second := text_of(right)) is not None:
         return first + second
     return UNKNOWN
-
-
-def builtin(name: str, values: Sequence[Any]) -> Any:
-    """The result of a builtin that loops over constants use."""
-    try:
-        if name == "range" and all(isinstance(value, int) for value in values):
-            return [*range(*values)] if len(range(*values)) <= MOST_ITEMS else UNKNOWN
-        known = [iterated(value) for value in values]
-        if name not in _OVER_LISTS or not known or None in known:
-            return UNKNOWN
-        return _OVER_LISTS[name](cast("list[Sequence[Any]]", known))
-    except (TypeError, ValueError, OverflowError):  # the program fails there
-        return UNKNOWN
-
-
-_OVER_LISTS: Mapping[str, Callable[[list[Sequence[Any]]], Any]] = {
-    "list": lambda lists: [*lists[0]], "tuple": lambda lists: tuple(lists[0]),
-    "reversed": lambda lists: [*lists[0]][::-1],
-    "enumerate": lambda lists: [*enumerate(lists[0])], "zip": lambda lists: [*zip(*lists, strict=False)],
-    "sorted": lambda lists: sorted(lists[0]) if all(text_of(item) for item in lists[0]) else UNKNOWN,
-}  # fmt: skip
 
 
 def container_method(owner: Any, name: str, values: Sequence[Any]) -> Any:
@@ -334,12 +257,7 @@ def container_method(owner: Any, name: str, values: Sequence[Any]) -> Any:
             return None
         case dict(), "items" | "keys" | "values":
             return [*getattr(owner, name)()]
-        case dict(), "get":
-            known = values and text_of(values[0]) is not None and MORE not in owner
-            return owner.get(values[0], values[1] if len(values) > 1 else None) if known else UNKNOWN
-        case list(), "copy":
-            return [*owner]
-        case _, "index" | "count" | "copy":
+        case _, "get" | "index" | "count" | "copy":
             return UNKNOWN
         case _:
             owner.append(MORE) if isinstance(owner, list) else owner.update({MORE: UNKNOWN})

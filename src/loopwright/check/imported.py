@@ -48,16 +48,16 @@ def _checked(name: str, graph: Any) -> CheckedGraph:
         return CheckedGraph(name, *line, "unreachable", _not_silenced([finding], line))
     if certificate.bounded:
         return CheckedGraph(name, *line, "bounded", certificate=certificate)
-    suggestions = _suggestions(graph, certificate.unbounded_cycles)
+    bounds = suggestions(graph, certificate.unbounded_cycles)
     found = [
-        cycle_finding(cycle, *_line_of_cycle(graph, cycle, line), suggestions.get(cycle), None)
+        cycle_finding(cycle, *_line_of_cycle(graph, cycle, line), bounds.get(cycle), None)
         for cycle in certificate.unbounded_cycles
     ]
     steps = (getattr(graph, "config", None) or {}).get("recursion_limit")
     return CheckedGraph(name, *line, "unbounded", _not_silenced(found, line), steps=steps)
 
 
-def _suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """Cycle -> what would bound it, said once for all cycles that it bounds."""
     name = getattr(graph, "name", None)
     follow = read_topology(builder_of(graph), name).ways()

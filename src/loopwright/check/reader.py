@@ -16,7 +16,7 @@ from typing import Any
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
-from loopwright.check.expressions import MORE, attribute, bind, builtin, container_method, evaluate, iterated, truth
+from loopwright.check.expressions import MORE, attribute, bind, container_method, evaluate, iterated, truth
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
@@ -104,8 +104,6 @@ class Reader:
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
         self._branches = 0
-        self._changes = 0
-        self._results: dict[Any, Any] = {}
 
     def step(self, count: int = 1) -> None:
         """Count what is evaluated.
@@ -266,8 +264,11 @@ class Reader:
             if len(branches) > 1:
                 changed.append(self._undone(mark))
         self._branch = around
-        names = dict.fromkeys(name for values in after for name in values)
-        frame.names = {name: _same([values[name] for values in after if name in values]) for name in names}
+        frame.names = dict(after[0])
+        for names in after[1:]:
+            for name, value in names.items():
+                if (kept := frame.names.setdefault(name, value)) is not value:
+                    frame.names[name] = _same([kept, value])
         for key, (attributes, _) in {key: value for changes in changed for key, value in changes.items()}.items():
             ends = [changes[key][1] if key in changes else attributes.get(key[1], MISSING) for changes in changed]
             self.journal.append((attributes, key[1], attributes.get(key[1], MISSING)))
@@ -336,7 +337,6 @@ class Reader:
             if known is UNKNOWN and getattr(decorator, "id", getattr(decorator, "attr", "")) in _OWN_DECORATORS:
                 known = getattr(decorator, "id", getattr(decorator, "attr", ""))
             if isinstance(known, FunctionValue) and not known.unread:
-                self._changes += 1
                 known = self._inline(known, None, [value])
                 if isinstance(known, FunctionValue) and isinstance(value, FunctionValue):
                     wraps = any(str(getattr(made, "of", "")) == "functools.wraps" for made in known.decorators)
@@ -415,9 +415,6 @@ class Reader:
             case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
                 return self._inline(method, given)
             case _:
-                if isinstance(node.func, ast.Name) and (value := builtin(node.func.id, given.given)) is not UNKNOWN:
-                    self.step(len(value))
-                    return value
                 return self._unknown(node, given)
 
     def _past_methods(self, owner: Any, node: ast.Call, called: ast.Attribute, frame: Frame) -> None:
@@ -489,7 +486,6 @@ class Reader:
     def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
         graph = FoundGraph(place_of(node, frame), node.col_offset, owner=self._owner, frame=frame, branch=self._branch)
         self.graphs.append(graph)
-        self._changes += 1
         return graph
 
     def _elsewhere(self, node: ast.Call, name: ast.expr, imported: Symbol, frame: Frame) -> None:
@@ -503,7 +499,6 @@ class Reader:
         given = Arguments(node, frame, self)
         if isinstance(value, FunctionValue):
             return value  # with_config, with_retry
-        self._changes += 1
         if isinstance(value, list | dict):
             return container_method(value, name, given.given)
         if value.compiled:
@@ -540,19 +535,11 @@ class Reader:
         self.called.add(node)
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values, self)
-        key = _key(node, function, frame)
-        if key is not None and key in self._results:
-            return self._results[key]
-        changes, journal = self._changes, len(self.journal)
         self._following.append(node)
         try:
-            result = evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
+            return evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
         finally:
             self._following.pop()
-        plain = result is UNKNOWN or result is None or isinstance(result, str | int | Made)
-        if key is not None and plain and changes == self._changes and journal == len(self.journal):
-            self._results[key] = result
-        return result
 
     def _handed_on(self, node: ast.AST, given: Arguments) -> Any:
         """A call that is not followed: what it may do to a builder is not known."""
@@ -560,14 +547,6 @@ class Reader:
             if isinstance(value, GraphValue) and not value.compiled:
                 value.graph.refuse(given.place, f"{getattr(node, 'name', 'a function')}() is not followed that far")
         return UNKNOWN
-
-
-def _key(node: ast.AST, function: FunctionValue, frame: Frame) -> Any:
-    """What tells a call from others of the same function; None if an argument can be changed, or changes."""
-    plain = all(
-        value is UNKNOWN or value is None or isinstance(value, str | int | bool) for value in frame.names.values()
-    )
-    return (node, function.frame, *frame.names.items()) if plain and function.bound is None else None
 
 
 def _step_limit(given: Arguments) -> int | None:

@@ -11,6 +11,8 @@ import typer
 
 from loopwright.workflows import registry
 
+_COLOURS = {"bounded": "green", "unbounded": "red", "unreachable": "red", "not read": "yellow", "not proven": "yellow"}
+
 
 class Format(StrEnum):
     """How findings are reported."""
@@ -58,7 +60,9 @@ def check(
 
     outcome = check_targets(targets, import_them, allow_empty)
     if format is Format.TEXT:
-        text.show(outcome)
+        for line in text.lines(outcome):
+            verdict = next((each for each in _COLOURS if line.startswith(f"{each} ")), "")
+            typer.echo(typer.style(verdict, _COLOURS.get(verdict), bold=True) + line.removeprefix(verdict))
     else:
         reports = {Format.JSON: machine.as_json, Format.SARIF: machine.as_sarif, Format.GITHUB: machine.as_github}
         if report := reports[format](outcome):

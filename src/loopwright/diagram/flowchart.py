@@ -66,9 +66,6 @@ class Arrow:
 def arrows(topology: Topology) -> tuple[Arrow, ...]:
     """List what is drawn: one arrow for each pair of shown nodes that control can pass between.
 
-    Args:
-        topology: The graph, gates and hidden nodes included.
-
     Returns:
         The arrows by source in the order of declaration, ``__start__`` first; of each source those to ``__end__`` last.
     """

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 def shown(graph: BoundedGraph) -> dict[str, str]:
-    """A graph by MIME type, as text and as HTML; without the package mermaidx its Mermaid text stands for the picture.
-
-    Args:
-        graph: The graph.
-    """
+    """A graph as text and as HTML; without the package mermaidx its Mermaid text stands for the picture."""
     drawn, proof = graph.topology(), graph.certificate._repr_mimebundle_()  # pyright: ignore[reportPrivateUsage]
     text = mermaid(drawn)
     picture = svg(drawn) if importlib.util.find_spec("mermaidx") else f"<pre>{escape(text)}</pre>"

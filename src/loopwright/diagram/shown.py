@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loopwright.diagram.flowchart import arrows, caption, shown_nodes
 from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.read import read_topology
+from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.engine.proof.verify import verify
 
 
@@ -83,13 +83,12 @@ class ShownGraph(_Frozen):
     """The bounded loops."""
     certificate: Certificate
     """The worst case of one run, known before it starts."""
+    inside: dict[str, ShownGraph] = {}
+    """Node that is a graph itself -> that graph."""
 
 
 def shown_graph(graph: Any) -> ShownGraph:
     """Describe a graph as it is shown.
-
-    Args:
-        graph: A `StateGraph` or a compiled graph, bounded or not.
 
     Raises:
         GraphError: If it is no graph that can be read.
@@ -132,4 +131,5 @@ def shown_graph(graph: Any) -> ShownGraph:
             for loop in topology.loops
         ),
         certificate=certificate,
+        inside={node: shown_graph(inner) for node, inner in subgraphs(builder_of(graph)).items()},
     )  # fmt: skip
