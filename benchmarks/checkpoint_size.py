@@ -18,7 +18,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +30,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
-from loopwright.checkpoints import JsonFileSaver, open_checkpointer
+from loopwright.checkpoints import open_checkpointer
 
 TITLE = "Size of checkpoints"
 STEPS = 100
@@ -105,7 +105,6 @@ def plain_sqlite(folder: Path) -> Any:
 SAVERS: dict[str, Callable[[Path], AbstractContextManager[BaseCheckpointSaver[Any]]]] = {
     "SqliteSaver": plain_sqlite,
     "ours, sqlite:FILE": lambda folder: open_checkpointer(f"sqlite:{folder / 'runs.db'}"),
-    "JsonFileSaver, all in one file": lambda folder: nullcontext(JsonFileSaver(folder / "runs")),
     "ours, json:DIR": lambda folder: open_checkpointer(f"json:{folder / 'runs'}"),
 }
 

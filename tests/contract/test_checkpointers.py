@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -25,9 +26,8 @@ from memory_blobs import MemoryBlobs
 from postgres import postgres_server  # noqa: F401
 
 from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
-from loopwright.checkpoints.blobs import FolderBlobs
 from loopwright.checkpoints.content import ContentSerializer
-from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
+from loopwright.engine import Loop, bounded
 
 KINDS = ["memory", "json", "sqlite", "postgresql"]
 LASTING = ["json", "sqlite", "postgresql"]
@@ -85,20 +85,13 @@ async def test_conforms_when_every_call_reads_the_file_again(tmp_path: Path) -> 
     await conformance("json, nothing kept in memory", factory)
 
 
-@pytest.mark.parametrize("store", ["memory", pytest.param("folder", marks=pytest.mark.slow), "sqlite"])
-async def test_conforms_when_every_value_is_stored_apart(store: str, tmp_path: Path) -> None:
-    rounds = iter(range(100))
-
+async def test_conforms_when_every_value_is_stored_apart() -> None:
     async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
-        place = tmp_path / f"{next(rounds)}.db"
-        blobs = {"memory": MemoryBlobs, "folder": lambda: FolderBlobs(place), "sqlite": lambda: SqliteBlobs(place)}[
-            store
-        ]()
-        serde = ContentSerializer(JsonPlusSerializer(), blobs, threshold=256)
+        serde = ContentSerializer(JsonPlusSerializer(), MemoryBlobs(), threshold=256)
         serde.threshold = 64  # below what is allowed: every checkpoint is stored apart
         yield InMemorySaver(serde=serde)
 
-    await conformance(f"memory, values in {store}", factory)
+    await conformance("memory, values apart", factory)
 
 
 # --- real graphs -------------------------------------------------------------------------------------------------
@@ -110,33 +103,50 @@ class State(TypedDict, total=False):
     answer: str
 
 
-def counting_graph() -> StateGraph[State]:
-    """start -> count (until n == 4) -> done."""
+@pytest.mark.parametrize("kind", LASTING)
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+async def test_a_failed_run_goes_on_in_another_saver_and_a_fork_from_where_it_began(
+    kind: str, asynchronous: bool, tmp_path: Path, spec_of: SpecOf
+) -> None:
+    """Finished nodes do not run again, and the loop's ledger is the one of its time."""
+    runs: list[str] = []
+    loop = Loop(name="again", target="work", sources=("work",), limit=3, exhausted="done")
 
-    def count(state: State) -> State:
-        return {"n": state.get("n", 0) + 1, "log": [f"count {state.get('n', 0)}"]}
+    def work(state: State) -> State:
+        runs.append("work")
+        if len(runs) == 3:
+            raise RuntimeError("told to fail")
+        return {"log": ["work"]}
 
     builder = StateGraph(State)
-    builder.add_node("count", count)
-    builder.add_node("done", lambda state: {"answer": f"{state['n']} counted", "log": ["done"]})
-    builder.add_edge(START, "count")
-    builder.add_conditional_edges("count", lambda state: "count" if state["n"] < 4 else "done", ["count", "done"])
-    builder.add_edge("done", END)
-    return builder
+    builder.add_node("work", work)
+    builder.add_node("done", lambda state: {"answer": "done"})
+    builder.add_edge(START, "work")
+    builder.add_conditional_edges("work", lambda state: "work", ["work", "done"])
 
+    async def played(given: Any, config: Any) -> tuple[Any, list[Any]]:
+        """The final state, or what was raised; and the history behind it, as another saver knows it too."""
+        spec, options = spec_of(kind, tmp_path), {"durability": "sync"}
+        async with aopen_checkpointer(spec) if asynchronous else AsyncExitStack() as shared:
+            with nullcontext(shared) if asynchronous else open_checkpointer(spec) as saver:
+                app = bounded(builder, [loop], checkpointer=saver)
+                try:
+                    if asynchronous:
+                        final = await app.ainvoke(given, config, **options)
+                        return final, [item async for item in app.aget_state_history(config_of("1"))]
+                    return app.invoke(given, config, **options), [*app.get_state_history(config_of("1"))]
+                except RuntimeError as error:
+                    return error, []
 
-@pytest.mark.parametrize("kind", LASTING)
-def test_a_reopened_saver_knows_the_same_history(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
-    def history(saver: BaseCheckpointSaver[str]) -> list[Any]:
-        return [*counting_graph().compile(checkpointer=saver).get_state_history(config_of("s1"))]
-
-    with open_checkpointer(spec_of(kind, tmp_path)) as saver:
-        counting_graph().compile(checkpointer=saver).invoke({"n": 0, "log": []}, config_of("s1"))
-        before = history(saver)
-    with open_checkpointer(spec_of(kind, tmp_path)) as saver:
-        after = history(saver)
-    assert len(before) == 7
-    assert after == before
+    failed, _ = await played({"log": []}, config_of("1"))
+    assert "told to fail" in str(failed)
+    final, history = await played(None, config_of("1"))
+    assert (final["log"], final["answer"], len(runs)) == (["work"] * 4, "done", 5)
+    assert (final["stop_reason"]["spent"], final["stop_reason"]["limit"]) == (3, 3)
+    old = next(item for item in history if len(item.values.get("log", [])) == 2 and item.next == ("work",))
+    forked, longer = await played(None, old.config)
+    assert forked["log"] == ["work"] * 4
+    assert longer[-len(history) :] == history and len(longer) > len(history)
 
 
 class LargeState(TypedDict, total=False):
@@ -184,19 +194,6 @@ def test_delta_channels(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
     with open_checkpointer(spec_of(kind, tmp_path)) as other:
         graph = builder.compile(checkpointer=saver if kind == "memory" else other)
         assert graph.get_state(config_of("s1")).values == {"log": ["in", *"abcde"]}
-
-
-@pytest.mark.parametrize("kind", LASTING)
-def test_deleting_a_thread_lasts(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
-    with open_checkpointer(spec_of(kind, tmp_path)) as saver:
-        graph = counting_graph().compile(checkpointer=saver)
-        for thread in ("keep", "drop"):
-            graph.invoke({"n": 0, "log": []}, config_of(thread))
-        saver.delete_thread("drop")
-        assert saver.get_tuple(config_of("drop")) is None
-    with open_checkpointer(spec_of(kind, tmp_path)) as saver:
-        assert saver.get_tuple(config_of("drop")) is None
-        assert len([*saver.list(config_of("keep"))]) == 7
 
 
 # --- killed processes ---------------------------------------------------------------------------------------------

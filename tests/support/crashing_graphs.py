@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, GiveUp, Loop, NodePolicy, StateLimit, add_node, bounded
 from loopwright.engine.budget.budget import Budget
+from loopwright.engine.nodes.policy import Retry, is_transient
 from loopwright.testing import ScriptedChatModel
 
 SHARDS = 3
@@ -145,10 +146,8 @@ def flaky(record: Record, **options: Any) -> BoundedGraph:
         record.note("giving up")
         return {"trace": ["gave up"], "error": message}
 
-    policy = NodePolicy(
-        retries=2, initial_wait=0.001, max_wait=0.002, jitter=False,
-        give_up=GiveUp(goto="answer", update=answer_without),
-    )  # fmt: skip
+    rule = Retry(on=is_transient, retries=2, initial_wait=0.001, max_wait=0.002, jitter=False)
+    policy = NodePolicy(retries=[rule], give_up=GiveUp(goto="answer", update=answer_without))
     add_node(made, "work", work, policy)
     node = _nodes(record, 0.0, False)
     made.add_node("check", node("check"))

@@ -9,36 +9,24 @@ import contextlib
 import logging
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from loopwright.checkpoints.blobs import BlobStore, FolderBlobs
-from loopwright.checkpoints.content import ContentSerializer, TypedBytes, references
+from loopwright.checkpoints.blobs import BlobStore
+from loopwright.checkpoints.content import ContentSerializer, TypedBytes
 from loopwright.checkpoints.disk import files_by_name
 from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.json_files import JsonFileSaver
-from loopwright.checkpoints.opening import BLOBS_FOLDER, parse_spec, postgres
-from loopwright.checkpoints.run_file import RunDocument, read_document
+from loopwright.checkpoints.opening import parse_spec, postgres
+from loopwright.checkpoints.run_file import read_document
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class StoredThread:
-    """What is stored of one thread."""
-
-    id: str
-    """The thread."""
-    checkpoints: int
-    """How many checkpoints the graph itself has, without those of subgraphs."""
-    bytes: int
-    """What they all take, with the large values that are stored apart; those that threads share count for each."""
 
 
 class Archive(ABC):
@@ -46,46 +34,29 @@ class Archive(ABC):
 
     Attributes:
         saver: Reads the checkpoints as plain data.
-        blobs: Where large values are.
-        unreadable: Whether something was passed over because it cannot be read.
+        blobs: Where large values are; None if they are nowhere else.
     """
 
-    def __init__(self, saver: BaseCheckpointSaver[str], blobs: BlobStore) -> None:
+    def __init__(self, saver: BaseCheckpointSaver[str], blobs: BlobStore | None) -> None:
         """Bring saver and store together."""
         self.saver = saver
         self.blobs = blobs
-        self.unreadable = False
 
     @abstractmethod
-    def serialised(self) -> Iterator[tuple[str, TypedBytes]]:
-        """Give everything that was serialised, each with its thread."""
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has, without those of subgraphs."""
 
     @abstractmethod
-    def _stored(self) -> dict[str, tuple[int, int]]:
-        """Give for each thread the number of its checkpoints, and the bytes that are not stored apart."""
+    def serialised(self) -> Iterator[TypedBytes]:
+        """Give everything that was serialised and may refer to a large value."""
 
     @abstractmethod
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
         """Delete checkpoints, by namespace and id, with their pending writes."""
 
     @abstractmethod
-    def compact(self) -> bool:
-        """Give room that is free back to the disk; say whether that could be done."""
-
-    @abstractmethod
-    def size(self) -> int:
-        """Give the bytes on the disk."""
-
-    def threads(self) -> list[StoredThread]:
-        """List what is stored, by thread."""
-        stored, sizes = self._stored(), self.blobs.sizes()
-        apart: dict[str, set[bytes]] = {}
-        for thread_id, typed in self.serialised():
-            apart.setdefault(thread_id, set()).update(references(typed, self.blobs))
-        return [
-            StoredThread(thread_id, count, size + sum(sizes.get(key, 0) for key in apart.get(thread_id, ())))
-            for thread_id, (count, size) in stored.items()
-        ]
+    def compact(self) -> None:
+        """Give room that is free back to the disk, if that can be done."""
 
 
 class JsonArchive(Archive):
@@ -93,47 +64,84 @@ class JsonArchive(Archive):
 
     def __init__(self, folder: Path) -> None:
         """Look at a folder, which must be there."""
-        blobs = FolderBlobs(folder / BLOBS_FOLDER)
-        saver = JsonFileSaver(folder, serde=ContentSerializer(PLAIN_DATA, blobs), keep_in_memory=1)
-        super().__init__(saver, blobs)
-        self._json = saver
+        self._json = JsonFileSaver(folder, serde=PLAIN_DATA, keep_in_memory=1)
+        super().__init__(self._json, None)
 
-    def serialised(self) -> Iterator[tuple[str, TypedBytes]]:
-        """Give everything that was serialised, each with its thread."""
-        for _, document in self._documents():
-            for typed in document.serialised():
-                yield document.thread_id, typed
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has."""
+        found: dict[str, int] = {}
+        for paths in files_by_name(self._json.folder).values():
+            for path in paths:
+                try:
+                    document = read_document(path, PLAIN_DATA)[0]
+                    found[document.thread_id] = len(document.memory.storage[document.thread_id][""])
+                except CheckpointError as problem:
+                    logger.warning("%s", problem)
+        return found
 
-    def _stored(self) -> dict[str, tuple[int, int]]:
-        return {
-            document.thread_id: (len(document.memory.storage[document.thread_id][""]), path.stat().st_size)
-            for path, document in self._documents()
-        }
+    def serialised(self) -> Iterator[TypedBytes]:
+        """Nothing: all values are in the runs' files."""
+        yield from ()
 
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
         """Delete checkpoints, by namespace and id, with their pending writes."""
         self._json.delete_checkpoints(thread_id, dropped)
 
-    def compact(self) -> bool:
+    def compact(self) -> None:
         """Do nothing: files have no free room in them."""
-        return True
-
-    def size(self) -> int:
-        """Give the bytes on the disk."""
-        return sum(path.stat().st_size for path in self._json.folder.rglob("*") if path.is_file())
-
-    def _documents(self) -> Iterator[tuple[Path, RunDocument]]:
-        for paths in files_by_name(self._json.folder).values():
-            for path in paths:
-                try:
-                    yield path, read_document(path, self.saver.serde)[0]
-                except CheckpointError as problem:
-                    self.unreadable = True
-                    logger.warning("%s", problem)
 
 
-class SqliteArchive(Archive):
+class SqlArchive(Archive):
+    """The tables of one of LangGraph's savers.
+
+    Attributes:
+        values: The queries that give each serialised value's tag and bytes.
+        writes: The table of pending writes.
+        mark: What stands for a parameter.
+    """
+
+    values: tuple[str, ...]
+    writes: str
+    mark: str
+
+    @abstractmethod
+    def execute(self, query: str, parameters: Sequence[Any] = ()) -> Iterable[Any]:
+        """Execute a query and give its rows."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Commit what is done in the block, or take it back."""
+
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has."""
+        query = "SELECT thread_id, sum(CASE WHEN checkpoint_ns = '' THEN 1 ELSE 0 END) FROM checkpoints"
+        return dict(self.execute(f"{query} GROUP BY thread_id"))
+
+    def serialised(self) -> Iterator[TypedBytes]:
+        """Give everything that was serialised and may refer to a large value."""
+        for query in self.values:
+            for tag, data in self.execute(query):
+                yield tag, bytes(data)
+
+    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
+        """Delete checkpoints, by namespace and id, with their pending writes."""
+        place = " AND ".join(f"{name} = {self.mark}" for name in ("thread_id", "checkpoint_ns", "checkpoint_id"))
+        with self.transaction():
+            for table in (self.writes, "checkpoints"):
+                for key in dropped:
+                    self.execute(f"DELETE FROM {table} WHERE {place}", [thread_id, *key])
+            self.deleted(thread_id)
+
+    def deleted(self, thread_id: str) -> None:
+        """Delete what only checkpoints used that are gone, in the same transaction."""
+
+
+class SqliteArchive(SqlArchive):
     """A file of LangGraph's SqliteSaver."""
+
+    values = ("SELECT type, checkpoint FROM checkpoints", "SELECT type, value FROM writes")
+    writes = "writes"
+    mark = "?"
 
     def __init__(self, path: Path, connection: sqlite3.Connection, blobs: SqliteBlobs) -> None:
         """Look at a file through a connection."""
@@ -143,52 +151,21 @@ class SqliteArchive(Archive):
         self._path = path
         self._connection = connection
 
-    def serialised(self) -> Iterator[tuple[str, TypedBytes]]:
-        """Give everything that was serialised, each with its thread."""
-        for query in (
-            "SELECT thread_id, type, checkpoint FROM checkpoints",
-            "SELECT thread_id, type, value FROM writes",
-        ):
-            for thread_id, tag, data in self._connection.execute(query):
-                yield thread_id, (tag, data)
+    def execute(self, query: str, parameters: Sequence[Any] = ()) -> Iterable[Any]:
+        """Execute a query and give its rows."""
+        return self._connection.execute(query, parameters)
 
-    def _stored(self) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
-        for query in (
-            "SELECT thread_id, sum(checkpoint_ns = ''), sum(length(checkpoint) + length(metadata)) FROM checkpoints",
-            "SELECT thread_id, 0, sum(length(value)) FROM writes",
-        ):
-            for thread_id, count, size in self._connection.execute(f"{query} GROUP BY thread_id"):
-                before = found.get(thread_id, (0, 0))
-                found[thread_id] = (before[0] + count, before[1] + (size or 0))
-        return found
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Commit what is done in the block, or take it back."""
+        return self._connection
 
-    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete checkpoints, by namespace and id, with their pending writes."""
-        for table in ("writes", "checkpoints"):
-            self._connection.executemany(
-                f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
-                [(thread_id, *key) for key in dropped],
-            )
-        self._connection.commit()
-
-    def compact(self) -> bool:
-        """Give room that is free back to the disk; say whether that could be done."""
+    def compact(self) -> None:
+        """Give room that is free back to the disk, if no other process keeps the file locked."""
         try:
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError as problem:
             logger.warning("%s was not made smaller (%s)", self._path, problem)
-            return False
-        return True
-
-    def size(self) -> int:
-        """Give the bytes on the disk."""
-        return sum(
-            path.stat().st_size
-            for path in (self._path, self._path.with_name(f"{self._path.name}-wal"))
-            if path.is_file()
-        )
 
 
 @contextlib.contextmanager

@@ -7,16 +7,10 @@ was there before. So a store notes when each piece was put last, to the minute.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Protocol
-
-from loopwright.checkpoints.disk import replace
-from loopwright.errors import CheckpointError
 
 NOTED_EVERY = 60.0
 """How many seconds a store may leave it unnoted that a piece was put again."""
@@ -95,77 +89,3 @@ class RecentlyPut:
         with self._lock:
             for key in hashes:
                 self._when.pop(key, None)
-
-
-class FolderBlobs:
-    """Keeps each piece in a file of its own, ``FOLDER/ab/cdef...``; a file is there whole or not at all."""
-
-    def __init__(self, folder: Path) -> None:
-        """Name the folder, which is made when the first piece is put."""
-        self._folder = folder
-        self._recent = RecentlyPut()
-
-    @property
-    def place(self) -> str:
-        """Where it is, for messages."""
-        return str(self._folder)
-
-    def put(self, blobs: Mapping[bytes, bytes]) -> None:
-        """Keep pieces; they are on the disk when this returns."""
-        missing = self._recent.missing_from(blobs)
-        if not missing:
-            return
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            for key, data in missing.items():
-                self._put(self._file(key), data)
-        except OSError as problem:
-            raise CheckpointError(
-                f"a value cannot be written to {self._folder} ({problem}). Make room, or make the folder writable; "
-                "the run can be resumed from its last saved step."
-            ) from problem
-        self._recent.add(missing)
-
-    def get(self, hashes: Collection[bytes]) -> Mapping[bytes, bytes]:
-        """Give pieces by their hash."""
-        found: dict[bytes, bytes] = {}
-        for key in hashes:
-            with contextlib.suppress(FileNotFoundError):
-                found[key] = self._file(key).read_bytes()
-        return found
-
-    def sizes(self, *, before: float | None = None) -> Mapping[bytes, int]:
-        """Give how many bytes each piece has, by its hash."""
-        found: dict[bytes, int] = {}
-        for path in self._folder.glob("??/" + "?" * 62):
-            with contextlib.suppress(FileNotFoundError, ValueError):  # removed meanwhile; not one of ours
-                status = path.stat()
-                if before is None or status.st_mtime <= before:
-                    found[bytes.fromhex(path.parent.name + path.name)] = status.st_size
-        return found
-
-    def delete(self, hashes: Collection[bytes], *, before: float) -> None:
-        """Remove those pieces that were last put by some time, and what killed processes left half-written."""
-        leftovers = self._folder.glob("??/.*.tmp")
-        try:
-            for path, latest in (
-                *((self._file(key), before) for key in hashes),
-                *((path, time.time() - IN_USE) for path in leftovers),
-            ):
-                with contextlib.suppress(FileNotFoundError):
-                    if path.stat().st_mtime <= latest:
-                        path.unlink()
-        except OSError as problem:
-            raise CheckpointError(f"cannot remove from {self._folder} ({problem}). Make it writable.") from problem
-        self._recent.forget(hashes)
-
-    def _put(self, path: Path, data: bytes) -> None:
-        try:
-            os.utime(path)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace(path, data)
-
-    def _file(self, key: bytes) -> Path:
-        name = key.hex()
-        return self._folder / name[:2] / name[2:]

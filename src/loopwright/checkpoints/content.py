@@ -99,13 +99,7 @@ class ContentSerializer(JsonPlusSerializer):
         return TAG, ormsgpack.packb([whole, channels], option=ormsgpack.OPT_REPLACE_SURROGATES)
 
     def loads_typed(self, data: TypedBytes) -> Any:
-        """Turn a tag and bytes into the value again.
-
-        Args:
-            data: What `dumps_typed` gave, also without this wrapper.
-
-        Returns:
-            The value.
+        """Turn what `dumps_typed` gave, also without this wrapper, into the value again.
 
         Raises:
             CheckpointError: If a piece is missing from the store, or is damaged.
@@ -163,14 +157,7 @@ class ContentSerializer(JsonPlusSerializer):
 
 
 def references(typed: TypedBytes, blobs: BlobStore) -> Iterator[bytes]:
-    """Find what a serialised value refers to, without building it.
-
-    Args:
-        typed: A tag and bytes, as a saver keeps them.
-        blobs: The store.
-
-    Yields:
-        The hashes of all pieces that reading the value would take.
+    """The hashes of all pieces that reading a value would take, without building it.
 
     Raises:
         CheckpointError: If a piece that lists others is missing.
@@ -192,10 +179,7 @@ def split_hashes(data: bytes) -> list[bytes]:
 
 
 def fetched(blobs: BlobStore, keys: list[bytes]) -> list[bytes]:
-    """Fetch pieces from a store.
-
-    Returns:
-        The pieces, in the order of the hashes.
+    """Fetch pieces from a store, in the order of the hashes.
 
     Raises:
         CheckpointError: If one is missing or damaged.

@@ -36,14 +36,7 @@ def safe_name(thread_id: str) -> str:
 
 
 def files_by_name(folder: Path) -> dict[str, list[Path]]:
-    """Find the run files of a folder without opening them.
-
-    Args:
-        folder: Where to look; other files in it are left out.
-
-    Returns:
-        The files by the name of their thread (see `safe_name`), those that were made last first.
-    """
+    """The run files of a folder by the name of their thread (see `safe_name`), those that were made last first."""
     found: dict[str, list[Path]] = {}
     try:
         names = sorted((entry.name for entry in os.scandir(folder)), reverse=True)
@@ -62,13 +55,6 @@ def signature_of(status: os.stat_result) -> Signature:
 
 def replace(path: Path, content: bytes) -> Signature:
     """Put a file in place of another, all or nothing, and force both it and its name to the disk.
-
-    Args:
-        path: The file.
-        content: All of its new content.
-
-    Returns:
-        Which state of the file this is.
 
     Raises:
         OSError: If it cannot be written; the old file is as it was.
@@ -99,12 +85,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep(path: Path, *, older_than: float = _LEFTOVER_AGE) -> None:
-    """Remove what killed processes left half-written beside a file.
-
-    Args:
-        path: The file.
-        older_than: Only what is at least so old, in seconds.
-    """
+    """Remove what killed processes left half-written beside a file, if it is at least so many seconds old."""
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - leftover.stat().st_mtime >= older_than:

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_ARRAY, JsonPlusSerializer
 
-from loopwright.checkpoints.content import TAG, TypedBytes
+from loopwright.checkpoints.content import TypedBytes
 
 WRAPPED = "$msgpack"
 """The key that marks a wrapped value."""
@@ -30,14 +30,7 @@ _LINE = 100
 
 
 def encode(typed: TypedBytes) -> Any:
-    """Turn a serialised value into what `json` can write.
-
-    Args:
-        typed: The tag and the bytes, as a LangGraph serializer made them.
-
-    Returns:
-        The value itself if it is plain JSON, or the wrapped form.
-    """
+    """Turn a serialised value into what `json` can write: the value itself if it is plain JSON, or the wrapped form."""
     tag, data = typed
     if tag == "null" and not data:
         return None
@@ -57,12 +50,6 @@ def encode(typed: TypedBytes) -> Any:
 def decode(value: Any) -> TypedBytes:
     """Undo `encode`.
 
-    Args:
-        value: What `json` read.
-
-    Returns:
-        The tag and the bytes, equal to those that were encoded.
-
     Raises:
         ValueError: If a wrapped value is damaged.
         TypeError: If a wrapped value holds something other than text.
@@ -74,19 +61,10 @@ def decode(value: Any) -> TypedBytes:
 
 
 def readable(typed: TypedBytes) -> Any:
-    """Render a serialised value for a person, as well as can be done without building its classes.
-
-    Args:
-        typed: The tag and the bytes.
-
-    Returns:
-        A value that `json` can write, or None if the bytes cannot be shown.
-    """
+    """Render a serialised value for a person without building its classes; None if the bytes cannot be shown."""
     tag, data = typed
     if tag in ("bytes", "bytearray"):
         return f"<{len(data)} bytes>"
-    if tag == TAG:
-        return "<large; stored apart>"
     if tag != "msgpack":
         return None
     try:
@@ -101,15 +79,7 @@ def one_line(value: Any) -> str:
 
 
 def pretty(value: Any, indent: int) -> str:
-    """Write a value as JSON, on one line if it is short.
-
-    Args:
-        value: What to write.
-        indent: How far the lines after the first are moved to the right, in spaces.
-
-    Returns:
-        JSON without a line break at its end.
-    """
+    """Write a value as JSON, on one line if it is short; lines after the first are moved so far to the right."""
     line = one_line(value)
     if len(line) <= _LINE:
         return line
@@ -145,11 +115,7 @@ def _payload(code: int, data: bytes) -> Any:
 
 
 def showable(value: Any) -> Any:
-    """Give plain data as what `json` can write: keys become text, and bytes are counted.
-
-    Args:
-        value: What `PLAIN_DATA` reads.
-    """
+    """Give what `PLAIN_DATA` reads as what `json` can write: keys become text, and bytes are counted."""
     if isinstance(value, dict):
         return {str(key): showable(inner) for key, inner in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple):

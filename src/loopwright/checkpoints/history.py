@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from loopwright.checkpoints.archive import Archive, StoredThread
+from loopwright.checkpoints.archive import Archive
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.ledger import HIDDEN, LEDGER, OF_THE_RUN, STOP_REASON
 from loopwright.errors import UnknownNameError
@@ -45,8 +45,6 @@ class ThreadSummary:
     """Which bound was reached, if one was."""
     time: str
     """When the last checkpoint was made; ISO 8601."""
-    bytes: int
-    """What the thread takes on the disk."""
 
     @property
     def when(self) -> datetime:
@@ -56,19 +54,19 @@ class ThreadSummary:
 
 def summaries(archive: Archive) -> list[ThreadSummary]:
     """Summarise all threads, the one that was saved last first."""
-    found = [summary for stored in archive.threads() if (summary := _summary(archive, stored))]
+    found = [summary for stored in archive.threads().items() if (summary := _summary(archive, *stored))]
     return sorted(found, key=lambda summary: summary.time, reverse=True)
 
 
-def _summary(archive: Archive, stored: StoredThread) -> ThreadSummary | None:
-    last = archive.saver.get_tuple({"configurable": {"thread_id": stored.id, "checkpoint_ns": ""}})
+def _summary(archive: Archive, thread_id: str, checkpoints: int) -> ThreadSummary | None:
+    last = archive.saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
     if last is None:
         return None
     values: dict[str, Any] = last.checkpoint["channel_values"]
     parent = archive.saver.get_tuple(last.parent_config) if last.parent_config else None
     return ThreadSummary(
-        id=stored.id,
-        checkpoints=stored.checkpoints,
+        id=thread_id,
+        checkpoints=checkpoints,
         step=last.metadata.get("step", -1),
         status=status(last),
         ran=nodes_run(last, parent),
@@ -76,7 +74,6 @@ def _summary(archive: Archive, stored: StoredThread) -> ThreadSummary | None:
         loops=ledger_of(last),
         stop_reason=values.get(STOP_REASON),
         time=last.checkpoint["ts"],
-        bytes=stored.bytes,
     )
 
 
@@ -87,22 +84,19 @@ def find_thread(archive: Archive, thread_id: str) -> None:
         UnknownNameError: If it does not; names the nearest.
     """
     if archive.saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}) is None:
-        raise UnknownNameError("thread", thread_id, [stored.id for stored in archive.threads()])
+        raise UnknownNameError("thread", thread_id, [*archive.threads()])
 
 
 def find_checkpoint(
     archive: Archive, thread_id: str, *, step: int | None = None, checkpoint_id: str | None = None
 ) -> CheckpointTuple:
-    """Find a checkpoint of the graph itself.
+    """Find a checkpoint of the graph itself, the thread's newest by default.
 
     Args:
         archive: Where to look.
         thread_id: The thread.
         step: The number of the step; of several (after a fork) the newest.
         checkpoint_id: The checkpoint's id, or how it begins.
-
-    Returns:
-        The checkpoint; the thread's newest if neither is given.
 
     Raises:
         UnknownNameError: If there is no such thread, step or checkpoint.

@@ -8,13 +8,13 @@ One process at a time may write a run; others may read it at any time, and may g
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -43,7 +43,7 @@ def _in_thread(name: str) -> Any:
 
 
 class JsonFileSaver(BaseCheckpointSaver[str]):
-    """Keeps each run's checkpoints in ``FOLDER/{timestamp}_{thread id}.json``.
+    """Keeps each run's checkpoints in ``FOLDER/{timestamp}_{thread id}.json``, all of them in that one file.
 
     The timestamp is the time in UTC when the file was first made. Safe to use from many threads and from asyncio; runs
     of different threads do not wait for each other. Each save is on the disk when it returns, so with
@@ -72,18 +72,28 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             raise CheckpointError(
                 f"the checkpoint folder {path} cannot be made ({problem}). Name a folder that you may write to."
             ) from problem
-        self._open = _OpenRuns(path, self.serde, keep_in_memory)
-
-    @property
-    def folder(self) -> Path:
+        self.folder = path
         """Where the files are."""
-        return self._open.folder
+        self._keep = keep_in_memory
+        self._kept: OrderedDict[str, RunFile] = OrderedDict()
+        # One object stands for a run as long as somebody uses it, also when it is kept no more.
+        self._used: WeakValueDictionary[str, RunFile] = WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    def _run(self, thread_id: str) -> RunFile:
+        """The run of a thread; those that were used longest ago are kept no more."""
+        with self._lock:
+            run = self._used.get(thread_id) or RunFile(self.folder, thread_id, self.serde)
+            self._used[thread_id] = self._kept[thread_id] = run
+            self._kept.move_to_end(thread_id)
+            while len(self._kept) > self._keep:
+                self._kept.popitem(last=False)
+        return run
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Get the checkpoint that the config names, or the thread's latest; None if there is none."""
         config, thread_id, _ = _located(config)
-        with self._open.use(thread_id) as run:
-            return run.read(lambda document: self._view(document).get_tuple(config))
+        return self._run(thread_id).read(lambda document: self._view(document).get_tuple(config))
 
     def list(
         self,
@@ -133,8 +143,7 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
     def _listed(
         self, config: RunnableConfig, thread_id: str, paths: Sequence[Path] | None = None, **which: Any
     ) -> Sequence[CheckpointTuple]:
-        with self._open.use(thread_id) as run:
-            return run.read(lambda document: [*self._view(document).list(config, **which)], paths)
+        return self._run(thread_id).read(lambda document: [*self._view(document).list(config, **which)], paths)
 
     def put(
         self,
@@ -151,8 +160,7 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             document.saved(namespace, checkpoint["id"], dict(new_versions))
             return saved
 
-        with self._open.use(thread_id) as run:
-            return run.change(apply)
+        return self._run(thread_id).change(apply)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -165,28 +173,24 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             self._view(document).put_writes(config, writes, task_id, task_path)
             document.saved(namespace, checkpoint_id)
 
-        with self._open.use(thread_id) as run:
-            run.change(apply)
+        self._run(thread_id).change(apply)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a run and its file, unless the file cannot be read; nothing happens if there is none."""
-        with self._open.use(str(thread_id)) as run:
-            run.delete()
+        self._run(str(thread_id)).delete()
 
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
         """Delete some checkpoints of a run, by namespace and id, with their pending writes."""
-        with self._open.use(thread_id) as run:
-            run.change(lambda document: document.drop(dropped))
+        self._run(thread_id).change(lambda document: document.drop(dropped))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Collect what was written to channels since their last snapshot; see LangGraph."""
         config, thread_id, _ = _located(config)
-        with self._open.use(thread_id) as run:
-            return run.read(
-                lambda document: self._view(document).get_delta_channel_history(config=config, channels=channels)
-            )
+        return self._run(thread_id).read(
+            lambda document: self._view(document).get_delta_channel_history(config=config, channels=channels)
+        )
 
     async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncGenerator[CheckpointTuple, None]:
         """Do `list` in a worker thread, a checkpoint at a time."""
@@ -208,39 +212,6 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
         view = copy.copy(document.memory)
         view.serde = self.serde
         return view
-
-
-class _OpenRuns:
-    """The runs that are in memory now; the idle ones that were used longest ago are dropped.
-
-    Attributes:
-        folder: Where their files are.
-    """
-
-    def __init__(self, folder: Path, serde: SerializerProtocol, keep: int) -> None:
-        self.folder = folder
-        self._serde = serde
-        self._keep = keep
-        self._runs: OrderedDict[str, RunFile] = OrderedDict()
-        self._lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def use(self, thread_id: str) -> Generator[RunFile, None, None]:
-        """Lend the one object that stands for a run, which is not dropped inside the block."""
-        with self._lock:
-            run = self._runs.get(thread_id)
-            if run is None:
-                run = self._runs[thread_id] = RunFile(self.folder, thread_id, self._serde)
-            self._runs.move_to_end(thread_id)
-            run.users += 1
-        try:
-            yield run
-        finally:
-            with self._lock:
-                run.users -= 1
-                idle = [name for name, run in self._runs.items() if run.users == 0 and not run.unsaved]
-                for name in idle[: max(0, len(self._runs) - self._keep)]:
-                    del self._runs[name]
 
 
 def _located(config: RunnableConfig) -> tuple[RunnableConfig, str, str]:

@@ -18,19 +18,12 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from loopwright.checkpoints import fencing
 from loopwright.checkpoints.allowlist import strict_serializer
-from loopwright.checkpoints.blobs import FolderBlobs
 from loopwright.checkpoints.content import ContentSerializer
 from loopwright.checkpoints.json_files import JsonFileSaver
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
 
 Scheme = Literal["memory", "json", "sqlite", "postgresql"]
-
-BLOBS_FOLDER = "blobs"
-"""Where in its folder a JSON saver keeps large values."""
-
-JSON_THRESHOLD = 32_768
-"""From how many bytes on a JSON saver keeps a value apart: what a person may want to read stays in the run's file."""
 
 _FORMS: dict[Scheme, str] = {
     "memory": "memory",
@@ -153,8 +146,7 @@ def _shared(scheme: Scheme, path: Path, serde: SerializerProtocol) -> Generator[
     if scheme == "memory":
         yield InMemorySaver(serde=serde)
         return
-    blobs = FolderBlobs(path / BLOBS_FOLDER)
-    saver = JsonFileSaver(path, serde=ContentSerializer(serde, blobs, JSON_THRESHOLD))
+    saver = JsonFileSaver(path, serde=serde)
     try:
         tempfile.TemporaryFile(dir=path).close()
     except OSError as problem:

@@ -245,19 +245,7 @@ def _is_plain(value: str | float) -> bool:
 
 @contextlib.contextmanager
 def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSaver, None, None]:
-    """Open the saver for synchronous calls.
-
-    Args:
-        url: The address of the database.
-        serde: Turns values into bytes and back.
-
-    Yields:
-        The saver.
-
-    Raises:
-        ConfigError: If the address cannot be read.
-        CheckpointError: If the database cannot be used.
-    """
+    """Open the saver for synchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
     address = prepared(url)
     with contextlib.ExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
@@ -269,19 +257,7 @@ def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSav
 
 @contextlib.asynccontextmanager
 async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[AsyncKeptPostgresSaver, None]:
-    """Open the saver for asynchronous calls.
-
-    Args:
-        url: The address of the database.
-        serde: Turns values into bytes and back.
-
-    Yields:
-        The saver.
-
-    Raises:
-        ConfigError: If the address cannot be read.
-        CheckpointError: If the database cannot be used.
-    """
+    """Open the saver for asynchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
     address = await asyncio.to_thread(prepared, url)
     async with contextlib.AsyncExitStack() as stack:
         blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import psycopg
 
-from loopwright.checkpoints.archive import Archive
-from loopwright.checkpoints.content import TypedBytes
+from loopwright.checkpoints.archive import SqlArchive
 from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.postgres import (
     SCHEMA,
@@ -33,70 +33,40 @@ _UNUSED = """
 """
 
 
-class PostgresArchive(Archive):
+class PostgresArchive(SqlArchive):
     """A schema of LangGraph's PostgresSaver."""
+
+    values = tuple(
+        f"SELECT type, blob FROM {table} WHERE blob IS NOT NULL" for table in ("checkpoint_blobs", "checkpoint_writes")
+    )
+    writes = "checkpoint_writes"
+    mark = "%s"
 
     def __init__(self, connection: psycopg.Connection[Any], blobs: PostgresBlobs) -> None:
         """Look at a schema through a connection."""
         super().__init__(KeptPostgresSaver(connection, serde=KeptSerializer(PLAIN_DATA, blobs)), blobs)
         self._connection = connection
 
-    def serialised(self) -> Iterator[tuple[str, TypedBytes]]:
-        """Give everything that was serialised, each with its thread."""
-        for table in ("checkpoint_blobs", "checkpoint_writes"):
-            query = f"SELECT thread_id, type, blob FROM {table} WHERE blob IS NOT NULL"
-            for thread_id, tag, data in self._connection.execute(query.encode()):
-                yield thread_id, (tag, bytes(data))
+    def execute(self, query: str, parameters: Sequence[Any] = ()) -> Iterable[Any]:
+        """Execute a query and give its rows."""
+        return self._connection.execute(query.encode(), parameters or None)
 
-    def _stored(self) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
-        for query in (
-            "SELECT thread_id, count(*) FILTER (WHERE checkpoint_ns = ''),"
-            " sum(pg_column_size(checkpoint) + pg_column_size(metadata)) FROM checkpoints",
-            "SELECT thread_id, 0, sum(length(blob)) FROM checkpoint_blobs",
-            "SELECT thread_id, 0, sum(length(blob)) FROM checkpoint_writes",
-        ):
-            for thread_id, count, size in self._connection.execute(f"{query} GROUP BY thread_id".encode()):
-                before = found.get(thread_id, (0, 0))
-                found[thread_id] = (before[0] + count, before[1] + int(size or 0))
-        return found
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Commit what is done in the block, or take it back."""
+        return self._connection.transaction()
 
-    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete checkpoints, by namespace and id, with their pending writes."""
-        with self._connection.transaction(), self._connection.cursor() as cursor:
-            for table in ("checkpoint_writes", "checkpoints"):
-                cursor.executemany(
-                    f"DELETE FROM {table} WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s".encode(),
-                    [(thread_id, *key) for key in dropped],
-                )
-            cursor.execute(_UNUSED.encode(), [thread_id])
+    def deleted(self, thread_id: str) -> None:
+        """Delete the values of channels in versions that no checkpoint has that is left."""
+        self.execute(_UNUSED, [thread_id])
 
-    def compact(self) -> bool:
+    def compact(self) -> None:
         """Let PostgreSQL use the room again; its files stay as large as they are."""
-        self._connection.execute(f"VACUUM {', '.join(_TABLES)}".encode())
-        return True
-
-    def size(self) -> int:
-        """Give the bytes on the disk."""
-        sizes = " + ".join(f"pg_total_relation_size('{table}')" for table in _TABLES)
-        row = self._connection.execute(f"SELECT {sizes}".encode()).fetchone()
-        return int(row[0]) if row else 0
+        self.execute(f"VACUUM {', '.join(_TABLES)}")
 
 
 @contextlib.contextmanager
 def open_postgres_archive(url: str) -> Generator[PostgresArchive]:
-    """Open what was saved in a schema.
-
-    Args:
-        url: The address of the database.
-
-    Yields:
-        The archive.
-
-    Raises:
-        ConfigError: If the address cannot be read.
-        CheckpointError: If the database cannot be used, or holds no checkpoints.
-    """
+    """Open what was saved in a schema; see `loopwright.checkpoints.archive.open_archive`."""
     address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
     with contextlib.ExitStack() as stack:
         stack.enter_context(postgres_problems(address))

@@ -7,14 +7,14 @@ can be resumed. A channel that LangGraph rebuilds from the writes of older check
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from loopwright.checkpoints.archive import Archive
+from loopwright.checkpoints.archive import Archive, open_archive
 from loopwright.checkpoints.blobs import IN_USE
 from loopwright.checkpoints.content import references
 from loopwright.checkpoints.history import ThreadSummary, summaries
@@ -49,8 +49,6 @@ class Pruned:
     """Pieces of large values that are gone."""
     in_use: int
     """Pieces that nothing refers to, but that a process may be saving now; the next pruning takes them."""
-    bytes: int
-    """How much less the disk holds."""
 
 
 def plan(
@@ -59,24 +57,19 @@ def plan(
     keep: int | None = None,
     older_than: timedelta | None = None,
     thread_id: str | None = None,
-    finished_only: bool = False,
 ) -> list[ThreadPlan]:
-    """Say what pruning would take away.
+    """Say of which threads pruning would take something away.
 
     Args:
         archive: What has been saved.
         keep: How many of the newest checkpoints stay of each thread.
         older_than: Threads go whose newest checkpoint is older.
         thread_id: Only this thread.
-        finished_only: Only threads that are finished.
-
-    Returns:
-        The threads of which something goes.
     """
     oldest = datetime.now(UTC) - older_than if older_than is not None else None
     plans: list[ThreadPlan] = []
     for thread in summaries(archive):
-        if (thread_id is not None and thread.id != thread_id) or (finished_only and thread.status != "finished"):
+        if thread_id is not None and thread.id != thread_id:
             continue
         if oldest is not None and thread.when < oldest:
             plans.append(ThreadPlan(thread, True, frozenset()))
@@ -88,17 +81,10 @@ def plan(
 def prune(archive: Archive, plans: Iterable[ThreadPlan]) -> Pruned:
     """Take away what was planned, then what nothing refers to, and make the files smaller.
 
-    Args:
-        archive: What has been saved.
-        plans: What `plan` gave; without any, only large values go that nothing refers to.
-
-    Returns:
-        What was taken away.
-
     Raises:
         CheckpointError: If something cannot be read or written.
     """
-    size, threads, checkpoints = archive.size(), 0, 0
+    threads, checkpoints = 0, 0
     for item in plans:
         if item.whole:
             archive.saver.delete_thread(item.thread.id)
@@ -108,17 +94,32 @@ def prune(archive: Archive, plans: Iterable[ThreadPlan]) -> Pruned:
             checkpoints += len(item.dropped)
     values, in_use = _sweep(archive)
     archive.compact()
-    return Pruned(threads, checkpoints, values, in_use, max(0, size - archive.size()))
+    return Pruned(threads, checkpoints, values, in_use)
+
+
+def forget(spec: str, threads: Collection[str]) -> None:
+    """Take whole threads away, with the large values that only they referred to; others may be saving meanwhile.
+
+    Raises:
+        ConfigError: If `spec` is no place of checkpoints.
+        CheckpointError: If nothing is there, or it cannot be read or written.
+    """
+    with open_archive(spec) as archive:
+        for thread_id in threads:
+            archive.saver.delete_thread(thread_id)
+        _sweep(archive)
 
 
 def _sweep(archive: Archive) -> tuple[int, int]:
     """Remove large values that nothing refers to; say how many are gone, and how many may be part of a save."""
+    if archive.blobs is None:
+        return 0, 0
     used: set[bytes] = set()
     hidden = False
-    for _, typed in archive.serialised():
+    for typed in archive.serialised():
         used.update(references(typed, archive.blobs))
         hidden |= "+" in typed[0]  # encrypted: what it refers to cannot be seen
-    if hidden or archive.unreadable:
+    if hidden:
         return 0, 0
     unused = archive.blobs.sizes().keys() - used
     idle_since = time.time() - IN_USE  # what was put later may belong to a save that is under way

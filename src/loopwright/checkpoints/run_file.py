@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -66,13 +66,7 @@ class RunDocument:
         self._write_texts: dict[Any, tuple[Any, str]] = {}
 
     def saved(self, namespace: str, checkpoint_id: str, versions: dict[str, Any] | None = None) -> None:
-        """Take over what was put into `memory`.
-
-        Args:
-            namespace: The checkpoint's namespace.
-            checkpoint_id: Its id; one that is saved again moves to the end.
-            versions: The new version of each channel that it changed; None for pending writes.
-        """
+        """Take over what was put into `memory`: a checkpoint with the channels that it changed, or pending writes."""
         key = namespace, checkpoint_id
         self._texts.pop(key, None)
         if versions is None:
@@ -113,25 +107,9 @@ class RunDocument:
         steps = ",\n    ".join(self._texts[key] for key in self._versions)
         return f'{{\n{lines},\n  "steps": [\n    {steps}\n  ]\n}}\n'
 
-    def serialised(self) -> Iterator[TypedBytes]:
-        """Give every value, checkpoint and metadata as the serializer made it."""
-        yield from self.memory.blobs.values()
-        for checkpoints in self.memory.storage[self.thread_id].values():
-            for checkpoint, metadata, _ in checkpoints.values():
-                yield from (checkpoint, metadata)
-        for writes in self.memory.writes.values():
-            yield from (value for _, _, value, _ in writes.values())
-
     @classmethod
     def from_text(cls, text: str, serde: SerializerProtocol) -> RunDocument:
-        """Read a file's content.
-
-        Args:
-            text: What `to_text` gave.
-            serde: Turns values into bytes and back.
-
-        Returns:
-            The run.
+        """Read what `to_text` gave.
 
         Raises:
             ValueError: If the text is cut off, or is not ours; the message completes "the file ...".
@@ -233,14 +211,7 @@ def _write_text(index: int, task: str, channel: str, blob: TypedBytes, path: str
 
 
 def read_document(path: Path, serde: SerializerProtocol) -> tuple[RunDocument, Signature]:
-    """Read a run file.
-
-    Args:
-        path: The file.
-        serde: Turns values into bytes and back.
-
-    Returns:
-        Its content, and which state of the file that was.
+    """Read a run file, and tell which state of it that was.
 
     Raises:
         CheckpointError: If it cannot be read, is cut off, or is not ours. The file is left as it is.
@@ -262,46 +233,18 @@ def read_document(path: Path, serde: SerializerProtocol) -> tuple[RunDocument, S
 
 
 class RunFile:
-    """One run: its file, and what is in it.
-
-    While one thread writes the file, others may go on changing the memory; the next write then covers all of them at
-    once. Where both locks are taken, the file's is taken first.
-
-    Attributes:
-        users: How many threads hold this object; guarded by its owner.
-    """
+    """One run: its file, and what is in it. One thread at a time reads or changes it."""
 
     def __init__(self, folder: Path, thread_id: str, serde: SerializerProtocol) -> None:
-        """Describe a run; nothing is read yet.
-
-        Args:
-            folder: Where its file is, or will be.
-            thread_id: The run's thread.
-            serde: Turns values into bytes and back.
-        """
-        self.users = 0
+        """Describe a run; nothing is read yet."""
         self._folder = folder
         self._thread_id = thread_id
         self._serde = serde
-        self._changed = 0
-        self._file_lock = threading.Lock()
         self._lock = threading.Lock()
         self._forget()
 
-    @property
-    def unsaved(self) -> bool:
-        """Whether the memory holds something that the file does not: it is being written, or that failed."""
-        return self._changed != self._durable
-
     def read(self, use: Callable[[RunDocument], T], candidates: Iterable[Path] | None = None) -> T:
-        """Use the run as it is on the disk now.
-
-        Args:
-            use: Takes what it needs; it may keep nothing of the document itself.
-            candidates: The files that may be this run's, if that is known already.
-
-        Returns:
-            What `use` gave.
+        """Use the run as it is on the disk now; nothing of the document itself may be kept.
 
         Raises:
             CheckpointError: If the file cannot be read.
@@ -313,23 +256,14 @@ class RunFile:
     def change(self, apply: Callable[[RunDocument], T]) -> T:
         """Change the run, and return when the change is on the disk.
 
-        Args:
-            apply: Changes the checkpoints, and tells the document.
-
-        Returns:
-            What `apply` gave.
-
         Raises:
             CheckpointError: If the file cannot be read or written; a change that was not written is with the next one.
         """
         with self._lock:
             self._refresh(None, forget_if_gone=False)
             result = apply(self._document)
-            self._changed += 1
-            mine = self._changed
-        with self._file_lock:
-            if self._durable < mine:
-                self._write()
+            self._unsaved = True  # until it is written; if that fails, it is written with the next change
+            self._write()
         return result
 
     def delete(self) -> None:
@@ -338,7 +272,7 @@ class RunFile:
         Raises:
             CheckpointError: If the file cannot be read (it is not deleted then) or removed.
         """
-        with self._file_lock, self._lock:
+        with self._lock:
             self._refresh(None, forget_if_gone=True)
             if self._path is not None:
                 try:
@@ -356,27 +290,22 @@ class RunFile:
         self._path: Path | None = None
         self._signature: Signature | None = None
         self._document = RunDocument(self._thread_id, self._serde, now_text())
-        self._durable = self._changed
+        self._unsaved = False
 
     def _write(self) -> None:
-        """Replace the file. The caller holds the file's lock."""
-        with self._lock:
-            covered = self._changed
-            path = self._path or self._new_path()
-            content = self._document.to_text().encode("utf-8", "surrogatepass")
+        path = self._path or self._new_path()
         try:
-            signature = replace(path, content)
+            self._signature = replace(path, self._document.to_text().encode("utf-8", "surrogatepass"))
         except OSError as problem:
             raise CheckpointError(
                 f"the checkpoints of thread {self._thread_id!r} cannot be written to {path} ({problem}). "
                 "Make room, or make the folder writable; the run can be resumed from its last saved step."
             ) from problem
-        with self._lock:
-            self._path, self._signature, self._durable = path, signature, covered
+        self._path, self._unsaved = path, False
 
     def _refresh(self, candidates: Iterable[Path] | None, *, forget_if_gone: bool) -> None:
         """Read the file if it was never read, or if another process has replaced it."""
-        if self.unsaved:
+        if self._unsaved:
             return
         if self._path is None:
             self._find(candidates)

@@ -34,7 +34,6 @@ class SqliteBlobs:
         self._path = path
         self._recent = RecentlyPut()
         self._waiting: dict[bytes, bytes] = {}
-        self._joined = False
         self._own: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 
@@ -44,12 +43,7 @@ class SqliteBlobs:
         return f"the table {TABLE} of {self._path}"
 
     def joined(self) -> type[sqlite3.Connection]:
-        """Give what ``sqlite3.connect(..., factory=)`` takes, for the connection of the saver.
-
-        Returns:
-            A class of connections that insert the pieces that wait whenever they commit.
-        """
-        self._joined = True
+        """Give a class for ``sqlite3.connect(..., factory=)``, whose commits insert the pieces that wait."""
         store = self
 
         class JoinedConnection(sqlite3.Connection):
@@ -59,24 +53,12 @@ class SqliteBlobs:
         return JoinedConnection
 
     def put(self, blobs: Mapping[bytes, bytes]) -> None:
-        """Keep pieces until a saver's connection commits next; without such a connection, write them now."""
-        missing = self._recent.missing_from(blobs)
-        if not missing:
-            return
+        """Keep pieces until the saver's connection commits next."""
         with self._lock:
-            self._waiting.update(missing)
-            if not self._joined:
-                connection = self._opened()
-                with sqlite_problems(self._path), connection:  # takes it back if it fails
-                    self.write(connection, connection.commit)
+            self._waiting.update(self._recent.missing_from(blobs))
 
     def write(self, connection: sqlite3.Connection, commit: Callable[[], None]) -> None:
-        """Insert the pieces that wait, and commit.
-
-        Args:
-            connection: Where to.
-            commit: Commits it.
-        """
+        """Insert the pieces that wait, and commit."""
         with self._lock:
             batch = {**self._waiting}
         if batch:

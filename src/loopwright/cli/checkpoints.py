@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from dataclasses import asdict
@@ -42,7 +43,7 @@ def list_threads(spec: Spec, as_json: AsJson = False) -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("thread", "status", "step", "ran", "next", "loops", "stopped by", "saved", "checkpoints", "size"):
+    for heading in ("thread", "status", "step", "ran", "next", "loops", "stopped by", "saved", "checkpoints"):
         table.add_column(heading, no_wrap=True)
     for thread in threads:
         table.add_row(
@@ -50,7 +51,7 @@ def list_threads(spec: Spec, as_json: AsJson = False) -> None:
             _escaped(", ".join(without_engine_nodes(thread.ran))),
             _escaped(", ".join(without_engine_nodes(thread.next))),
             _escaped(_loops(thread.loops)), _escaped(_stop(thread.stop_reason)),
-            thread.time[:19].replace("T", " "), str(thread.checkpoints), _size(thread.bytes),
+            thread.time[:19].replace("T", " "), str(thread.checkpoints),
         )  # fmt: skip
     _console(wide=True).print(table if threads else "no runs")
 
@@ -89,27 +90,28 @@ def diff(
     step_a: Annotated[int, typer.Argument(metavar="STEP_A")],
     step_b: Annotated[int, typer.Argument(metavar="STEP_B")],
     full: Annotated[bool, typer.Option("--full", help="Show long lines whole.")] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Show which parts of the state differ between two steps, and how."""
     from loopwright.checkpoints.archive import open_archive
-    from loopwright.checkpoints.differences import differences
     from loopwright.checkpoints.encoding import showable
     from loopwright.checkpoints.history import find_checkpoint, state_of
 
     with open_archive(spec) as archive:
         before, after = (showable(state_of(find_checkpoint(archive, thread, step=step))) for step in (step_a, step_b))
-    changes = differences(before, after)
-    if as_json:
-        _print_json([asdict(change) for change in changes])
-        return
-    console = _console()
-    for change in changes:
-        console.print(f"{change.kind} {change.path}", markup=False)
-        for line in change.lines:
-            console.print(f"  {line if full else _cut(line)}", markup=False)
+    changes = 0
+    for name in dict.fromkeys([*before, *after]):
+        old, new = (_lines(state[name]) if name in state else [] for state in (before, after))
+        changed = [line for line in difflib.unified_diff(old, new, n=0) if not line.startswith(("---", "+++", "@@"))]
+        changes += len(changed)
+        for line in [name, *(f"  {line if full else _cut(line)}" for line in changed)] if changed else ():
+            print(line)
     if not changes:
-        console.print(f"no difference between step {step_a} and step {step_b}")
+        print(f"no difference between step {step_a} and step {step_b}")
+
+
+def _lines(value: Any) -> list[str]:
+    """A value as lines to be compared: those of a text, else of indented JSON."""
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)).splitlines()
 
 
 @app.command()
@@ -120,7 +122,6 @@ def prune(
         str | None, typer.Option("--older-than", metavar="AGE", help="Delete runs not saved since, like 12h or 30d.")
     ] = None,
     thread: Annotated[str | None, typer.Option("--thread", help="Only this run.")] = None,
-    finished_only: Annotated[bool, typer.Option("--finished-only", help="Only runs that are finished.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would go.")] = False,
 ) -> None:
     """Delete old checkpoints or old runs; what a run needs to go on stays with its newest checkpoint."""
@@ -136,7 +137,7 @@ def prune(
     with open_archive(spec) as archive:
         if thread is not None:
             find_thread(archive, thread)
-        plans = plan(archive, keep=keep, older_than=age, thread_id=thread, finished_only=finished_only)
+        plans = plan(archive, keep=keep, older_than=age, thread_id=thread)
         for item in plans:
             what = "the whole run" if item.whole else f"{len(item.dropped)} checkpoints"
             console.print(f"{item.thread.id} ({item.thread.status}): {what}", markup=False)
@@ -145,8 +146,8 @@ def prune(
             return
         done = carry_out(archive, plans)
     console.print(
-        f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs, {done.values} pieces of large "
-        f"values; {_size(done.bytes)} less on the disk"
+        f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs, {done.values} pieces of "
+        "large values"
     )
     if done.in_use:
         console.print(
@@ -188,6 +189,8 @@ def _described(found: CheckpointTuple, parent: CheckpointTuple | None) -> dict[s
 
 
 def _print_checkpoint(thread: str, described: dict[str, Any], *, full: bool) -> None:
+    from rich.pretty import pretty_repr
+
     console = _console()
     metadata = described["metadata"]
     about = {
@@ -205,41 +208,13 @@ def _print_checkpoint(thread: str, described: dict[str, Any], *, full: bool) -> 
     for label, value in about.items():
         if value:
             console.print(f"{label:<{width}}  {value}", markup=False)
-    for title, items in (
-        ("state", described["state"].items()),
-        (
-            "pending writes",
-            ((f"{item['channel']} (task {item['task'][:8]})", item["value"]) for item in described["writes"]),
-        ),
-    ):
-        lines = [f"  {name}: {_pretty(value, full=full)}" for name, value in items]
-        if lines:
+    writes = {f"{item['channel']} (task {item['task'][:8]})": item["value"] for item in described["writes"]}
+    most: dict[str, Any] = {} if full else {"max_length": _MOST_ITEMS, "max_string": _LONGEST_TEXT}
+    for title, items in (("state", described["state"]), ("pending writes", writes)):
+        if items:
             console.print(title)
-        for line in lines:
-            console.print(line, markup=False)
-
-
-def _pretty(value: Any, *, full: bool) -> str:
-    """Write a value as indented JSON, a text of several lines as it is."""
-    from loopwright.checkpoints.encoding import pretty
-
-    value = value if full else _shortened(value)
-    if isinstance(value, str) and "\n" in value:
-        return "\n    " + value.replace("\n", "\n    ")
-    return pretty(value, indent=2)
-
-
-def _shortened(value: Any) -> Any:
-    """Cut long texts, lists and dicts, and say how much is left out."""
-    if isinstance(value, str):
-        return _cut(value)
-    if isinstance(value, list):
-        shown = [_shortened(item) for item in value[:_MOST_ITEMS]]
-        return [*shown, f"... {len(value) - _MOST_ITEMS} more"] if len(value) > _MOST_ITEMS else shown
-    if isinstance(value, dict):
-        shown = {key: _shortened(item) for key, item in list(value.items())[:_MOST_ITEMS]}
-        return {**shown, "...": f"{len(value) - _MOST_ITEMS} more"} if len(value) > _MOST_ITEMS else shown
-    return value
+        for name, value in items.items():
+            console.print(f"  {name}: {pretty_repr(value, **most)}", markup=False)
 
 
 def _cut(text: str) -> str:
@@ -256,15 +231,6 @@ def _stop(reason: Any) -> str:
     """Which bounds were reached."""
     reasons: list[dict[str, Any]] = reason if isinstance(reason, list) else [reason] if reason else []
     return ", ".join(f"{item.get('loop')} {item.get('outcome')}" for item in reasons)
-
-
-def _size(count: float) -> str:
-    """Bytes for people."""
-    for unit in ("B", "kB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.1f} MB"
 
 
 def _console(*, wide: bool = False) -> Console:
