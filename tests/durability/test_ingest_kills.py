@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ingesting import contents, fresh, ingest_into, jsonl, people, write
+from ingesting import contents, fresh, in_new_process, ingest_into, jsonl, people, write
 
 from loopwright.retrieval.stores.sqlite import SqliteStore
-from loopwright.testing import run_in_process
 
 RECORDS, BATCH = 48, 6
 
@@ -30,8 +30,8 @@ def uninterrupted(sources: list[Path]) -> dict[str, Any]:
 @pytest.mark.parametrize("steps", [2, 20, 49])
 def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
     target = str(tmp_path / "k.db")
-    killed = run_in_process(ingest_into, target, sources, steps, batch=BATCH)
-    assert killed.killed
+    with pytest.raises(BrokenProcessPool):
+        in_new_process(ingest_into, target, sources, steps, batch=BATCH)
     with SqliteStore(target) as store:
         stored = store.stats().documents
         assert stored % BATCH == 0
@@ -51,7 +51,8 @@ def test_killed_while_changes_are_stored(tmp_path, sources):
     for record in changed[::2]:
         record["text"] += " It was renamed in 1950."
     jsonl(source, changed)
-    assert run_in_process(ingest_into, target, [source], 17, batch=BATCH, prune=True).killed
+    with pytest.raises(BrokenProcessPool):
+        in_new_process(ingest_into, target, [source], 17, batch=BATCH, prune=True)
     report = ingest_into(target, [source], batch=BATCH, prune=True)
     assert report.progress.deleted == 10
     with SqliteStore(target) as store:

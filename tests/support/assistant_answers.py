@@ -63,9 +63,9 @@ def other(table: Table, title: str, *, text: str = "", related: Sequence[str] = 
     return Record(id=f"{table.value}:{key}", table=table, key=key, title=title, texts=texts, related=tuple(related))
 
 
-def hit(record: Record, score: float = 0.8, *terms: str, **matched: float) -> Found:
+def hit(record: Record, score: float = 0.8, *terms: str) -> Found:
     """A record as it was found."""
-    return Found(record=record, score=score, matched=matched, terms=terms)
+    return Found(record=record, score=score, terms=terms)
 
 
 def asked(*tables: Table, topic: str = "", notes: Sequence[str] = (), **conditions: str) -> Question:

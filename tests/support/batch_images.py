@@ -9,7 +9,7 @@ import sqlite3
 import struct
 import tempfile
 import zlib
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,8 @@ def journalled(journal: Path) -> dict[str, int]:
     # A batch holds its journal while it writes; a copy of what is on disk can be read meanwhile.
     with tempfile.TemporaryDirectory() as folder:
         for file in journal.parent.glob(f"{journal.name}*"):
-            shutil.copy(file, folder)
+            with suppress(FileNotFoundError):
+                shutil.copy(file, folder)
         try:
             with closing(sqlite3.connect(Path(folder) / journal.name)) as database:
                 found = database.execute("SELECT sample, rowid FROM rows").fetchall()

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
-from dataclasses import replace
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.sqlite import SqliteStore
 from loopwright.workflows.rag.sources import IngestProgress, IngestReport, ingest
+
+T = TypeVar("T")
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -29,7 +36,7 @@ def jsonl(path: Path, records: list[dict[str, Any]]) -> Path:
 
 
 def people(count: int, start: int = 0) -> list[dict[str, Any]]:
-    """Records, each with facts and names of its own and with some that all share."""
+    """Records, each with names of its own and with some that all share."""
     return [
         {
             "id": f"p{n}",
@@ -43,16 +50,12 @@ def people(count: int, start: int = 0) -> list[dict[str, Any]]:
 
 
 def contents(store: KnowledgeStore) -> dict[str, Any]:
-    """Everything that a store holds, apart from when it was stored."""
+    """Everything that a store holds, as plain values."""
     documents = store.documents()
     passages = [passage for document in documents for passage in store.passages_of(document.id)]
-    facts = store.facts(limit=1_000_000)
     return {
         "documents": documents,
         "passages": passages,
-        "facts": sorted(
-            (replace(fact, ingested_at=None) for fact in facts), key=lambda fact: (fact.passage_id, fact.id)
-        ),
         "links": store.links(),
         "stats": store.stats(),
     }
@@ -77,3 +80,27 @@ def ingest_into(path: str, sources: list[Path], kill_after: int | None = None, *
 
     with open_store(f"sqlite:{path}") as store:
         return ingest(sources, store, on_progress=step, **options)
+
+
+def in_new_process(function: Callable[..., T], *args: Any, **named: Any) -> T:
+    """Call a function of this folder in a process that starts from nothing; `BrokenProcessPool` if that is killed."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(function, *args, **named).result()
+
+
+def megabytes_to_ingest(folder: str, store: str) -> tuple[int, float]:
+    """Documents that were stored, and the most memory of the process in megabytes."""
+    with open_store(f"sqlite:{store}") as opened:
+        stored = ingest([Path(folder)], opened).progress.stored
+    return stored, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def ingest_with_little_room(source: str, target: str) -> tuple[str, int]:
+    """The error of an ingest that may make files of 300 kB at most, and how many documents it stored."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+    with SqliteStore(target) as store:
+        try:
+            ingest([Path(source)], store, batch=20)
+        except StoreError as error:
+            return str(error), store.stats().documents
+    return "", 0

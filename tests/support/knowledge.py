@@ -10,12 +10,13 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from loopwright.models import ModelRegistry
-from loopwright.retrieval.mentions import aliases_in, mentions_in
-from loopwright.retrieval.records import Contribution, Document, Passage
+from loopwright.retrieval.records import Contribution
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.workflows.rag import RAGConfig, Services
 from loopwright.workflows.rag.schemas import Evidence
+from loopwright.workflows.rag.sources.ingesting import contribution_of
+from loopwright.workflows.rag.sources.reading import ReadDocument
 
 Text = tuple[str, str]
 """Title and text."""
@@ -37,14 +38,9 @@ def kept(texts: Iterable[Text], path: Path | None = None) -> KnowledgeStore:
 
 
 def contribution(title: str, text: str) -> Contribution:
-    passage = Passage(id=f"{title}::0", document_id=title, text=text, title=title, end=len(text))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Contribution(
-        document=Document(id=title, title=title, digest=digest, key=title),
-        passages=(passage,),
-        mentions=tuple(mentions_in(passage)),
-        aliases=tuple(aliases_in(title, [passage])),
-    )
+    read = ReadDocument(id=title, title=title, digest=digest, key=title, media_type="text/plain", text=text)
+    return contribution_of(read, (), 120)
 
 
 def passage_of(text: Text) -> Evidence:
@@ -61,10 +57,12 @@ def rag(
     limits: dict[str, Any] | None = None,
     backoff: dict[str, Any] | None = None,
     retrieval: dict[str, Any] | None = None,
+    timeout: dict[str, Any] | None = None,
     **models: BaseChatModel,
 ) -> Services:
     """The workflow's services over these texts, with chat models for some nodes and a SearXNG server at `web`."""
     section: dict[str, Any] = {"limits": limits or {}, "backoff": backoff or {}, "retrieval": retrieval or {}}
+    section["timeout"] = timeout or {}
     if web:
         section["web"] = {"engine": "searxng", "url": web}
     config = RAGConfig.load(None, {"rag": section, "langgraph": langgraph or {}, "pipeline": pipeline or {}}, {})

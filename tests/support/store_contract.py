@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from loopwright.errors import StoreError
-from loopwright.retrieval.mentions import entity_key
-from loopwright.retrieval.records import Alias, Contribution, Document, Fact, Filter, Mention, Passage, StoreStats
+from loopwright.retrieval.names import entity_key
+from loopwright.retrieval.records import Contribution, Document, Filter, Passage, StoreStats
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.stores.sqlite import COLUMN_WEIGHTS
 from loopwright.retrieval.text import query_terms, terms
@@ -31,10 +31,8 @@ def contribution(
     tags: Sequence[str] = (),
     facets: Mapping[str, tuple[str, ...]] | None = None,
     names: Sequence[str] = (),
-    aliases: Sequence[tuple[str, str]] = (),
-    facts: Sequence[tuple[str, str, str]] = (),
 ) -> Contribution:
-    """A document with a passage for each text; names, aliases and facts stand in its first passage."""
+    """A document with a passage for each text; names stand in its first passage."""
     passages = tuple(
         Passage(id=f"{id}::{place}", document_id=id, text=text, title=title, heading=heading, end=len(text))
         for place, text in enumerate(texts)
@@ -42,21 +40,8 @@ def contribution(
     document = Document(
         id=id, title=title, digest=digest or repr(texts), date=date, tags=tuple(tags), facets=dict(facets or {})
     )
-    first = f"{id}::0"
-    return Contribution(
-        document=document,
-        passages=passages,
-        mentions=tuple(
-            Mention(entity=entity_key(name), name=name, passage_id=first, start=0, end=len(name)) for name in names
-        ),
-        aliases=tuple(
-            Alias(alias=entity_key(alias), entity=entity_key(entity), document_id=id) for alias, entity in aliases
-        ),
-        facts=tuple(
-            Fact(id=f"{id}/{' '.join(fact)}", subject=fact[0], relation=fact[1], object=fact[2], passage_id=first)
-            for fact in facts
-        ),
-    )
+    entities = {f"{id}::0": tuple(map(entity_key, names))} if names else {}
+    return Contribution(document=document, passages=passages, entities=entities)
 
 
 class StoreContract:
@@ -93,15 +78,15 @@ class StoreContract:
 
     def test_a_document_is_replaced_whole_and_deleted_whole(self, store: KnowledgeStore) -> None:
         """What only it brought goes; what another document brings too stays."""
-        store.put([contribution("a", "old words", "more", names=["Ada", "Bob"], facts=[("Ada", "met", "Bob")])])
+        store.put([contribution("a", "old words", "more", names=["Ada", "Bob"])])
         store.put([contribution("b", "other", names=["Ada"])])
         _put_vectors(store, "m", {"a::0": _vector(1, 0), "b::0": _vector(0, 1)})
         store.put([contribution("a", "new", names=["Cy"], digest="2")])
         assert store.digests() == {"a": "2", "b": repr(("other",))}
         assert store.digests(["a", "none"]) == {"a": "2"}
-        assert (store.search_text("old words", 5), store.facts()) == ([], [])
+        assert store.search_text("old words", 5) == []
         assert store.links().entities == ("ada", "cy")
-        assert store.stats() == StoreStats(documents=2, passages=2, entities=2, facts=0, vectors=1)
+        assert store.stats() == StoreStats(documents=2, passages=2, entities=2, vectors=1)
         assert store.delete(["a", "none"]) == 1
         assert store.delete(["a"]) == 0
         assert [document.id for document in store.documents()] == ["b"]
@@ -111,10 +96,11 @@ class StoreContract:
         """A contribution that is wrong leaves everything as it was."""
         store.put([contribution("a", "first")])
         good, wrong = contribution("b", "second"), contribution("c", "third")
-        stray = Mention(entity="x", name="X", passage_id="nowhere::0", start=0, end=1)
         before = store.revision()
         with pytest.raises(StoreError, match="nowhere::0"):
-            store.put([good, Contribution(document=wrong.document, passages=wrong.passages, mentions=(stray,))])
+            store.put(
+                [good, Contribution(document=wrong.document, passages=wrong.passages, entities={"nowhere::0": ("x",)})]
+            )
         assert list(store.digests()) == ["a"]
         assert store.revision() == before
 
@@ -289,28 +275,6 @@ class StoreContract:
             store.search_vector(_vector(*wrong), 3, model="m")
         assert store.stats().vectors == 1
 
-    def test_facts(self, store: KnowledgeStore) -> None:
-        """By entity, also by an alias, by passage and by words."""
-        store.put(
-            [
-                contribution(
-                    "a", "x", facts=[("NASA", "launched", "Apollo 11"), ("Apollo 11", "landed on", "the Moon")],
-                    aliases=[("NASA", "National Space Agency")],
-                ),
-                contribution("b", "y", facts=[("The National Space Agency", "was founded in", "1958")]),
-            ]
-        )  # fmt: skip
-        for key in ("nasa", "national space agency"):
-            assert [fact.object for fact in store.facts(entity=key)] == ["Apollo 11", "1958"]
-        assert [fact.subject for fact in store.facts(entity="apollo 11")] == ["Apollo 11", "NASA"]
-        assert [fact.object for fact in store.facts(passage_ids=["b::0"])] == ["1958"]
-        assert [fact.object for fact in store.facts(text="LANDED ON the")] == ["the Moon"]
-        assert store.facts(text="%") == store.facts(passage_ids=[]) == store.facts(entity="mars") == []
-        assert store.facts(entity="nasa", passage_ids=["a::0"], text="apollo", limit=1)[0].object == "Apollo 11"
-        stored = store.facts(limit=1)[0].ingested_at
-        assert stored is not None
-        assert abs(datetime.now(UTC) - stored) < timedelta(hours=1)
-
     @pytest.mark.parametrize("sign", ["\x00", "\ud800"])
     def test_signs_that_no_store_keeps_are_replaced(self, store: KnowledgeStore, sign: str) -> None:
         """NUL and lone surrogates become U+FFFD, in what is stored and in what is asked, and harm nothing after."""
@@ -318,8 +282,7 @@ class StoreContract:
         store.put(
             [
                 contribution(
-                    bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad],
-                    aliases=[(bad, "Ada")], facts=[(bad, bad, bad)],
+                    bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad]
                 ),
                 contribution("b", "word"),
             ]
@@ -328,7 +291,6 @@ class StoreContract:
             assert list(store.digests([text])) == [good]
             assert [passage.text for passage in store.passages([f"{text}::0"])] == [f"word {good}"]
             assert [passage.id for passage in store.passages_of(text)] == [f"{good}::0"]
-            assert [fact.subject for fact in store.facts(text=text)] == [good]
             where = Filter(documents=(text,), tags=(text,), facets={text: (text,)})
             assert [document.title for document in store.documents(where)] == [good]
             assert [hit.passage_id for hit in store.search_text(f"word {text}", 1, where)] == [f"{good}::0"]
@@ -336,25 +298,21 @@ class StoreContract:
         assert store.delete([bad]) == 1
         assert list(store.digests()) == ["b"]
 
-    def test_long_names_tags_and_facts(self, store: KnowledgeStore) -> None:
+    def test_long_names_and_tags(self, store: KnowledgeStore) -> None:
         """Names, tags and values of any length are told apart, also where they begin alike; ids have a limit."""
         longs = [f"{_noise(20_000)} {end}" for end in ("one", "two")]
         store.put(
             [
                 contribution(
-                    id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long],
-                    facts=[(long, long, long)],
+                    id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long]
                 )
                 for id, long in zip("ab", longs, strict=True)
             ]
         )  # fmt: skip
-        store.put([contribution("c", "word", aliases=[(longs[0], "Ada")])])
         for id, long in zip("ab", longs, strict=True):
             (document,) = store.documents(Filter(tags=(long,)))
             assert (document.id, document.tags) == (id, (long,))
             assert [each.id for each in store.documents(Filter(facets={long: (long,)}))] == [id]
-            assert [fact.subject for fact in store.facts(entity=entity_key(long))] == [long]
-        assert store.facts(entity="ada") == store.facts(entity=entity_key(longs[0]))
         assert store.stats().entities == len(store.links().entities) == 2
         longest = "/" + _noise(1_999)
         store.put([contribution(longest, "word")])
@@ -362,12 +320,6 @@ class StoreContract:
         with pytest.raises(StoreError, match="id of a document has 2001 bytes"):
             store.put([contribution("d", "word"), contribution(f"{longest}x", "word")])
         assert store.digests(["d"]) == {}
-
-    def test_endless_texts_to_look_for(self, store: KnowledgeStore) -> None:
-        """They are not found, and nothing fails."""
-        store.put([contribution("a", "x", names=["Ada"], facts=[("Ada", "met", "Bob")])])
-        for sign in ("x", "%", "ไ"):
-            assert store.facts(text=sign * 60_000) == []
 
     def test_a_facet_of_the_name_tags_is_no_tag(self, store: KnowledgeStore) -> None:
         """And the other way round."""
@@ -387,9 +339,9 @@ class StoreContract:
         assert [document.id for document in store.documents(Filter(before=last))] == ["a"]
 
     def test_links(self, store: KnowledgeStore) -> None:
-        """Edges name passages and resolved entities by index."""
-        store.put([contribution("b", "x", "y", title="The Moon", names=["NASA", "Agency", "Moon"])])
-        store.put([contribution("a", "z", aliases=[("NASA", "Agency")], facts=[("NASA", "reached", "Moon")])])
+        """Edges name passages and entities by index."""
+        store.put([contribution("b", "x", "y", title="The Moon", names=["Agency", "Moon", "Agency"])])
+        store.put([contribution("a", "z")])
         links = store.links()
         assert links.passages == ("a::0", "b::0", "b::1")
         assert links.titles == ("", "moon", "moon")

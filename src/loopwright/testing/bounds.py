@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loopwright.engine.bind import BoundBuilder
-from loopwright.engine.bounds import choose_loops
+from loopwright.check.imported import suggestions
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.cycles import suggested_loop
-from loopwright.engine.proof.read import builder_of
 from loopwright.engine.proof.verify import verify
-from loopwright.errors import GraphError, UnboundedCycleError
-
-_SUGGESTED_LIMIT = 5
+from loopwright.errors import UnboundedCycleError
 
 
 def assert_bounded(
@@ -50,7 +45,7 @@ def assert_bounded(
     certificate = verify(graph, loops, fan_out=fan_out)
     name = getattr(graph, "name", None) or "the graph"
     if not certificate.bounded:
-        raise AssertionError(_unbounded(name, graph, loops, certificate))
+        raise AssertionError(_unbounded(name, graph, certificate))
     allowed = {"max_supersteps": max_supersteps, "max_node_runs": max_node_runs, "max_model_calls": max_model_calls,
                "max_seconds": max_seconds}  # fmt: skip
     figures = {figure: getattr(certificate, figure) for figure in allowed}
@@ -64,9 +59,9 @@ def assert_bounded(
     return certificate
 
 
-def _unbounded(name: str, graph: Any, loops: Sequence[Loop], certificate: Certificate) -> str:
+def _unbounded(name: str, graph: Any, certificate: Certificate) -> str:
     cycles = certificate.unbounded_cycles
-    lines = [f"{name} can run away: nothing bounds {_counted(len(cycles), 'cycle')}"]
+    lines = [f"{name} can run away: nothing bounds {len(cycles)} cycle{'s' * (len(cycles) != 1)}"]
     lines += [f"  {' -> '.join((*cycle, cycle[0]))}" for cycle in cycles]
     if any(is_engine_node(node) for cycle in cycles for node in cycle):
         try:
@@ -74,30 +69,8 @@ def _unbounded(name: str, graph: Any, loops: Sequence[Loop], certificate: Certif
         except UnboundedCycleError as error:
             return "\n".join([*lines, str(error).partition(". ")[2]])
     lines.append("These would bound it:")
-    lines += [f"  {line}," for line in _suggestions(graph, loops, cycles)]
+    lines += [f"  {line}," for text in suggestions(graph, cycles).values() for line in text.splitlines()]
     return "\n".join(lines)
-
-
-def _suggestions(graph: Any, loops: Sequence[Loop], cycles: Sequence[Sequence[str]]) -> list[str]:
-    """The loops that are missing: chosen for the whole graph where it has none, else one for each cycle."""
-    builder = builder_of(graph)
-    inside = [cycle for cycle in cycles if any("/" in node for node in cycle)]
-    outside = [cycle for cycle in cycles if cycle not in inside]
-    chosen = [suggested_loop(cycle) for cycle in outside]
-    if not loops and not (isinstance(builder, BoundBuilder) and builder.loops):
-        try:
-            chosen = [
-                f"Loop(name={loop.name!r}, target={loop.target!r}, sources={loop.sources!r}, limit={loop.limit})"
-                for loop in choose_loops(builder, _SUGGESTED_LIMIT)
-            ]
-        except GraphError:  # a cycle that no gate can bound; it is listed all the same
-            pass
-    return [*dict.fromkeys([*chosen, *(_inner_loop(cycle) for cycle in inside)])]
-
-
-def _inner_loop(cycle: Sequence[str]) -> str:
-    graph = cycle[0].rpartition("/")[0]
-    return f"in the graph of node {graph!r}: {suggested_loop([node.rpartition('/')[2] for node in cycle])}"
 
 
 def _too_much(
@@ -112,7 +85,3 @@ def _too_much(
         lines.append("It rests on:")
         lines += [f"  {assumption}" for assumption in certificate.assumptions]
     return "\n".join(lines)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

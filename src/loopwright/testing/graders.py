@@ -1,20 +1,16 @@
-"""Graders that are never satisfied: with them a test sees whether a graph stops by its bounds alone."""
+"""A grader that is never satisfied: with it a test sees whether a graph stops by its bounds alone."""
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from pydantic import PrivateAttr
 
 from loopwright.errors import ModelError
 from loopwright.testing.chat import Reply, ScriptedChatModel
-
-END = "__end__"
-"""The exit, as LangGraph spells it."""
 
 NEGATIVE = (
     "no", "n", "false", "none", "fail", "failed", "failure", "bad", "poor", "low", "wrong", "incorrect", "invalid",
@@ -24,20 +20,9 @@ NEGATIVE = (
 """Choices that mean "no", in the order of preference; those that begin with "not" or "no" and a space count too."""
 
 
-def negative(schema: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """An object that fits a JSON schema and says no wherever it can.
-
-    Args:
-        schema: The schema of an object.
-        fixed: Fields whose value is given.
-
-    Raises:
-        ModelError: If a required choice has nothing that is known to mean "no"; it lists the choices.
-    """
-    return _Negation(schema.get("$defs", {}), fixed).object(schema)
-
-
 class _Negation:
+    """Makes objects of JSON schemas that say no wherever they can."""
+
     def __init__(self, definitions: Mapping[str, Any], fixed: Mapping[str, Any]) -> None:
         self._definitions = definitions
         self._fixed = fixed
@@ -93,8 +78,8 @@ def _negative_choice(choices: list[Any], name: str) -> Any:
         if word.startswith(("not ", "no ")):
             return choice
     raise ModelError(
-        f"AlwaysNo cannot tell which of {choices} means no in the field {name!r}: say it, "
-        f"for example AlwaysNo().model({name}={choices[-1]!r})"
+        f"always_no cannot tell which of {choices} means no in the field {name!r}: say it, "
+        f"for example always_no({name}={choices[-1]!r})"
     )
 
 
@@ -110,101 +95,43 @@ def _least_number(schema: Mapping[str, Any], *, whole: bool) -> float:
     return math.ceil(least) if whole else float(least)
 
 
-class AlwaysNo:
-    """A grader that never lets a loop end, and counts how often it was asked.
+def always_no(**verdict: Any) -> ScriptedChatModel:
+    """A chat model that grades "no", whatever schema is asked for: with it a graph stops by its bounds alone.
 
-    It comes in the three shapes that graders have; all that one `AlwaysNo` makes share its count.
+    Asked for structured output it makes an object of the schema: False, "no" (or the choice that means it), 0, nothing
+    found. Offered tools it calls the first one, and never gives up. Else it writes "no". It works with
+    `loopwright.models.ask`, ``with_structured_output`` and ``bind_tools``.
 
-    Example:
-        >>> no = AlwaysNo()
-        >>> decide = no.router("rewrite", "generate")
-        >>> grade = no.node(grade="no")
-        >>> decide({}), grade({}), no.asked
-        ('rewrite', {'grade': 'no'}, 2)
+    Args:
+        **verdict: Fields of the schema whose "no" cannot be guessed, for example ``need_replan=True``.
+
+    Returns:
+        The model; asked for a choice none of which is known to mean "no", it raises a `ModelError` that lists them.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asked = 0
-
-    @property
-    def asked(self) -> int:
-        """How often it was asked, in all its shapes."""
-        return self._asked
-
-    def router(self, again: str, done: str = END) -> Callable[[Any], str]:
-        """A router for ``add_conditional_edges`` that always goes round.
-
-        Args:
-            again: What it returns: the node (or the label in the path map) that goes round.
-            done: What a satisfied grader would return; LangGraph reads both from the return type.
-        """
-
-        def decide(state: Any) -> str:
-            self.note()
-            return again
-
-        # LangGraph takes a router's destinations from its return type, and calls the branch by its name.
-        decide.__annotations__["return"] = Literal[again, done]  # type: ignore[valid-type]
-        decide.__name__ = "always_no"
-        return decide
-
-    def node(self, **verdict: Any) -> Callable[[Any], dict[str, Any]]:
-        """A node that writes the same verdict whenever it runs.
-
-        Args:
-            **verdict: The state keys and what they become, for example ``grade="no"``.
-        """
-
-        def grade(state: Any) -> dict[str, Any]:
-            self.note()
-            return dict(verdict)
-
-        return grade
-
-    def model(self, **verdict: Any) -> ScriptedChatModel:
-        """A chat model that grades "no", whatever schema is asked for.
-
-        Asked for structured output it makes an object of the schema: False, "no" (or the choice that means it), 0,
-        nothing found. Offered tools it calls the first one, and never gives up. Else it writes "no". It works with
-        `loopwright.models.ask`, ``with_structured_output`` and ``bind_tools``.
-
-        Args:
-            **verdict: Fields of the schema whose "no" cannot be guessed, for example ``need_replan=True``.
-
-        Returns:
-            The model; asked for a choice none of which is known to mean "no", it raises a `ModelError` that lists them.
-        """
-        return _NoModel(self, verdict)
-
-    def note(self) -> int:
-        """Count a question, and return its number; for graders of your own."""
-        with self._lock:
-            self._asked += 1
-            return self._asked
+    return _NoModel(verdict)
 
 
 class _NoModel(ScriptedChatModel):
     model_name: str = "always no"
 
-    _grader: AlwaysNo = PrivateAttr()
     _verdict: dict[str, Any] = PrivateAttr()
 
-    def __init__(self, grader: AlwaysNo, verdict: dict[str, Any]) -> None:
+    def __init__(self, verdict: dict[str, Any]) -> None:
         super().__init__("no", repeat_last=True)
-        self._grader = grader
         self._verdict = verdict
 
     def _next(self, messages: list[BaseMessage], stop: list[str] | None, kwargs: dict[str, Any]) -> Reply:
         plain = super()._next(messages, stop, kwargs)
-        number = self._grader.note()
         if wanted := kwargs.get("response_format"):
-            return negative(wanted["json_schema"]["schema"], self._verdict)
+            return self._negative(wanted["json_schema"]["schema"])
         if offered := kwargs.get("tools"):
             tool = _chosen(offered, kwargs.get("tool_choice"))
-            args = negative(tool.get("parameters") or {}, self._verdict)
-            return AIMessage("", tool_calls=[ToolCall(name=tool["name"], args=args, id=f"no {number}")])
+            args = self._negative(tool.get("parameters") or {})
+            return AIMessage("", tool_calls=[ToolCall(name=tool["name"], args=args, id=f"no {len(self.calls)}")])
         return self._verdict or plain
+
+    def _negative(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        return _Negation(schema.get("$defs", {}), self._verdict).object(schema)
 
 
 def _chosen(offered: list[dict[str, Any]], choice: Any) -> dict[str, Any]:

@@ -1,25 +1,18 @@
-"""A grader that is never satisfied, in each shape that graders have; with it a bounded graph ends at its bound."""
+"""A model that is never satisfied, in every way of asking; and a clock that only sleeping moves."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from langchain_core.tools import tool
-from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict
 
-from loopwright import bounded
+from loopwright.engine import clock
 from loopwright.errors import ModelError
 from loopwright.models import aask, ask
-from loopwright.testing import AlwaysNo
-
-
-class State(TypedDict, total=False):
-    grade: str
-    answer: str
+from loopwright.testing import ManualClock, always_no
 
 
 class Relevance(StrEnum):
@@ -71,50 +64,40 @@ def grade(score: Literal["yes", "no"]) -> str:
     return score
 
 
-def rag(decide: Any, grader: Any) -> StateGraph[State]:
-    builder = StateGraph(State)
-    builder.add_node("retrieve", lambda state: {})
-    builder.add_node("grade", grader)
-    builder.add_node("generate", lambda state: {"answer": "done"})
-    builder.add_edge(START, "retrieve")
-    builder.add_edge("retrieve", "grade")
-    builder.add_conditional_edges("grade", decide)
-    builder.add_edge("generate", END)
-    return builder
-
-
-def test_a_router_that_always_goes_round_needs_no_path_map():
-    no = AlwaysNo()
-    app = bounded(rag(no.router("retrieve", "generate"), lambda state: {}), limit=3)
-    assert app.certificate.bounded
-    assert app.invoke({})["stop_reason"]["spent"] == 3
-    assert no.asked == 4
-
-
 @pytest.mark.parametrize("method", ["auto", "prompt", "json_schema"])
 async def test_a_model_says_no_in_every_way_of_asking(method):
     if method == "prompt":  # the schema is in the text, and the verdict is what the test says
-        model = AlwaysNo().model(need_replan=True, reason="more")
+        model = always_no(need_replan=True, reason="more")
         assert ask(model, "?", Replan, method="prompt") == Replan(need_replan=True, reason="more")
         return
-    no = AlwaysNo()
-    assert ask(no.model(), "Is it so?", Grade, method=method).model_dump() == Grade(**NO).model_dump()
-    assert (await aask(no.model(), "Is it so?", Grade, method=method)).binary_score == "no"
-    assert no.asked == 2
+    no = always_no()
+    assert ask(no, "Is it so?", Grade, method=method).model_dump() == Grade(**NO).model_dump()
+    assert (await aask(no, "Is it so?", Grade, method=method)).binary_score == "no"
+    assert len(no.calls) == 2
 
 
 def test_a_choice_without_a_no_is_asked_for():
-    model = AlwaysNo().model()
+    model = always_no()
     with pytest.raises(ModelError, match=r"which of \['red', 'green'\] means no in the field 'colour'.*colour='green'"):
         model.with_structured_output(Choice).invoke("?")
-    assert AlwaysNo().model(colour="green").with_structured_output(Choice).invoke("?").colour == "green"
+    assert always_no(colour="green").with_structured_output(Choice).invoke("?").colour == "green"
 
 
 def test_offered_tools_are_called_for_ever():
-    no = AlwaysNo()
-    model = no.model()
+    model = always_no()
     replies = [model.bind_tools([search, grade]).invoke("?") for _ in range(2)]
     assert [reply.tool_calls[0]["name"] for reply in replies] == ["search", "search"]
     assert replies[0].tool_calls[0]["id"] != replies[1].tool_calls[0]["id"]
     chosen = model.bind_tools([search, grade], tool_choice="grade").invoke("?")
     assert (chosen.tool_calls[0]["name"], chosen.tool_calls[0]["args"]) == ("grade", {"score": "no"})
+
+
+async def test_a_sleep_moves_the_engines_clock_and_takes_no_time():
+    with ManualClock(100) as manual:
+        with pytest.raises(RuntimeError), ManualClock():
+            raise RuntimeError
+        clock.sleep(30)
+        await clock.asleep(12.5)
+        assert clock.now() == manual.now() == 142.5
+    clock.sleep(0)
+    assert manual.slept == [30, 12.5]

@@ -64,14 +64,6 @@ def test_a_bounded_graph_passes_and_its_certificate_is_at_hand(user):
     run(user).assert_outcomes(passed=1)
 
 
-def test_a_scripted_model_is_at_hand(user):
-    user.makepyfile("""
-        def test_it_replies(scripted_model):
-            assert scripted_model("yes").invoke("?").text == "yes"
-    """)
-    run(user).assert_outcomes(passed=1)
-
-
 MODELS = """
     from loopwright.models import model_requests_allowed
 
@@ -96,19 +88,6 @@ def test_models_are_blocked_by_the_fixture_or_everywhere(user, blocked):
     user.makepyfile(MODELS.format(plain=not blocked))
     with allow_model_requests(True):  # as it is for a user, whose tests are not within ours
         run(user).assert_outcomes(passed=3)
-
-
-def test_graphs_can_be_checked_from_the_command_line(user):
-    user.makepyfile("def test_nothing(): pass")
-    checks = [f"--loopwright-check={target}" for target in ("my_graph:app", "my_graph:safe", "my_graph:lost")]
-    result = run(user, *checks)
-    result.assert_outcomes(passed=2, failed=2)
-    result.stdout.fnmatch_lines([
-        "*bounded: my_graph:app*",
-        "my agent can run away: nothing bounds 1 cycle",
-        "*bounded: my_graph:lost*",
-        "--loopwright-check my_graph:lost: no such graph (*has no attribute 'lost'*); give MODULE:GRAPH",
-    ])  # fmt: skip
 
 
 def test_a_test_run_that_does_not_use_it_imports_neither_langgraph_nor_langchain(user):

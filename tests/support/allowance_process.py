@@ -1,0 +1,62 @@
+"""A process that calls a model as long as an allowance lets it, and prints what its runs said of their ends.
+
+Usage: python allowance_process.py URL RUNS LIMITS
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from datetime import UTC, datetime
+from typing import TypedDict
+
+from langgraph.graph import END, START, StateGraph
+
+from loopwright.config import Allowance
+from loopwright.engine import Loop, bounded
+from loopwright.engine.budget.meter import allowance
+from loopwright.runs.allowances import RunAllowances
+from loopwright.runs.schemas import RunRecord
+from loopwright.runs.store import open_runs
+from loopwright.testing import ScriptedChatModel
+
+REPLY = "four words of reply"
+
+
+class State(TypedDict, total=False):
+    asked: int
+
+
+def main(url: str, runs: int, limits: dict[str, float]) -> None:
+    store, model = open_runs(url), ScriptedChatModel(REPLY, repeat_last=True, delay=0.002)
+
+    def ask(state: State) -> State:
+        model.bind(max_tokens=5).invoke("three words here")
+        return {"asked": state.get("asked", 0) + 1}
+
+    builder = StateGraph(State)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    builder.add_conditional_edges("ask", lambda _state: "ask", ["ask", END])
+    graph = bounded(builder, [Loop(name="on", target="ask", sources=("ask",), limit=3, exhausted=END)])
+    said: list[str] = []
+
+    def run(number: int) -> None:
+        record = RunRecord(
+            id=f"{number}", workflow="w", title="", status="running", started_at=datetime.now(UTC), input={}
+        )
+        price = lambda _model, usage: usage.total_tokens / 1000  # noqa: E731
+        allowance.set(RunAllowances(store, [Allowance(per="day", **limits)], record, price, 10))
+        said.append(graph.invoke({})["stop_reason"]["loop"])
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(runs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(json.dumps({"calls": len(model.calls), "said": said}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))
