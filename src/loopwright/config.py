@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self, cast, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, field_validator, model_validator
 
 from loopwright.errors import ConfigError, unknown_name_message
 
@@ -114,6 +114,32 @@ class PipelineSection(Section):
     """Whether and where runs are kept."""
 
 
+class Allowance(Section):
+    """What all runs together may spend that have something in common; kept with the run history, exact across hosts.
+
+    A call of a model is refused, and its run ends with what it has, where less is left than the call may take: its
+    prompt and the longest reply that it asks for. What it did not take is given back when it ends.
+    """
+
+    per: str
+    """``day`` (UTC), ``thread`` (a run with its further turns and forks), or a key of the runs' input, such as
+    ``user``; runs whose input has no such key have one allowance together."""
+    model_calls: int | None = Field(default=None, ge=0)
+    """Calls of chat models, the failed ones too."""
+    tokens: int | None = Field(default=None, ge=0)
+    """Tokens in and out."""
+    usd: float | None = Field(default=None, ge=0)
+    """Dollars; needs prices (``loopwright[prices]``), and a model without one is refused."""
+    reply_tokens: int = Field(default=4096, ge=0)
+    """The longest reply of a call that does not say how long its reply may be."""
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.model_calls is None and self.tokens is None and self.usd is None:
+            raise ValueError("an allowance needs at least one limit: model_calls, tokens or usd")
+        return self
+
+
 class EngineConfig(Section):
     """The engine's configuration; workflows add their sections to it.
 
@@ -125,6 +151,16 @@ class EngineConfig(Section):
     """How graphs run."""
     pipeline: PipelineSection = PipelineSection()
     """How nodes run."""
+    allowances: tuple[Allowance, ...] = ()
+    """What runs of `serve` and `worker` may spend together; these read it, and the same on every host."""
+
+    @field_validator("allowances")
+    @classmethod
+    def _each_once(cls, allowances: tuple[Allowance, ...]) -> tuple[Allowance, ...]:
+        kinds = [allowance.per for allowance in allowances]
+        if twice := {kind for kind in kinds if kinds.count(kind) > 1}:
+            raise ValueError(f"allowances per {', '.join(sorted(twice))} come twice: give all limits in one")
+        return allowances
 
     @classmethod
     def foreign_keys(cls) -> frozenset[str]:

@@ -78,12 +78,10 @@ def test_each_step_of_thinking_is_shown_and_the_answer_says_what_was_not_found(a
     assert 1 <= len(thoughts) <= 2
     assert "nothing found" in done.stderr.splitlines()[-1]
     assert done.stdout.strip()
-    silent = assistant("ask", NOTHING, "--mode", "none")
-    assert not [line for line in silent.stderr.splitlines() if line.startswith("(")]
 
 
 def test_json_is_all_that_is_on_standard_output(assistant):
-    result = json.loads(assistant("ask", NOTHING, "--json", "--mode", "reflection").stdout)
+    result = json.loads(assistant("ask", NOTHING, "--json").stdout)
     assert result["status"] == "nothing_found"
     assert result["retry_count"] == len(result["thinking_updates"]) >= 1
 
@@ -115,15 +113,6 @@ def test_a_profile_lasts_beyond_the_program_where_the_memory_is_a_file(assistant
     assert b"typography" in b"".join(path.read_bytes() for path in tmp_path.glob("people.db*"))
 
 
-def test_a_comparison_shows_every_way(assistant, talk):
-    question = f"Tell me about {talk.title}"
-    lines = assistant("compare", question).stdout.splitlines()
-    assert [line.split()[0] for line in lines[1:5]] == ["none", "mechanical", "reflection", "wide"]
-    found = json.loads(assistant("compare", question, "--relevant", talk.key, "--json").stdout)
-    assert (found["against"], found["relevant"]) == ("labels", [talk.id])
-    assert found["variants"]["reflection"]["recall"] == 1.0
-
-
 def test_control_characters_of_a_schedule_stay_out_of_the_terminal(assistant, tmp_path):
     odd = {"title": "Looms \x1b]0;owned\x07 today", "abstract": "Weaving \x9b31m."}
     rows = [{"id": "1", **odd, "date": "2030-05-04", "start": "10:00", "end": "11:00", "room": "Barn"}]
@@ -145,7 +134,6 @@ def test_control_characters_of_a_schedule_stay_out_of_the_terminal(assistant, tm
         (["ask", "x", "-s", "talks.txt"], "unknown knowledge store"),
         (["ingest"], "nothing to read was named"),
         (["ingest", "nosuch.xml"], "nosuch.xml"),
-        (["compare", " "], "message: String should have at least 1 character"),
     ],
 )
 def test_mistakes_are_one_line_and_no_traceback(assistant, words, said):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
-import shlex
 import signal
 import subprocess
 import sys
@@ -56,28 +54,12 @@ def test_ask_answers_with_the_quote_and_its_place(rag, folder):
     assert lines[-1].strip().startswith("answered")
 
 
-def test_the_commands_of_the_documentation_work_as_they_stand(loopwright, tmp_path, monkeypatch):
-    page = (Path(__file__).parents[2] / "docs" / "rag.md").read_text(encoding="utf-8")
-    commands = [line.removeprefix("$ ") for line in page.splitlines() if line.startswith("$ loopwright rag ")]
-    told = ""
-    monkeypatch.setattr(sys, "stdin", io.StringIO("What is the Stillwater Bridge made of?\n"))
-    for command in commands:
-        done = loopwright(*shlex.split(command, comments=True)[1:], cwd=tmp_path)
-        assert done.returncode == 0, (command, done.stderr)
-        told += done.stdout
-    assert len(commands) >= 6
-    assert "was designed by Odile Varga" in told and "granite" in told and "lake.md: 1 document(s) deleted" in told
-    again = loopwright("rag", "sample", "notes", cwd=tmp_path)
-    assert again.returncode == 2 and "is there already" in again.stderr
-
-
 def test_json_is_all_that_is_on_standard_output(rag):
     done = rag("ask", "What is the price of Bitcoin today?", "--json")
     result = json.loads(done.stdout)
     assert (result["status"], result["retries"]["nothing_relevant"]) == ("abstained", 3)
     assert "---RETRY COUNT: 1/3---" in done.stderr
     assert json.loads(rag("sources", "--json").stdout)[0]["tags"] == ["test"]
-    assert json.loads(rag("facts", "Arden Mills", "--json").stdout)[0]["object"] == "paper clips"
     assert json.loads(rag("ingest", "notes", "--json").stdout)["progress"]["skipped"] == 4
 
 
@@ -94,7 +76,7 @@ def test_filters_and_their_mistakes(rag):
 def test_control_characters_of_documents_stay_out_of_the_terminal(rag, folder):
     (folder / "notes/odd.txt").write_text("The Odd Tower was designed by \x1b]0;owned\x07 Eve Adams in 1900.")
     rag("ingest", "notes")
-    for words in (["ask", "Who designed the Odd Tower?"], ["facts", ""], ["sources"]):
+    for words in (["ask", "Who designed the Odd Tower?"], ["sources"]):
         assert not {"\x1b", "\x07"} & set(rag(*words).stdout)
 
 
@@ -126,7 +108,6 @@ def test_a_damaged_document_is_told_and_the_rest_is_kept(rag, folder):
         (["ask", "x", "-s", "notes/bread.txt"], "unknown knowledge store"),
         (["ask", "x", "-s", "sqlite:notes/bread.txt"], "bread.txt"),
         (["ingest", "nosuch"], "nosuch"),
-        (["ingest", "notes", "--facts"], "models.extraction"),
     ],
 )
 def test_mistakes_are_one_line_and_no_traceback(rag, words, said):

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -70,6 +71,35 @@ def test_it_says_what_it_loads_and_answers_nobody_until_it_can(tmp_path):
     finally:
         serving.kill()
         serving.communicate()
+
+
+def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_began(tmp_path):
+    (tmp_path / "mine.py").write_text(SLOW)
+    (tmp_path / "go").touch()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    words = ["serve", "mine.py", "--port", str(port), "--no-demo", "--reload"]
+    serving = subprocess.Popen([sys.executable, "-m", "loopwright", *words], cwd=tmp_path, env=environment)
+
+    def nodes() -> list[str]:
+        try:
+            shown = httpx.get(f"http://127.0.0.1:{port}/workflows/mine-graph/topology").json()
+        except httpx.TransportError:
+            return []
+        return [node["name"] for node in shown["nodes"] if node["kind"] == "node"]
+
+    try:
+        for name in ("answer", "reply"):
+            (tmp_path / "mine.py").write_text(SLOW.replace('"answer"', f'"{name}"'))
+            until = time.monotonic() + 90
+            while nodes() != [name] and time.monotonic() < until:
+                time.sleep(0.2)
+            assert nodes() == [name]
+    finally:
+        serving.terminate()
+        serving.wait(timeout=60)
+    assert nodes() == []
 
 
 def test_two_that_load_at_the_same_time_do_not_both_begin():

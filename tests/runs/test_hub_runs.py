@@ -246,3 +246,12 @@ async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:
         assert state["trace"] == [*PATH, "answer"]
         assert state["findings"] == [{"text": "round 1", "score": 0.25}]
         assert (await hub.state(live.id, places[3].checkpoint_id)).get("findings") is None
+
+
+async def test_a_model_that_somebody_chose_meanwhile_goes_with_the_run(tmp_path):
+    async with opened(tmp_path, Walk()) as hub:
+        hub.store.assign("walk", "default", "openai:chosen")
+        hub.store.assign("walk", "gone", "openai:other")
+        run = await hub.start("walk", {"question": "Why?"}, changes=RunChanges(models={"right": "openai:own"}))
+        assert run.record.models == {"left": "openai:chosen", "right": "openai:own"}
+        assert run.record.changes.models == {"default": "openai:chosen", "right": "openai:own"}

@@ -197,8 +197,11 @@ def test_a_request_that_is_too_large_is_refused_however_it_is_sent(served):
 def test_what_is_wrong_with_a_message_is_named_in_json(served, body, named):
     reply = httpx.post(served.url + "/api/chat/stream", content=body, headers={"Content-Type": "application/json"})
     assert reply.status_code in (400, 422)
-    assert set(reply.json()) == {"error", "error_type", "can_retry"}
-    assert named in reply.json()["error"]
+    assert reply.headers["content-type"] == "application/problem+json"
+    problem = reply.json()
+    assert set(problem) == {"type", "title", "status", "detail", "error", "error_type", "can_retry"}
+    assert (problem["status"], problem["detail"]) == (reply.status_code, problem["error"])
+    assert named in problem["error"]
     assert len(reply.text) < 500
     assert not served.gates.asked
 
@@ -210,8 +213,23 @@ def test_the_description_names_the_shape_of_every_problem(served):
             problems = {status: reply for status, reply in operation["responses"].items() if status >= "400"}
             assert set(problems) >= {"400", "401", "403", "408", "413", "421", "422", "429"}, (method, path)
             for reply in problems.values():
-                assert reply["content"]["application/json"]["schema"]["$ref"].endswith("/ProblemBody"), (method, path)
+                assert reply["content"]["application/problem+json"]["schema"]["$ref"].endswith("/ProblemBody"), (
+                    method,
+                    path,
+                )
     assert "HTTPValidationError" not in described["components"]["schemas"]
+    assert described["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
+    assert described["servers"] == [{"url": "/v1"}]
+
+
+def test_every_path_stands_below_its_version_too_and_behind_the_same_guard(serve_script):
+    served = serve_script(token="t0ken-of-enough-characters")
+    headers = {"Authorization": "Bearer t0ken-of-enough-characters"}
+    for path in ("/v1/workflows", "/workflows"):
+        assert httpx.get(served.url + path).status_code == 401
+        reply = httpx.get(served.url + path, headers={**headers, "Accept-Encoding": "gzip"})
+        assert [each["name"] for each in reply.json()] == ["assistant"]
+    assert httpx.get(served.url + "/v1/v1/workflows", headers=headers).status_code == 404
 
 
 def test_what_does_not_exist_is_said_in_json(served):

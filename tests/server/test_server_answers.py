@@ -61,7 +61,7 @@ async def test_another_attempt_at_the_answer_replaces_the_one_before(client):
 async def test_a_run_without_an_answer_is_a_problem_and_no_traceback(client, raised, status, kind):
     reply = await client.post("/api/chat", json=script({"raise": raised}))
     assert reply.status_code == status
-    assert set(reply.json()) == {"error", "error_type", "can_retry"}
+    assert set(reply.json()) > {"error", "error_type", "can_retry"}
     assert reply.json()["error_type"] == kind
     assert "hunter2" not in reply.text
     assert "Traceback" not in reply.text

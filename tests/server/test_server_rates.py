@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import sys
-
 import httpx
 import pytest
-from listening import listening
 from prometheus_client.parser import text_string_to_metric_families
 from scripted_server import DONE, read_all, script
 
-from loopwright.server import ServerSettings
-from loopwright.server.rates import RateLimit, network_of
+from loopwright.server.rates import network_of
 
 
 def statuses(served, method: str, path: str, times: int, **options) -> list[int]:
@@ -121,29 +116,3 @@ async def test_another_address_of_the_same_network_gets_no_further_share(serve_s
     assert same[-1] == 429
     others = await asked(app, [f"2001:db8:1:{number}::1" for number in range(3, 14)])
     assert others == [200] * 11
-
-
-async def greet(scope, receive, send):
-    """An application that answers everybody."""
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": b"hello"})
-
-
-def get(url: str, source: str) -> int:
-    """What is answered to a request from one of this machine's own addresses."""
-    transport = httpx.HTTPTransport(local_address=source)
-    with httpx.Client(transport=transport, trust_env=False) as client:
-        return client.get(url).status_code
-
-
-@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no socket takes both kinds of addresses here")
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere loopback has one address")
-def test_a_socket_for_both_kinds_of_addresses_counts_ipv4_by_address():
-    app = RateLimit(greet, None, ServerSettings(reads_per_minute=4))
-    listener = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
-    with listening(app, listener=listener) as url:
-        own = [get(url, "127.0.0.2") for _ in range(11)]
-        other = [get(url, "127.0.0.3") for _ in range(4)]
-    assert own[:4] == [200] * 4
-    assert own[-1] == 429
-    assert other == [200] * 4

@@ -19,7 +19,6 @@ from listening import listening
 from run_histories import a_run, shown
 from scripted_server import read_all, until
 
-from loopwright.runs.live import TAIL, TAIL_SIZE, Log
 from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.server.connections import Connection
@@ -156,22 +155,3 @@ def test_who_takes_something_now_and_then_gets_all_of_it():
             for _ in range(40):
                 length += len(asking.recv(65_536))
             assert not connection.over.wait(timeout=0.1)
-
-
-def kept(number: int, size: int) -> KeptEvent:
-    return KeptEvent(number, "told", "x" * size)
-
-
-def test_what_stays_in_memory_of_a_run_that_goes_on_is_bounded_in_characters_too():
-    log = Log()
-    log.publish([kept(number, TAIL_SIZE // 4) for number in range(1, 9)])
-    assert log.behind(3, 10, None) is None
-    assert [event.seq for event in log.behind(4, 10, None)] == [5, 6, 7, 8]
-    assert [event.seq for event in log.behind(4, 2, None)] == [5, 6]
-    assert [event.seq for event in log.behind(4, 10, TAIL_SIZE // 2)] == [5, 6]
-    assert [event.seq for event in log.behind(4, 10, 1)] == [5]
-    log.publish([kept(9, 2 * TAIL_SIZE)])
-    assert (log.behind(7, 10, None), [event.seq for event in log.behind(8, 10, None)]) == (None, [9])
-    log.publish([kept(number, 1) for number in range(10, 10 + 2 * TAIL)])
-    assert log.behind(9 + TAIL - 1, 1, None) is None
-    assert len(log.behind(9 + TAIL, 1000, None)) == TAIL

@@ -79,6 +79,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version and end.")
     ] = False,
@@ -91,6 +92,8 @@ def options(
     terminal.setLevel(logging.INFO if verbose else logging.WARNING)
     logging.basicConfig(handlers=[terminal], level=logging.WARNING, force=True)
     logging.getLogger("loopwright").setLevel(logging.INFO)
+    if context.invoked_subcommand == "check":  # it prints without rich, which takes longer to import than most files
+        return
     with suppress(OSError):  # what is closed is no pipe
         if any(stat.S_ISFIFO(os.fstat(number).st_mode) for number in (1, 2)):
             _let_readers_go()

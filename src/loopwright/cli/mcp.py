@@ -31,6 +31,5 @@ def mcp(
         print(f"listening on {address}; stop with Ctrl-C", file=sys.stderr, flush=True)
 
     with ExitStack() as exits, suppress(KeyboardInterrupt):
-        opened = serve.Opened(exits)
-        serve.add(opened, targets, config, warm=False)
-        asyncio.run(serve_stdio(opened.workflows) if http is None else serve_http(opened.workflows, http, started))
+        opened = serve.opened(exits, targets, config, warm=False)
+        asyncio.run(serve_stdio(opened) if http is None else serve_http(opened, http, started))

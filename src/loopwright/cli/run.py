@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
-import yaml
-from pydantic import BaseModel
 from typer.core import TyperGroup
 
 from loopwright.cli.words import AsJson, ConfigFile, printable, visible
@@ -21,6 +19,8 @@ from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows import registry
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from loopwright.workflows.api import Outcome, Run, Workflow
 
 Settings = Annotated[
@@ -89,6 +89,8 @@ def command_of(name: str) -> Any:
 
 def _options(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """A parameter for each field: name -> kind and default; those of a section are called ``--SECTION-FIELD``."""
+    from pydantic import BaseModel
+
     for name, field in model.model_fields.items():
         kind, words = _without_none(field.annotation), (*above, name)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -172,6 +174,8 @@ def settings_of(given: list[str] | None) -> dict[str, Any]:
     Raises:
         InputError: If one says no value.
     """
+    import yaml
+
     settings: dict[str, Any] = {}
     for setting in given or ():
         key, mark, text = setting.partition("=")

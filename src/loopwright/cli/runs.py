@@ -131,18 +131,16 @@ def prune(
     runs: Runs = None,
 ) -> None:
     """Forget old runs that have ended, with their checkpoints; those that ship with the package stay."""
-    from loopwright.checkpoints import open_checkpointer
+    from loopwright.checkpoints.pruning import forget
+    from loopwright.runs.checkpoints import place
 
     if keep is None and keep_days is None:
         raise InputError("say what may go: --keep N (runs of each workflow) or --keep-days N")
     oldest = None if keep_days is None else datetime.now(UTC) - timedelta(days=keep_days)
-    checkpoints = data / "checkpoints.db"
     with _opened(data, runs) as store:
         gone = store.prune(older_than=oldest, keep=keep)
-    if gone and checkpoints.is_file():
-        with open_checkpointer(f"sqlite:{checkpoints}") as saver:
-            for run_id in gone:
-                saver.delete_thread(run_id)
+    if gone and (runs or (data / "checkpoints.db").is_file()):
+        forget(place(data, runs), gone)
     print(f"{len(gone)} runs forgotten")
 
 

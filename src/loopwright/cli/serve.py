@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import socket
+import signal
+import subprocess
 import sys
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from itertools import count
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -20,6 +21,7 @@ from loopwright.errors import GraphError, InputError, LoopwrightError
 from loopwright.workflows import registry
 
 if TYPE_CHECKING:
+    from loopwright.config import Allowance
     from loopwright.workflows.api import Workflow
 
 Targets = Annotated[
@@ -63,24 +65,17 @@ Running = Annotated[int, typer.Option(min=1, help="Runs that go on at the same t
 Reads = Annotated[int, typer.Option(min=0, help="Reading requests that a client may send in a minute; 0: any number.")]
 Starts = Annotated[int, typer.Option(min=0, help="The same for requests that begin or change something.")]
 Demos = Annotated[bool, typer.Option("--demo/--no-demo", help="Show recorded runs where there are none yet.")]
+Reload = Annotated[
+    bool, typer.Option("--reload", help="Begin anew whenever a Python file beside what is served changes.")
+]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")]
 
+LOOK = 0.5
+"""Seconds between two looks at the files, with ``--reload``."""
 LANGGRAPH = "langgraph.json"
 """The file in which projects name their graphs for LangGraph's own server."""
 DATA = Path(".loopwright")
 """Where runs are kept by default."""
-
-
-@dataclass
-class Opened:
-    """What is served, opened so far."""
-
-    exits: ExitStack
-    """Closes it."""
-    address: socket.socket | None = None
-    """Where it is served, if it is."""
-    workflows: list[Workflow[Any]] = field(default_factory=list["Workflow[Any]"])
-    """The workflows."""
 
 
 def serve(
@@ -100,129 +95,119 @@ def serve(
     reads_per_minute: Reads = 6000,
     starts_per_minute: Starts = 3000,
     demo: Demos = True,
+    reload: Reload = False,
     open: Open = False,
 ) -> None:
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
     require_known(targets or ())
+    if reload:
+        _serve_anew(targets or ())
     if store and [target in registry.names() for target in targets or ()] != [True]:
         raise InputError("--store is for one workflow: name it, or set NAME.store; --runs says where runs are kept")
-    with reserved(host, port, token) as served:
-        add(served, targets, config, store)
-        run(
-            served, host, port, token, cors or (), data=data, runs=runs, keep=keep, keep_days=keep_days, work=work,
-            running=max_running, rates=(reads_per_minute, starts_per_minute), demo=demo, open=open,
-        )  # fmt: skip
-
-
-@contextmanager
-def reserved(host: str, port: int, token: str | None) -> Generator[Opened]:
-    """Have the address before anything is loaded, which takes a while; see `serve` for the arguments.
-
-    Args:
-        host: The address.
-        port: The port.
-        token: The bearer token, if any.
-
-    Raises:
-        ConfigError: If it cannot be had, or must not be had without a token.
-    """
     from loopwright.server.listening import require_token, reserve
 
     require_token(host, token)
     with ExitStack() as exits:
-        yield Opened(exits, exits.enter_context(reserve(host, port)))
+        address = exits.enter_context(reserve(host, port))  # before anything is loaded, which takes a while
+        workflows = opened(exits, targets, config, store)
+        loading("the server and its run history")
+        from loopwright.server import ServerSettings, Serving
+        from loopwright.server import serve as serve_until_told
+        from loopwright.server.retention import Retention
+        from loopwright.tracing import exporting
+
+        def started(url: str) -> None:
+            print(f"listening on {url}; stop with Ctrl-C", file=sys.stderr)
+            if open:
+                typer.launch(url)
+
+        serving = Serving(
+            workflows=workflows,
+            settings=ServerSettings(data=data, reads_per_minute=reads_per_minute, starts_per_minute=starts_per_minute),
+            runs=runs,
+            retention=Retention(keep, keep_days),
+            max_running=max_running,
+            works=work,
+            allowances=allowances(config),
+            demos=demo,
+        )
+        exits.enter_context(exporting())
+        serve_until_told(serving, host, port, token, cors or (), reserved=address, started=started)
+
+
+def allowances(config: Path | None) -> Sequence[Allowance]:
+    """What runs may spend together."""
+    from loopwright.workflows.sections import WorkflowConfig
+
+    return WorkflowConfig.load(config).allowances
+
+
+def _serve_anew(targets: Sequence[str]) -> NoReturn:
+    """Run the same command in a process of its own, and again whenever a file changes.
+
+    What is under way then ends with its superstep, and goes on in the next process.
+    """
+    places = [Path(registry.place_of(target).partition(":")[0]) for target in targets]
+    folders = {place.resolve().parent if place.is_file() else Path.cwd() for place in places or [Path(LANGGRAPH)]}
+    command = [sys.executable, "-m", "loopwright", *(word for word in sys.argv[1:] if word != "--reload")]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    while True:
+        seen, child = _files(folders), subprocess.Popen(command)
+        try:
+            while _files(folders) == seen:
+                time.sleep(LOOK)
+        except KeyboardInterrupt:
+            raise typer.Exit() from None
+        finally:
+            child.terminate()
+            child.wait()
+        print("a file changed: beginning anew ...", file=sys.stderr, flush=True)
+
+
+def _files(folders: Iterable[Path]) -> dict[Path, int]:
+    """Every Python file of some folders, hidden ones left out -> when it was written."""
+    found: dict[Path, int] = {}
+    for folder in folders:
+        for path, inside, names in os.walk(folder):
+            inside[:] = [each for each in inside if not each.startswith((".", "__")) and each != "node_modules"]
+            for file in (Path(path, name) for name in names if name.endswith(".py")):
+                with suppress(FileNotFoundError):
+                    found[file] = file.stat().st_mtime_ns
+    return found
 
 
 def loading(what: str) -> None:
-    """Say on standard error what is being loaded.
-
-    Args:
-        what: It in words.
-    """
+    """Say on standard error what is being loaded."""
     print(f"loading {what} ...", file=sys.stderr, flush=True)
 
 
-def run(
-    served: Opened,
-    host: str,
-    port: int,
-    token: str | None,
-    cors: Sequence[str],
-    *,
-    data: Path = DATA,
-    runs: str | None = None,
-    keep: int | None = None,
-    keep_days: float | None = None,
-    work: bool = True,
-    running: int,
-    rates: tuple[int, int],
-    demo: bool = True,
-    open: bool = False,
-) -> None:
-    """Serve what was opened, until told to stop; see `serve` for the arguments.
-
-    Args:
-        served: The workflows.
-        host: The address.
-        port: The port.
-        token: The bearer token, if any.
-        cors: The origins whose pages may use the server.
-        data: The folder for what is kept.
-        runs: The address of the run history.
-        keep: Runs of each workflow that are kept.
-        keep_days: Days for which runs are kept.
-        work: Whether this process works on runs.
-        running: Runs that go on at the same time.
-        rates: Requests that a client may send in a minute: reading ones, and others.
-        demo: Whether recorded runs are shown.
-        open: Whether to open the page in the browser.
-    """
-    loading("the server and its run history")
-    from loopwright.server import ServerSettings, Serving
-    from loopwright.server import serve as serve_until_told
-    from loopwright.server.retention import Retention
-
-    def started(address: str) -> None:
-        print(f"listening on {address}; stop with Ctrl-C", file=sys.stderr)
-        if open:
-            typer.launch(address)
-
-    serving = Serving(
-        workflows=served.workflows,
-        settings=ServerSettings(data=data, reads_per_minute=rates[0], starts_per_minute=rates[1]),
-        runs=runs,
-        retention=Retention(keep, keep_days),
-        max_running=running,
-        works=work,
-        demos=demo,
-    )
-    from loopwright.tracing import exporting
-
-    with exporting():
-        serve_until_told(serving, host, port, token, cors, reserved=served.address, started=started)
-
-
-def add(
-    served: Opened,
-    targets: Sequence[str] | None,
-    config: Path | None,
-    store: str | None = None,
-    *,
-    warm: bool = True,
-) -> None:
+def opened(
+    exits: ExitStack, targets: Sequence[str] | None, config: Path | None, store: str | None = None, *, warm: bool = True
+) -> list[Workflow[Any]]:
     """Open workflows.
 
     Args:
-        served: Takes them.
+        exits: Closes them.
         targets: Names, modules and files; None for what is installed.
         config: The configuration.
         store: Where the one workflow has its documents.
         warm: Whether what the first run would wait for is made now.
     """
+    found: list[Workflow[Any]] = []
     for target in targets or _installed():
         if targets:
             loading(target)
-        _add(served, target, config, store, warm)
+        if Path(target).name == LANGGRAPH:
+            found += _configured(Path(target))
+        elif target in registry.names():
+            workflow = registry.load(target).open(config, {f"{target}.store": store} if store else None)
+            exits.callback(workflow.close)
+            if warm:
+                workflow.warm_up()
+            found.append(workflow)
+        else:
+            found += _own(target, {workflow.name for workflow in found})
+    return found
 
 
 def require_known(targets: Sequence[str]) -> None:
@@ -253,32 +238,21 @@ def _installed() -> Iterator[str]:
         raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
 
 
-def _add(served: Opened, target: str, config: Path | None, store: str | None, warm: bool) -> None:
-    if Path(target).name == LANGGRAPH:
-        return _add_configured(served, Path(target))
-    if target not in registry.names():
-        return _add_own(served, target)
-    workflow = registry.load(target).open(config, {f"{target}.store": store} if store else None)
-    served.exits.callback(workflow.close)
-    if warm:
-        workflow.warm_up()
-    served.workflows.append(workflow)
-
-
-def _add_own(served: Opened, target: str) -> None:
+def _own(target: str, taken: set[str]) -> Iterator[Workflow[Any]]:
+    """The graphs of a module or file, each under a name that no other has."""
     from loopwright.check.loading import load_graphs
     from loopwright.workflows.user_graph import UserGraph
 
     for named, graph in load_graphs(target).items():
         place, _colon, variable = named.partition(":")
         stem = Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
-        taken = {hosted.name for hosted in served.workflows}
-        words = re.sub(r"[^a-z0-9]+", "-", f"{stem} {variable}".lower()).strip("-")
-        name = next(each for each in _numbered(words or "graph") if each not in taken)
-        served.workflows.append(UserGraph(name, graph))
+        words = re.sub(r"[^a-z0-9]+", "-", f"{stem} {variable}".lower()).strip("-") or "graph"
+        name = next(each for each in (words, *(f"{words}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
+        taken.add(name)
+        yield UserGraph(name, graph)
 
 
-def _add_configured(served: Opened, file: Path) -> None:
+def _configured(file: Path) -> Iterator[Workflow[Any]]:
     """Load the graphs that a ``langgraph.json`` names, each under its own name there."""
     from loopwright.check.loading import load_graphs
     from loopwright.workflows.user_graph import UserGraph
@@ -296,10 +270,4 @@ def _add_configured(served: Opened, file: Path) -> None:
         path, _colon, variable = place.partition(":")
         target = f"{folder / path}:{variable}" if path.endswith(".py") else place
         (graph,) = load_graphs(target).values()
-        served.workflows.append(UserGraph(name, graph))
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    for number in count(2):
-        yield f"{name}-{number}"
+        yield UserGraph(name, graph)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli.serve import DATA, Data, Opened, add, loading, require_known
+from loopwright.cli.serve import DATA, Data, allowances, loading, opened, require_known
 from loopwright.cli.words import ConfigFile
 
 Store = Annotated[
@@ -42,8 +42,7 @@ def worker(
     targets = [word.strip() for word in workflows.split(",") if word.strip()] if workflows else None
     require_known(targets or ())
     with ExitStack() as exits:
-        served = Opened(exits)
-        add(served, targets, config)
+        served = opened(exits, targets, config)
         loading("the run history")
         from loopwright.server import ServerSettings, Serving
         from loopwright.server.working import work
@@ -51,8 +50,8 @@ def worker(
 
         exits.enter_context(exporting())
         serving = Serving(
-            workflows=served.workflows, settings=ServerSettings(data=data), runs=store, max_running=concurrency,
-            lease=lease,
+            workflows=served, settings=ServerSettings(data=data), runs=store, max_running=concurrency,
+            lease=lease, allowances=allowances(config),
         )  # fmt: skip
-        names = ", ".join(sorted(hosted.name for hosted in served.workflows))
+        names = ", ".join(sorted(hosted.name for hosted in served))
         work(serving, grace, lambda: print(f"working on {names}; stop with Ctrl-C", file=sys.stderr))

@@ -46,11 +46,7 @@ class Link:
 
 
 class Chain:
-    """Models in the order in which they are asked.
-
-    Args:
-        links: The models.
-    """
+    """Models in the order in which they are asked."""
 
     def __init__(self, links: Sequence[Link]) -> None:
         self.links = tuple(links)

@@ -32,9 +32,6 @@ def allow_model_requests(allowed: bool = True) -> Generator[None]:
 
     Models handed over ready-made, such as `loopwright.testing.ScriptedChatModel`, are not affected.
 
-    Args:
-        allowed: False to block.
-
     Yields:
         Nothing.
     """

@@ -34,9 +34,6 @@ _CHAIN = 10
 def offers_log_probabilities(model: BaseChatModel) -> bool:
     """Whether a model can be asked for log-probabilities.
 
-    Args:
-        model: A model without fallbacks.
-
     Returns:
         True if its class has the settings ``logprobs`` and ``top_logprobs``, it uses an API that has them, and neither
         its configuration nor its provider said no.
@@ -47,11 +44,7 @@ def offers_log_probabilities(model: BaseChatModel) -> bool:
 
 
 def forget_log_probabilities(model: BaseChatModel) -> None:
-    """Note that a model's provider gives no log-probabilities, so that it is not asked for them again.
-
-    Args:
-        model: The model.
-    """
+    """Note that a model's provider gives no log-probabilities, so that it is not asked for them again."""
     model.metadata = {**(model.metadata or {}), LOGPROBS_KEY: False}
 
 

@@ -111,9 +111,6 @@ class Prompt:
 class PromptLibrary:
     """All versions of a workflow's prompts.
 
-    Args:
-        prompts: The prompts.
-
     Raises:
         ConfigError: If one version is there twice.
     """
@@ -152,9 +149,6 @@ class PromptLibrary:
 
     def versions(self, prompt: str) -> list[int]:
         """The versions of a prompt, oldest first.
-
-        Args:
-            prompt: Its name.
 
         Returns:
             The versions.

@@ -84,9 +84,6 @@ class ModelRegistry:
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, made on first use and kept.
 
-        Args:
-            node: The node.
-
         Returns:
             The model, or None if the node shall run without one.
 

@@ -94,9 +94,6 @@ class UsageRecorder:
 def model_name(model: BaseChatModel) -> str:
     """The name under which a model's usage is counted.
 
-    Args:
-        model: Any chat model.
-
     Returns:
         Its configured name, or the name of its class if it has none.
     """

@@ -53,9 +53,6 @@ _CHAIN = 10
 def sees(model: BaseChatModel) -> bool | None:
     """Whether a model sees images.
 
-    Args:
-        model: A model without fallbacks.
-
     Returns:
         What its `ModelSpec` declares or a refusal has shown, else what LangChain's profile says; None if nobody knows.
     """
@@ -65,9 +62,6 @@ def sees(model: BaseChatModel) -> bool | None:
 
 def image_side(model: BaseChatModel) -> int:
     """The longest side of an image that a model is sent.
-
-    Args:
-        model: A model without fallbacks.
 
     Returns:
         Pixels, as its `ModelSpec` says, else `IMAGE_SIDE`.

@@ -35,12 +35,7 @@ class Attempts(BaseCallbackHandler):
     run_inline = True
 
     def __init__(self, graph: BoundedGraph, told: Callable[[NodeRetried], None]) -> None:
-        """Know of no attempt yet.
-
-        Args:
-            graph: The graph.
-            told: Takes what it tells.
-        """
+        """Know of no attempt yet."""
         self._graph = graph
         self._told = told
         self._running: dict[UUID, str] = {}

@@ -5,14 +5,19 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, copy_checkpoint
+from langgraph.constants import END
 
-from loopwright.engine import BoundedGraph
+from loopwright.engine import BoundedGraph, Loop
 from loopwright.engine.events.schema import LoopDecided, StateSaved
 from loopwright.engine.gate import Gate
+from loopwright.engine.proof.read import read_topology
+from loopwright.errors import InputError
+from loopwright.postgres import SCHEMES, with_schema
 from loopwright.runs.states import logged
 from loopwright.runs.store.protocol import RunStore
 
@@ -20,34 +25,73 @@ START = "__start__"
 """The node in whose name LangGraph writes the input."""
 
 
-def before_first_pass(store: RunStore, run_id: str, loop: str) -> StateSaved | None:
-    """The last checkpoint before a loop's first granted pass; blocks.
+def place(data: Path, runs: str | None) -> str:
+    """Where the checkpoints of runs are kept: beside the run history.
+
+    Args:
+        data: The folder of what is kept in files.
+        runs: The address of the run history, if it is not a file there.
+    """
+    if runs and runs.partition(":")[0] in SCHEMES:
+        return with_schema(runs, "loopwright_checkpoints", "checkpoints")
+    return f"sqlite:{data / 'checkpoints.db'}"
+
+
+def before_pass(store: RunStore, run_id: str, loop: str, after: int = 0) -> StateSaved | None:
+    """The last checkpoint before a loop's first granted pass, or before a later one; blocks.
 
     Args:
         store: Where the run is kept.
         run_id: The run.
         loop: The loop.
+        after: Passes before the one that is meant.
 
     Returns:
-        None if the loop never was granted a pass.
+        None if the loop was granted no more passes than these.
     """
     saved: StateSaved | None = None
+    granted = dict[int, None]()  # by superstep: a gate that was cut off decides again
     for event in logged(store, run_id, "state", "loop"):
         if isinstance(event, StateSaved):
             # Of parallel branches one may be told of its end before the gate has decided.
             saved = event if f"loop.{loop}" in event.next else saved
-        elif isinstance(event, LoopDecided) and event.loop == loop and event.decision == "granted":
-            return saved
+        elif isinstance(event, LoopDecided) and event.loop == loop and event.decision == "granted" and event.spent:
+            granted[event.step] = None
+            if len(granted) > after:
+                return saved
     return None
 
 
 def without_passes(graph: BoundedGraph, name: str) -> BoundedGraph:
-    """A copy of a graph in which a loop's limit is 0 from now on, whatever its scope and its ledger."""
+    """A copy of a graph in which a loop's limit is 0 from now on, whatever its scope and its ledger.
+
+    A loop that leads to the end where the graph itself would not have gone is left as its source leaves it otherwise.
+
+    Raises:
+        InputError: If its source could have gone on in several ways, or in none: the run would be compared with
+            something else.
+    """
     loop = next(loop for loop in graph.loops if loop.name == name)
     node = graph.nodes[loop.gate]
     gate = copy.copy(cast("Gate", node.bound))
-    gate.loop = dataclasses.replace(loop, limit=0)
+    exhausted = loop.exhausted
+    if loop.fallbacks == (END,):
+        ways = read_topology(graph.given).ways()
+        exhausted = {source: _left_by(loop, source, [*ways.get(source, ())]) for source in loop.sources}
+    gate.loop = dataclasses.replace(loop, limit=0, exhausted=exhausted)
     return graph.copy({"nodes": {**graph.nodes, loop.gate: node.copy({"bound": gate})}})
+
+
+def _left_by(loop: Loop, source: str, ways: list[str]) -> str:
+    """Where a source goes that does not ask for a pass."""
+    others = [way for way in ways if way != loop.target]
+    if END in others or len(others) == 1:
+        return END if END in others else others[0]
+    known = f"could have gone on to {' or '.join(map(repr, others))}" if others else "goes nowhere else"
+    raise InputError(
+        f"not comparable: without the loop {loop.name!r}, {source!r} {known}, so nothing tells what the run would have "
+        "done. Declare the loop with the route that it takes when its bound is reached: Loop(..., exhausted=...)"
+    )
 
 
 def thread(run_id: str, checkpoint_id: str | None = None) -> RunnableConfig:

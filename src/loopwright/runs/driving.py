@@ -21,6 +21,7 @@ from langgraph.runtime import RunControl
 from loopwright.checkpoints.fencing import EPOCH
 from loopwright.engine import BoundedGraph, RunResult
 from loopwright.engine.budget.budget import PriceTable
+from loopwright.engine.budget.meter import Allowance, allowance
 from loopwright.engine.events.schema import (
     ModelCalled,
     NodeRetried,
@@ -78,6 +79,8 @@ class Drive:
     """More for the graph's configuration."""
     prices: PriceTable | None = None
     """What models cost."""
+    allowance: Allowance | None = None
+    """What it shares with other runs."""
     resumed: bool = False
     """Whether it goes on from a checkpoint of its own."""
     before: Sequence[RunEvent] = ()
@@ -107,6 +110,7 @@ class Drive:
         for setting in (*self.settings, *self.run.settings()):
             setting.variable.set(setting.value)
         model_calls.set(ModelCalls(partial(self._hear, asyncio.get_running_loop()), self.prices))
+        allowance.set(self.allowance)
         try:
             self.live.begin()
             if self.refused:

@@ -14,7 +14,7 @@ from loopwright.engine.gate import is_engine_node
 from loopwright.engine.ledger import LEDGER
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs import editing, states
-from loopwright.runs.checkpoints import before_first_pass, copied
+from loopwright.runs.checkpoints import before_pass, copied, without_passes
 from loopwright.runs.launching import Launcher, NewRun
 from loopwright.runs.schemas import Parent, RunRecord
 from loopwright.workflows.api import Run, RunChanges
@@ -58,14 +58,7 @@ async def forked(
 
 
 async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, Any], run_id: str) -> NewRun:
-    """Make the next turn ready; see `RunHub.continued`.
-
-    Args:
-        launcher: Makes runs ready.
-        origin: The run before.
-        given: The new input.
-        run_id: Names the new run.
-    """
+    """Make the next turn ready; see `RunHub.continued`."""
     saved = await launcher.saved(origin.id, None)
     parent = Parent(
         run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=int(saved.metadata.get("step", -1)), kind="turn"
@@ -77,25 +70,29 @@ async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, A
     return await launcher.branch(origin, parent, RunChanges(), place, run_id, given)
 
 
-async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, run_id: str) -> NewRun:
+async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, kept: int, run_id: str) -> NewRun:
     """Make a counterfactual ready; see `RunHub.counterfactual`.
 
     Args:
         launcher: Makes runs ready.
         origin: The other run.
         loop: The loop whose passes are left out.
+        kept: So many of its passes stay, those behind them are left out.
         run_id: Names the new run.
     """
-    loops = [each.name for each in launcher.hosted(origin.workflow).graph(launcher.saver).loops]
+    graph = launcher.hosted(origin.workflow).graph(launcher.saver)
+    loops = [each.name for each in graph.loops]
     if loop not in loops:
         raise UnknownNameError("loop", loop, loops)
-    before = await asyncio.to_thread(before_first_pass, launcher.store, origin.id, loop)
+    before = await asyncio.to_thread(before_pass, launcher.store, origin.id, loop, kept)
     if before is None:
-        raise InputError(f"loop {loop!r} never was granted a pass in run {origin.id!r}: there is nothing to leave out")
+        more = f"more than {kept} passes" if kept else "a pass"
+        raise InputError(f"loop {loop!r} never was granted {more} in run {origin.id!r}: there is nothing to leave out")
+    without_passes(graph, loop)  # says if it cannot be compared
     saved = await launcher.saved(origin.id, before.checkpoint_id)
     parent = Parent(
         run_id=origin.id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop,
-        **await asyncio.to_thread(_taken_over, launcher, origin, saved),
+        kept=kept, **await asyncio.to_thread(_taken_over, launcher, origin, saved),
     )  # fmt: skip
 
     async def place(graph: BoundedGraph, run: Run) -> None:

@@ -18,9 +18,18 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from loopwright.config import Allowance
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
-from loopwright.errors import AttemptLost, BackendError, GraphChanged, InputError, LoopwrightError, RunGivenUp
+from loopwright.errors import (
+    AttemptLost,
+    BackendError,
+    ConfigError,
+    GraphChanged,
+    InputError,
+    LoopwrightError,
+    RunGivenUp,
+)
 from loopwright.runs import forking, preparing
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.local import LocalJobs
@@ -76,6 +85,7 @@ class RunHub(RunReader):
         uploads: Mapping[str, Path] | None = None,
         jobs: Jobs | None = None,
         works: bool = True,
+        allowances: Sequence[Allowance] = (),
     ) -> None:
         """Prepare; nothing is read before `open`.
 
@@ -88,7 +98,13 @@ class RunHub(RunReader):
             uploads: Id of an uploaded file -> where it lies, for runs that go on or are forked.
             jobs: Decides who works on which run; None for this process alone.
             works: Whether this process works on runs, where others do too.
+            allowances: What runs may spend together, also with those of other processes on the same store.
+
+        Raises:
+            ConfigError: If an allowance is in dollars, and `prices` are missing.
         """
+        if prices is None and any(allowance.usd is not None for allowance in allowances):
+            raise ConfigError("an allowance in usd needs prices: pip install 'loopwright[prices]'")
         self.limits = limits or RunLimits()
         self._local = LocalJobs(self.limits.running)
         self._jobs: Jobs = jobs or self._local
@@ -97,7 +113,7 @@ class RunHub(RunReader):
         self._writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
         self._launcher = Launcher(
             store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer,
-            self._status, self._local.turn,
+            allowances, self._status, self._local.turn,
         )  # fmt: skip
         self.workflows = self._launcher.workflows
         self._saver = saver
@@ -107,14 +123,12 @@ class RunHub(RunReader):
     # The server's life
 
     async def open(self) -> None:
-        """Apply what people chose, and go on with what waited or was cut off.
+        """Go on with what waited or was cut off.
 
         Raises:
             StoreError: If the store cannot be read, or another server has it.
         """
         await asyncio.to_thread(self.store.claim)
-        for hosted in self.workflows.values():
-            await asyncio.to_thread(preparing.assign_models, self.store, hosted)
         queues = await asyncio.to_thread(self._launcher.queues) if self._works and self._jobs.shared else ()
         await self._jobs.open(Served(queues=queues, cancel=self._told_to_cancel, changed=self.changed))
         if self._jobs.shared:
@@ -274,19 +288,21 @@ class RunHub(RunReader):
         """
         return self._launcher.hosted(workflow).graph(self._saver)
 
-    async def counterfactual(self, run_id: str, loop: str) -> LiveRun | KeptRun:
+    async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> LiveRun | KeptRun:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.
 
         Args:
             run_id: The other run, which stays as it is.
             loop: The loop.
+            kept: So many passes stay: it begins where the one behind them was granted.
 
         Raises:
-            InputError: If there is no such run or loop, or the loop never was granted a pass.
+            InputError: If there is no such run or loop, the loop never was granted that pass, or nothing tells where
+                the run would have gone without it.
             BackendError: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
-        return await self._branch(record.workflow, partial(forking.without_loop, self._launcher, record, loop))
+        return await self._branch(record.workflow, partial(forking.without_loop, self._launcher, record, loop, kept))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.

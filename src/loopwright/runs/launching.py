@@ -17,17 +17,19 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
 from loopwright.checkpoints.fencing import fence
+from loopwright.config import Allowance
 from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import states
+from loopwright.runs.allowances import RunAllowances
 from loopwright.runs.checkpoints import thread, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
-from loopwright.runs.preparing import models_at_start, prompts_at_start, settings_of
+from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord, RunStatus
@@ -77,6 +79,7 @@ class Launcher:
         prices: What models cost; None leaves the cost unknown.
         uploads: Id of an uploaded file -> where it lies, for runs that go on.
         writer: Keeps what happens.
+        allowances: What runs may spend together.
         status: How a run stands that is made ready: whether it has its turn.
         turn: Waits until it is a run's turn.
     """
@@ -90,6 +93,7 @@ class Launcher:
         prices: PriceTable | None,
         uploads: Mapping[str, Path],
         writer: Writer,
+        allowances: Sequence[Allowance],
         status: Callable[[str], RunStatus],
         turn: Callable[[str], Awaitable[None]],
     ) -> None:
@@ -100,6 +104,7 @@ class Launcher:
         self._prices = prices
         self._uploads = uploads
         self._writer = writer
+        self._allowances = allowances
         self._status = status
         self._turn = turn
         self._shown: dict[str, ShownGraph] = {}
@@ -127,6 +132,9 @@ class Launcher:
     ) -> NewRun:
         """Make a new run; see `RunHub.start`."""
         hosted = self.hosted(workflow)
+        # They go with the run, to whoever works on it.
+        models = await asyncio.to_thread(chosen_models, self.store, hosted) | changes.models
+        changes = changes.model_copy(update={"models": models})
         settings = await self._settings(hosted, changes)
         run = _within(settings, partial(hosted.run, given, uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
@@ -325,9 +333,13 @@ class Launcher:
         counts: Mapping[Channel, int] | None = None,
     ) -> Drive:
         live = LiveRun(record, self._writer, self._limits, counts)
+        shared = None
+        if self._allowances:
+            shared = RunAllowances(self.store, self._allowances, record, self._prices, self._writer.patience)
         return Drive(
             live=live, graph=graph, run=run, input=given, recorder=Recorder(run), tally=Tally(), settings=settings,
-            prices=self._prices, resumable=self.saver is not None, turn=partial(self._turn, record.id),
+            prices=self._prices, allowance=shared, resumable=self.saver is not None,
+            turn=partial(self._turn, record.id),
         )  # fmt: skip
 
 

@@ -213,11 +213,7 @@ class LiveRun:
             await self._news.wait()
 
     async def end(self, record: RunRecord) -> None:
-        """End it, and wait until all of it is kept.
-
-        Args:
-            record: The run as it ended.
-        """
+        """End it, and wait until all of it is kept."""
         self.update(record)
         self._ending = True
         await asyncio.shield(self._keeping)

@@ -60,8 +60,14 @@ _SHORTENED = re.compile(
     r".*… \([\d,]+ more characters\)|… [\d,]+ more|<[\d,]+ bytes>|<\w+ that cannot be shown: \w+>|\*\*\*", re.DOTALL
 )
 """Texts that this module writes in the place of what it leaves out."""
-_KEYS = re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf)[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|(?<=Bearer )\S{16,}")
-"""What looks like a key of the usual providers."""
+_KEYS = re.compile(
+    r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf)[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|(?<=Bearer )\S{16,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+    r"|(?P<place>\b\w[\w+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"
+    r"|(?P<name>\b(?:password|passwd|pwd|secret|api[_-]?key|access_token)=)[^\s&;,'\"]+",
+    re.IGNORECASE,
+)
+"""What looks like a key of the usual providers, a JSON Web Token, a password in an address, or ``password=...``."""
 
 
 def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
@@ -100,7 +106,7 @@ def shortened(text: str, most: int) -> str:
         text: Any text, with half surrogates too.
         most: Characters that stay.
     """
-    text = _KEYS.sub("***", text)
+    text = _KEYS.sub(lambda found: f"{found['place'] or found['name'] or ''}***", text)
     left_out = len(text) - most
     if left_out > 0:
         text = text[:most]

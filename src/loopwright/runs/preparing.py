@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from loopwright.errors import ConfigError, InputError, UnknownNameError
@@ -14,26 +13,16 @@ from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord, RunStat
 from loopwright.runs.store.protocol import RunStore
 from loopwright.workflows.api import RunChanges, Setting, Workflow
 
-logger = logging.getLogger(__name__)
-
 _PAGE = 200
 """Runs that are read at once."""
 
 
-def assign_models(store: RunStore, hosted: Workflow) -> None:
-    """Give a workflow's nodes the chat models that people chose; one that cannot be used is passed over. Blocks.
-
-    Args:
-        store: Where the choices are kept.
-        hosted: The workflow.
-    """
+def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
+    """Node -> the chat model that people chose for it; a node that the workflow has no more is left out. Blocks."""
     if hosted.models is None:
-        return
-    for node, model in store.assignments(hosted.name).items():
-        try:
-            hosted.models.assign(node, model)
-        except ConfigError as error:
-            logger.warning("the model chosen for %s of %s is not used: %s", node, hosted.name, error)
+        return {}
+    known = (*hosted.model_nodes, DEFAULT)
+    return {node: model for node, model in store.assignments(hosted.name).items() if node in known}
 
 
 def unfinished(store: RunStore) -> list[RunRecord]:

@@ -27,12 +27,7 @@ class KeptRun:
     """
 
     def __init__(self, reader: RunReader, record: RunRecord) -> None:
-        """Name a run.
-
-        Args:
-            reader: Looks at it.
-            record: The run.
-        """
+        """Name a run."""
         self.id = record.id
         self.record = record
         self._reader = reader

@@ -36,7 +36,7 @@ EVENT = 512 * 1024
 MESSAGE = 2_000
 """Characters kept of an error's message."""
 
-_FREE = ("changed", "update", "data")
+_FREE = ("changed", "update", "data", "given")
 """Fields of events whose values can be anything."""
 
 _ABSENT = object()
@@ -111,11 +111,14 @@ class Recorder:
             # Where the log misses its start as well, the first to tell of it is who looked at the checkpoints.
             if event.task_id in self._passed_over and self.has_started(event.task_id):
                 return None
-            return event.model_copy(update={"visit": self._visit(event)})
+            given = None if event.given is None else self.plain({"given": event.given})["given"]
+            return event.model_copy(update={"visit": self._visit(event), "given": given})
         if isinstance(event, NodeFinished):
             self._finished.add(event.task_id)
             if event.error:
-                self.failed_node = event.node
+                # Of a graph inside a node, the node inside failed.
+                within = (self.failed_node or "").startswith(f"{event.node}/")
+                self.failed_node = self.failed_node if within else event.node
                 event = event.model_copy(update={"error": self.words(event.error)})
             return event.model_copy(update={"visit": self._visit(event), "update": self.plain(event.update)})
         if isinstance(event, NodeRetried | NodeGaveUp | ModelFellBack | RunFailed):

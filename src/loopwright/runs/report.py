@@ -113,11 +113,12 @@ def _histogram(passes: Sequence[int], ends: Sequence[Ended]) -> tuple[PassCount,
 def _costs(runs: Sequence[RunRecord], loops: Sequence[LoopPasses]) -> PassCosts:
     seconds = sum(loop.seconds for loop in loops)
     tokens = sum(loop.tokens for loop in loops)
+    asked = any(run.unmetered_calls for run, loop in zip(runs, loops, strict=True) if loop.passes)
     cost = _sum([_price(run, loop.cost) for run, loop in zip(runs, loops, strict=True) if loop.passes])
     return PassCosts(
         seconds=seconds,
         seconds_share=_share(seconds, sum(run.seconds or 0.0 for run in runs)),
-        tokens=tokens,
+        tokens=tokens if tokens or not asked else None,
         tokens_share=_share(tokens, sum(run.tokens for run in runs)),
         cost=cost,
         cost_share=_share(cost, _sum([_price(run, run.cost) for run in runs])),

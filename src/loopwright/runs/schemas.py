@@ -65,6 +65,8 @@ class Parent(Frozen):
     """Changed by a person, the same without a loop's passes, or the next turn of a conversation, with new input."""
     loop: str | None = None
     """The loop whose passes were left out, of a counterfactual."""
+    kept: int = 0
+    """Passes of that loop that stayed: those behind them were left out."""
     edited: tuple[str, ...] = ()
     """The keys of the state that were edited."""
     passes: dict[str, int] = Field(default_factory=dict[str, int])

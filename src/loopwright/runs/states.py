@@ -51,13 +51,7 @@ def event_of(run_id: str, kept: KeptEvent) -> RunEvent:
 
 
 def logged(store: RunStore, run_id: str, *kinds: str) -> Iterator[RunEvent]:
-    """The events of a run's log in order; blocks.
-
-    Args:
-        store: Where it is kept.
-        run_id: The run.
-        *kinds: Only events with these tags.
-    """
+    """The events of a run's log in order; blocks."""
     after = 0
     while page := store.events(run_id, "run", after, _PAGE):
         yield from (event_of(run_id, kept) for kept in page if not kinds or kept.name in kinds)

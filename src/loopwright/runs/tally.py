@@ -44,7 +44,8 @@ class _Looped:
     """What one loop did."""
 
     limit: int = 0
-    passes: int = 0
+    decided: dict[tuple[str, int], bool] = field(default_factory=dict[tuple[str, int], bool])
+    """The visit around it and the superstep of each decision -> whether it granted a pass."""
     refused: Literal["exhausted", "stalled", "over_budget"] | None = None
     seconds: float = 0.0
     spent: _Spent = field(default_factory=_Spent)
@@ -52,6 +53,10 @@ class _Looped:
     """The last decision."""
     before: dict[str, Any] | None = None
     """How it stood before that one; None once a process that is killed does not take it back any more."""
+
+    @property
+    def passes(self) -> int:
+        return sum(self.decided.values())
 
 
 class Tally:
@@ -64,8 +69,8 @@ class Tally:
         self._path: list[str] = []
         self._tasks: set[str] = set()
         self._stop_reason: str | None = None
-        self._pass: tuple[_Looped, datetime] | None = None
-        """The loop whose pass goes on, and since when."""
+        self._open: list[_Looped] = []
+        """The loops whose passes go on, each within the one before; time and calls count for the last."""
         self._last: datetime | None = None
 
     def see(self, event: RunEvent) -> bool:
@@ -78,9 +83,12 @@ class Tally:
             Whether any figure changed.
         """
         changed = True
+        # While the run was cut off, no time passed in it.
+        if self._open and self._last and not isinstance(event, RunStarted):
+            self._open[-1].seconds += _seconds(self._last, event.at)
         match event:
             case RunStarted():
-                self._go_on(event.at)
+                self._go_on()
             case NodeStarted() if not is_engine_node(event.node) and event.task_id not in self._tasks:
                 self._tasks.add(event.task_id)
                 self._path.append(event.node)
@@ -95,12 +103,12 @@ class Tally:
                 self._stop_reason = _name(event.stop_reason)
             case _:
                 changed = False
-        self._last = event.at
+        self._last = max(event.at, self._last or event.at)
         return changed
 
     def figures(self) -> dict[str, Any]:
         """The fields of a `RunRecord` that follow from the events so far."""
-        loops = [self._figures_of(name, loop) for name, loop in self._loops.items()]
+        loops = [_passes_of(name, loop) for name, loop in self._loops.items()]
         rows = [
             UsageRow(
                 node=node, model=model, calls=spent.calls, input_tokens=spent.input, output_tokens=spent.output,
@@ -115,27 +123,15 @@ class Tally:
             "unmetered_calls": self._spent.unmetered, "cost": self._spent.cost,
         }  # fmt: skip
 
-    def _figures_of(self, name: str, loop: _Looped) -> LoopPasses:
-        seconds = loop.seconds
-        if self._pass and self._pass[0] is loop and self._last:
-            seconds += _seconds(self._pass[1], self._last)
-        return LoopPasses(
-            loop=name, passes=loop.passes, limit=loop.limit, refused=loop.refused, seconds=seconds,
-            tokens=loop.spent.input + loop.spent.output, cost=loop.spent.cost,
-        )  # fmt: skip
-
-    def _go_on(self, at: datetime) -> None:
-        # While the run was cut off, no time passed in it.
-        if self._pass and self._last:
-            loop, since = self._pass
-            loop.seconds += _seconds(since, self._last)
-            self._pass = loop, at
+    def _go_on(self) -> None:
         self._stop_reason = None
         for loop in self._loops.values():
-            if loop.before is not None:
-                # No checkpoint holds what it decided last, so the ledger does not know of it.
+            # No checkpoint holds what it decided last, so the ledger does not know of it. Of a graph inside a node none
+            # is told of: what such a one decides again counts once by its superstep.
+            if loop.before is not None and loop.last and not loop.last.within:
+                loop.decided.pop(("", loop.last.step), None)
                 vars(loop).update(loop.before, before=None, last=None)
-                self._pass = None if self._pass and self._pass[0] is loop else self._pass
+                self._open = [each for each in self._open if each is not loop]
 
     def _keep(self, event: NodeFinished | StateSaved) -> None:
         for loop in self._loops.values():
@@ -144,28 +140,30 @@ class Tally:
                 event.step >= last.step if isinstance(event, StateSaved) else event.node == f"loop.{last.loop}"
             ):
                 loop.before = None
+        # With its visit, a graph inside a node ends, and the pass that goes on in it.
+        if isinstance(event, NodeFinished):
+            self._open = [loop for loop in self._open if not loop.last or loop.last.within != event.task_id]
 
     def _count(self, call: ModelCalled) -> None:
         self._spent.add(call)
         self._usage.setdefault((call.node, call.model), _Spent()).add(call)
-        if self._pass:
-            self._pass[0].spent.add(call)
+        if self._open:
+            self._open[-1].spent.add(call)
 
     def _decided(self, event: LoopDecided) -> None:
-        if self._pass:
-            loop, since = self._pass
-            loop.seconds += _seconds(since, event.at)
-            self._pass = None
+        self._open = [loop for loop in self._open if event.within and loop.last and loop.last.within != event.within]
         loop = self._loops.setdefault(event.loop, _Looped())
-        if loop.last and loop.last.step == event.step and loop.before is not None:
+        place = event.within, event.step
+        if place in loop.decided and loop.before is not None and not event.within:
             vars(loop).update(loop.before)  # a gate that was cut off decides again: that is one decision
-        loop.before = {"limit": loop.limit, "passes": loop.passes, "refused": loop.refused}
+        loop.before = {"limit": loop.limit, "refused": loop.refused}
         loop.last, loop.limit = event, event.limit
+        # A target's first visit may be granted, too, and is no pass.
+        loop.decided[place] = event.decision == "granted" and event.spent > 0
         if event.decision != "granted":
             loop.refused = event.decision
-        elif event.spent:  # a target's first visit may be granted, too, and is no pass
-            loop.passes += 1
-            self._pass = loop, event.at
+        elif event.spent:
+            self._open.append(loop)
 
 
 def with_figures(record: RunRecord, tally: Tally, **more: Any) -> RunRecord:
@@ -177,6 +175,13 @@ def with_figures(record: RunRecord, tally: Tally, **more: Any) -> RunRecord:
         **more: Other fields that changed.
     """
     return record.model_copy(update={**tally.figures(), **more})
+
+
+def _passes_of(name: str, loop: _Looped) -> LoopPasses:
+    return LoopPasses(
+        loop=name, passes=loop.passes, limit=loop.limit, refused=loop.refused, seconds=loop.seconds,
+        tokens=loop.spent.input + loop.spent.output, cost=loop.spent.cost,
+    )  # fmt: skip
 
 
 def _seconds(since: datetime, until: datetime) -> float:

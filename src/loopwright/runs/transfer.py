@@ -159,11 +159,6 @@ def import_run(store: RunStore, data: bytes, source: Literal["imported", "demo"]
     nothing is kept twice. The run's checkpoints are not in the file, so that it can be read and compared here, but
     not resumed.
 
-    Args:
-        store: The run history.
-        data: The file.
-        source: Where the run comes from.
-
     Returns:
         The run as it is kept.
 

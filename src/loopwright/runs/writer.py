@@ -38,7 +38,7 @@ class Writer:
             patience: How long a write that fails for a passing reason is tried again, in seconds.
         """
         self._store = store
-        self._patience = patience
+        self.patience = patience
         self._news = threading.Condition()
         self._waiting: list[_Entry] = []
         self._closed = False
@@ -56,40 +56,20 @@ class Writer:
         Raises:
             StoreError: If the database fails, and goes on failing; or if the writer is closed.
         """
-        await asyncio.shield(asyncio.wrap_future(self.put(run, events)))
-
-    def put(self, run: RunRecord | None, events: Sequence[NewEvents] = ()) -> Future[None]:
-        """Have something kept, from any thread, without waiting for it.
-
-        Args:
-            run: The run as it is now, if it changed.
-            events: New events.
-
-        Returns:
-            Ends when it is kept, with what `write` raises if it cannot be.
-        """
         entry = _Entry(run, events)
         with self._news:
             if self._closed:
                 raise StoreError("the writer of the run history is closed: nothing more is kept")
             self._waiting.append(entry)
             self._news.notify()
-        return entry.done
+        await asyncio.shield(asyncio.wrap_future(entry.done))
 
-    async def flush(self) -> None:
-        """Wait until everything that was given so far is kept, or has failed."""
-        await self.write(None)
-
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Write what waits, and end the thread; again does nothing."""
         with self._news:
             self._closed = True
             self._news.notify()
-        self._thread.join()
-
-    async def aclose(self) -> None:
-        """Write what waits, and end the thread; again does nothing."""
-        await asyncio.to_thread(self.close)
+        await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
         while True:
@@ -118,9 +98,7 @@ class Writer:
     def _write(self, batch: Sequence[_Entry]) -> None:
         runs = {entry.run.id: entry.run for entry in batch if entry.run is not None}
         events = [item for entry in batch for item in entry.events]
-        if not runs and not events:
-            return
-        wait, end = _FIRST_WAIT, time.monotonic() + self._patience
+        wait, end = _FIRST_WAIT, time.monotonic() + self.patience
         while True:
             try:
                 self._store.write(runs.values(), events)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -10,13 +9,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from loopwright.errors import InputError
-from loopwright.models.registry import DEFAULT
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.context import Context, refuse_when_busy
 from loopwright.server.problems import Problem, status_of
-from loopwright.workflows.api import Outcome, RunChanges, Workflow
+from loopwright.workflows.api import Outcome, RunChanges
 
 LONGEST_KEY = 255
 """Characters of an ``Idempotency-Key``."""
@@ -66,14 +64,12 @@ async def begin(
         InputError: If the input or a change is unusable.
         HTTPException: With status 404 if the workflow is not served, 503 if no further run is taken.
     """
-    hosted = context.workflow(workflow)
+    context.workflow(workflow)
     refuse_when_busy(context)
-    changes = changes or RunChanges()
-    models = await asyncio.to_thread(chosen_models, context, hosted) | changes.models
     return await context.hub.start(
         workflow,
         given,
-        changes=changes.model_copy(update={"models": models}),
+        changes=changes or RunChanges(),
         uploads=context.uploads,
         run_id=run_id,
         request=request,
@@ -119,14 +115,6 @@ async def begin_once(
         told = f"the Idempotency-Key belongs to run {run_id}, which was asked for otherwise: give a new key"
         raise Problem(told, "InputError", status=422).exception
     return record
-
-
-def chosen_models(context: Context, hosted: Workflow) -> dict[str, str | None]:
-    """Node -> the chat model that people chose for it; a node that the workflow has no more is left out."""
-    if hosted.models is None:
-        return {}
-    kept = context.hub.store.assignments(hosted.name)
-    return {node: model for node, model in kept.items() if node in (*hosted.model_nodes, DEFAULT)}
 
 
 async def answer_with(context: Context, workflow: str, given: Mapping[str, Any]) -> WorkflowAnswer:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.middleware.gzip import GZipMiddleware
 
 import loopwright
 from loopwright.engine.events.schema import RunEvent
@@ -18,7 +19,7 @@ from loopwright.server.agent_api import routes as agent_api
 from loopwright.server.auth import Guard, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
-from loopwright.server.layers import AnswerUnforeseen, HeadAsGet, SafeHeaders
+from loopwright.server.layers import AnswerUnforeseen, HeadAsGet, SafeHeaders, Versioned
 from loopwright.server.metrics import CountRequests, Metrics
 from loopwright.server.problems import PROBLEM, ProblemBody, handle_problems
 from loopwright.server.rates import RateLimit
@@ -29,6 +30,8 @@ from loopwright.server.routes.page import page_router
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
 
+COMPRESSED = 4096
+"""Bytes of a reply from which on it is compressed."""
 ANYWHERE: dict[int | str, dict[str, Any]] = {
     status: PROBLEM for status in (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
 }
@@ -91,7 +94,10 @@ def create_app(
             allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
             expose_headers=["X-Run-Id", "Retry-After", "Content-Disposition"],
         )
+    # Streams of events are left as they are.
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED, compresslevel=3)
     app.add_middleware(CountRequests, metrics=counted)
+    app.add_middleware(Versioned)
     return app
 
 

@@ -11,6 +11,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
 
+from loopwright.server.layers import VERSION
+
 REFERENCE = "#/components/schemas/{model}"
 
 
@@ -52,6 +54,9 @@ def describe(app: FastAPI, more: Mapping[str, Any]) -> None:
                 for each, definition in schema.pop("$defs", {}).items():
                     schemas.setdefault(each, definition)
                 schemas[name] = schema
+            made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            # A server on the loopback may have no token.
+            made |= {"security": [{"token": []}, {}], "servers": [{"url": VERSION}]}
             app.openapi_schema = made
         return app.openapi_schema
 

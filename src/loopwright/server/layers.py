@@ -10,6 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loopwright.server.problems import problem_of
 
+VERSION = "/v1"
+"""What stands before the paths of this version of the API."""
+
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -51,6 +54,17 @@ class SafeHeaders(Layer):
             await send(message)
 
         await self.app(scope, receive, added)
+
+
+class Versioned(Layer):
+    """Serves everything below ``/v1`` too, where clients find it whatever a later version puts elsewhere."""
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, without the version before its path."""
+        if scope["path"].startswith(f"{VERSION}/"):
+            paths = {"path": scope["path"], "raw_path": scope.get("raw_path") or scope["path"].encode()}
+            scope = {**scope, **{name: path[len(VERSION) :] for name, path in paths.items()}}
+        await self.app(scope, receive, send)
 
 
 class AnswerUnforeseen(Layer):

@@ -1,4 +1,4 @@
-"""What clients are told when something goes wrong: always JSON, never a traceback."""
+"""What clients are told when something goes wrong: problem details (RFC 9457) in JSON, never a traceback."""
 
 from __future__ import annotations
 
@@ -28,8 +28,16 @@ LONGEST = 2000
 
 
 class ProblemBody(BaseModel):
-    """Every reply with a status from 400 on."""
+    """Every reply with a status from 400 on: the members of RFC 9457, and those that the workflows' own events have."""
 
+    type: str = "about:blank"
+    """Always this: ``error_type`` names the kind."""
+    title: str
+    """The status in words."""
+    status: int
+    """The HTTP status."""
+    detail: str
+    """The same as ``error``."""
     error: str
     """What is wrong and what would mend it, for people."""
     error_type: str
@@ -38,7 +46,8 @@ class ProblemBody(BaseModel):
     """Whether the same request could succeed later."""
 
 
-PROBLEM: dict[str, Any] = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}}
+MEDIA_TYPE = "application/problem+json"
+PROBLEM: dict[str, Any] = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}}
 """A `ProblemBody`, as the description of the API has it; a model in its place would be read anew for each route."""
 
 
@@ -59,13 +68,15 @@ class Problem:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is sent, as `ProblemBody` describes."""
+        """What events of a stream tell of it."""
         return {"error": self.error, "error_type": self.error_type, "can_retry": self.can_retry}
 
     @property
     def response(self) -> JSONResponse:
-        """It as a reply."""
-        return JSONResponse(self.content, self.status, self.headers)
+        """It as a reply, as `ProblemBody` describes."""
+        title = HTTPStatus(self.status).phrase
+        told = {"type": "about:blank", "title": title, "status": self.status, "detail": self.error}
+        return JSONResponse(told | self.content, self.status, self.headers, MEDIA_TYPE)
 
     @property
     def exception(self) -> HTTPException:

@@ -10,8 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
+from loopwright.checkpoints.pruning import forget
 from loopwright.errors import LoopwrightError
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.store.protocol import RunStore
@@ -36,22 +35,21 @@ class Retention:
 
 
 @asynccontextmanager
-async def retaining(
-    store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention
-) -> AsyncGenerator[None]:
+async def retaining(store: RunStore, checkpoints: str, uploads: Uploads, retention: Retention) -> AsyncGenerator[None]:
     """Forget old runs now and every hour.
 
     Args:
         store: The run history.
-        saver: The checkpoints.
-        uploads: The files that clients gave.
+        checkpoints: The place of their checkpoints, as `open_checkpointer` reads it.
+        uploads: The files that runs took as input.
         retention: How long runs are kept.
 
     Raises:
         StoreError: If the run history cannot be used at the start.
+        CheckpointError: If the checkpoints cannot.
     """
-    await forget_old(store, saver, uploads, retention)
-    task = asyncio.create_task(_hourly(store, saver, uploads, retention), name="retention")
+    await asyncio.to_thread(forget_old, store, checkpoints, uploads, retention)
+    task = asyncio.create_task(_hourly(store, checkpoints, uploads, retention), name="retention")
     try:
         yield
     finally:
@@ -59,32 +57,26 @@ async def retaining(
         await asyncio.wait({task})
 
 
-async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
+def forget_old(store: RunStore, checkpoints: str, uploads: Uploads, retention: Retention) -> None:
     """Forget what is too old now.
-
-    Args:
-        store: The run history.
-        saver: The checkpoints.
-        uploads: The files that clients gave.
-        retention: How long runs are kept.
 
     Raises:
         StoreError: If the run history cannot be used.
+        CheckpointError: If the checkpoints cannot.
     """
     if retention.runs is not None or retention.days is not None:
         days = retention.days
         oldest = None if days is None else datetime.now(UTC) - timedelta(days=days)
-        gone = await asyncio.to_thread(lambda: store.prune(older_than=oldest, keep=retention.runs))
-        for run_id in gone:
-            await saver.adelete_thread(run_id)
-    await asyncio.to_thread(_forget_unused, store, uploads)
+        if gone := store.prune(older_than=oldest, keep=retention.runs):
+            forget(checkpoints, gone)
+    _forget_unused(store, uploads)
 
 
-async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
+async def _hourly(store: RunStore, checkpoints: str, uploads: Uploads, retention: Retention) -> None:
     while True:
         await asyncio.sleep(EVERY)
         try:
-            await forget_old(store, saver, uploads, retention)
+            await asyncio.to_thread(forget_old, store, checkpoints, uploads, retention)
         except LoopwrightError as error:
             logger.warning("old runs are not forgotten for now: %s", error)
 

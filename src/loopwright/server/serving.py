@@ -12,12 +12,13 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from uvicorn.loops.auto import auto_loop_factory
 
 from loopwright.checkpoints import aopen_checkpointer
+from loopwright.config import Allowance
 from loopwright.errors import ConfigError
 from loopwright.postgres import SCHEMES, PostgresAddress, with_schema
+from loopwright.runs.checkpoints import place
 from loopwright.runs.hub import RunHub
 from loopwright.runs.jobs.protocol import Jobs
 from loopwright.runs.schemas import RunLimits
@@ -67,19 +68,12 @@ class Server(uvicorn.Server):
         self._started = started
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until the process is told to stop; an interrupt from the keyboard is such an order, and no error.
-
-        Args:
-            sockets: The sockets to listen on.
-        """
+        """Serve until the process is told to stop; an interrupt from the keyboard is such an order, and no error."""
         with suppress(KeyboardInterrupt):
             super().run(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer.
-
-        Args:
-            sockets: The sockets to listen on.
 
         Raises:
             LoopwrightError: If the runs cannot be opened.
@@ -120,6 +114,8 @@ class Serving:
     """Whether this process works on runs; where it does not, workers do."""
     lease: float = 6.0
     """Seconds without a sign of life after which another process goes on with this one's runs."""
+    allowances: Sequence[Allowance] = ()
+    """What runs may spend together, with those of other processes on the same history."""
     demos: bool = True
     """Whether a new run history is given the demonstrations."""
 
@@ -141,15 +137,14 @@ class Serving:
             )
         return open_runs(self.runs or f"sqlite:{self.settings.data / 'runs.db'}")
 
-    @asynccontextmanager
-    async def hub(
-        self, store: RunStore, uploads: Mapping[str, Path]
-    ) -> AsyncGenerator[tuple[RunHub, BaseCheckpointSaver[str]]]:
-        """Open the checkpoints, and all runs on them.
+    @property
+    def checkpoints(self) -> str:
+        """Where the checkpoints of its runs are."""
+        return place(self.settings.data, self.runs)
 
-        Args:
-            store: The run history.
-            uploads: The files that clients gave.
+    @asynccontextmanager
+    async def hub(self, store: RunStore, uploads: Mapping[str, Path]) -> AsyncGenerator[RunHub]:
+        """Open the checkpoints, and all runs on them.
 
         Raises:
             CheckpointError: If the checkpoints cannot be used.
@@ -158,12 +153,9 @@ class Serving:
         allow = [type for hosted in self.workflows for type in hosted.allow or ()]
         known = all(hosted.allow is not None for hosted in self.workflows)
         limits = RunLimits(running=self.max_running)
-        place, jobs = f"sqlite:{self.settings.data / 'checkpoints.db'}", None
-        if self.runs and self.shared:
-            place = with_schema(self.runs, "loopwright_checkpoints", "checkpoints")
-            jobs = self._jobs(self.runs)
-        async with aopen_checkpointer(place, allow=allow if known else None) as saver:
-            yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works), saver
+        jobs = self._jobs(self.runs) if self.runs and self.shared else None
+        async with aopen_checkpointer(self.checkpoints, allow=allow if known else None) as saver:
+            yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works, self.allowances)
 
     def _jobs(self, address: str) -> Jobs:
         try:
@@ -225,7 +217,7 @@ async def _served(
         if serving.demos:
             ensure_demos(store)
         uploads = Uploads(serving.settings)
-        async with serving.hub(counting(store, metrics), uploads) as (hub, saver):
+        async with serving.hub(counting(store, metrics), uploads) as hub:
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
-            async with retaining(store, saver, uploads, serving.retention):
+            async with retaining(store, serving.checkpoints, uploads, serving.retention):
                 await Server(app, started).serve([listener])

@@ -117,11 +117,7 @@ class Uploads(Mapping[str, Path]):
 
 
 def shown_name(name: str | None) -> str:
-    """A client's name of a file, fit for people's eyes: no folders, no control characters.
-
-    Args:
-        name: The name as it came.
-    """
+    """A client's name of a file, fit for people's eyes: no folders, no control characters."""
     last = re.split(r"[/\\]", name or "")[-1]
     return "".join(character for character in last if character.isprintable())[-_LONGEST_NAME:] or "unnamed"
 

@@ -43,7 +43,7 @@ async def _work(serving: Serving, grace: float, started: Callable[[], None] | No
         with suppress(NotImplementedError):  # on Windows an interrupt ends it, and its runs' leases run out
             asyncio.get_running_loop().add_signal_handler(number, told.set)
     with closing(serving.open_history()) as store:
-        async with serving.hub(store, Uploads(serving.settings)) as (hub, _saver):
+        async with serving.hub(store, Uploads(serving.settings)) as hub:
             try:
                 await hub.open()
                 if started:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,14 @@ def test_every_paraphrase_is_closer_than_every_other_sentence(embedder: OnnxEmbe
     similarity = left @ right.T
     assert (similarity.argmax(axis=1) == np.arange(len(PARAPHRASES))).all()
     assert (similarity.argmax(axis=0) == np.arange(len(PARAPHRASES))).all()
+
+
+def test_a_model_gets_the_words_that_it_expects_before_queries_and_passages() -> None:
+    weights = real("all-MiniLM-L6-v2")
+    plain = OnnxEmbedder(weights)
+    told = OnnxEmbedder(replace(weights, model=replace(weights.model, query_prefix="query: ", passage_prefix="text: ")))
+    np.testing.assert_array_equal(told.embed(["a cat"]), plain.embed(["text: a cat"]))
+    np.testing.assert_array_equal(told.embed_query("a cat"), plain.embed(["query: a cat"])[0])
 
 
 def test_vectors_have_the_promised_shape_and_length_one(embedder: OnnxEmbedder) -> None:

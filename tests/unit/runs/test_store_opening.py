@@ -107,16 +107,6 @@ def test_a_knowledge_store_and_a_run_history_do_not_take_each_other_for_their_ow
         open_runs(postgres_url)
 
 
-def test_a_newer_format_is_refused_untouched(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    open_runs(f"sqlite:{path}").close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE run_history SET format = 7")
-        connection.commit()
-    with pytest.raises(StoreError, match="has the format 7, and this version of Loopwright reads the format 1"):
-        open_runs(f"sqlite:{path}")
-
-
 def test_the_schema_of_postgres_has_a_default(postgres_server: str) -> None:  # noqa: F811
     store = open_runs(postgres_server)
     assert store.list(RunFilter()).total == 0

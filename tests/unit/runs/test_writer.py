@@ -47,6 +47,11 @@ def locked(path: Path) -> Iterator[sqlite3.Connection]:
         yield other
 
 
+def put(writer: Writer, *given: Any) -> asyncio.Task[None]:
+    """Have something kept, without waiting for it."""
+    return asyncio.create_task(writer.write(*given))
+
+
 async def test_what_was_acknowledged_is_kept(store: RunStore) -> None:
     writer = Writer(store)
 
@@ -68,11 +73,12 @@ async def test_all_that_came_meanwhile_is_one_write_with_the_last_record(store: 
         watching.execute("CREATE TRIGGER seen AFTER UPDATE ON runs BEGIN INSERT INTO updates VALUES (new.id); END")
     writer = Writer(store)
     with locked(path):
-        first = writer.put(None, [news("r0", [1])])
+        first = put(writer, None, [news("r0", [1])])
         await asyncio.sleep(0.1)  # until the thread has taken it
-        futures = [writer.put(a_run("r0", title=f"t{seq}"), [news("r0", [seq])]) for seq in range(2, 101)]
+        futures = [put(writer, a_run("r0", title=f"t{seq}"), [news("r0", [seq])]) for seq in range(2, 101)]
+        await asyncio.sleep(0)
     for future in (first, *futures):
-        await asyncio.wrap_future(future)
+        await future
     with closing(sqlite3.connect(path)) as watching:
         assert watching.execute("SELECT id FROM updates").fetchall() == [("r0",)]
     assert store.events("r0") == kept(range(1, 101))
@@ -80,22 +86,13 @@ async def test_all_that_came_meanwhile_is_one_write_with_the_last_record(store: 
     await writer.aclose()
 
 
-async def test_flush_waits_for_everything_given_before(store: RunStore) -> None:
-    writer = Writer(store)
-    for seq in range(1, 31):
-        writer.put(None, [news("r1", [seq])])
-    await writer.flush()
-    assert store.count("r1") == 30
-    await writer.flush()
-    await writer.aclose()
-
-
 async def test_closing_keeps_what_waits_and_takes_no_more(store: RunStore) -> None:
     writer = Writer(store)
-    futures = [writer.put(None, [news("r1", [seq])]) for seq in range(1, 31)]
+    futures = [put(writer, None, [news("r1", [seq])]) for seq in range(1, 31)]
+    await asyncio.sleep(0)
     await writer.aclose()
     await writer.aclose()
-    assert all(future.done() for future in futures)
+    await asyncio.gather(*futures)
     assert store.count("r1") == 30
     with pytest.raises(StoreError, match="writer of the run history is closed"):
         await writer.write(a_run("r1"))
@@ -110,7 +107,7 @@ async def test_a_cancelled_wait_cancels_no_write(store: RunStore, path: Path) ->
             task.cancel()
         results = await asyncio.gather(*waiting, return_exceptions=True)
         assert all(isinstance(result, asyncio.CancelledError) for result in results)
-    await writer.flush()
+    await writer.write(None)
     assert store.events("r2") == kept([1, 2])
     await writer.aclose()
 
@@ -119,15 +116,16 @@ async def test_what_cannot_be_kept_takes_nothing_else_with_it(store: RunStore, p
     writer = Writer(store)
     unwritable: Any = a_run("r1").model_copy(update={"input": {"x": object()}})
     with locked(path):
-        first = writer.put(None, [news("r0", [1])])
+        first = put(writer, None, [news("r0", [1])])
         await asyncio.sleep(0.1)  # until the thread has taken it
-        good = [writer.put(a_run("r2", title="new"), [news("r2", [1])])]
-        bad = writer.put(unwritable, [news("r1", [1])])
-        good.append(writer.put(None, [news("r2", [2])]))
+        good = [put(writer, a_run("r2", title="new"), [news("r2", [1])])]
+        bad = put(writer, unwritable, [news("r1", [1])])
+        good.append(put(writer, None, [news("r2", [2])]))
+        await asyncio.sleep(0)
     for future in (first, *good):
-        await asyncio.wrap_future(future)
+        await future
     with pytest.raises(Exception, match="serialize"):
-        await asyncio.wrap_future(bad)
+        await bad
     assert store.events("r2") == kept([1, 2])
     assert store.get("r2").title == "new"
     assert store.count("r1") == 0
@@ -139,14 +137,14 @@ async def test_what_cannot_be_kept_takes_nothing_else_with_it(store: RunStore, p
 async def test_a_passing_failure_is_tried_again_for_as_long_as_there_is_patience(store: RunStore, path: Path) -> None:
     patient, impatient = Writer(store), Writer(store, patience=0)
     with locked(path):
-        kept_later = patient.put(None, [news("r1", [1])])
+        kept_later = put(patient, None, [news("r1", [1])])
         with pytest.raises(StoreError, match="locked") as caught:
             await impatient.write(a_run("r2", title="never"), [news("r2", [1])])
         assert caught.value.transient
         # The patient one has failed as often by now, or does in a moment.
         await asyncio.sleep(0.3)
         assert not kept_later.done()
-    await asyncio.wrap_future(kept_later)
+    await kept_later
     assert store.count("r1") == 1
     assert store.get("r2").title == ""
     await patient.aclose()
@@ -168,5 +166,5 @@ async def test_the_thread_ends_with_the_writer(store: RunStore) -> None:
     (own,) = [thread for thread in threading.enumerate() if thread not in before]
     await writer.write(a_run("r1"))
     assert own.is_alive()
-    writer.close()
+    await writer.aclose()
     assert not own.is_alive()

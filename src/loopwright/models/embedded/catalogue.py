@@ -65,7 +65,9 @@ class KnownModel:
     pooling: Pooling = "cls"
     """How an embedding model's vector is made, before it is scaled to length 1."""
     query_prefix: str = ""
-    """What an embedding model expects before a query, and not before a passage."""
+    """What an embedding model expects before a query."""
+    passage_prefix: str = ""
+    """What it expects before a passage."""
 
     @property
     def extra(self) -> str:
@@ -82,6 +84,32 @@ _BGE_PREFIX = "Represent this sentence for searching relevant passages: "
 _BGE_TOKENIZER = "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"
 
 _MODELS = (
+    # First, so that where it lies ``auto`` takes it: it reads a hundred languages, the others English.
+    KnownModel(
+        name="multilingual-e5-small",
+        role="embedding",
+        upstream="intfloat/multilingual-e5-small",
+        licence="MIT",
+        files=(
+            WeightFile(
+                "model.onnx",
+                118_346_824,
+                "dd476dd0c2514e9b9be83aeb3853fac0763e0bdf4a71645407587d77c48a2d88",
+                "onnx/model_qint8_avx512_vnni.onnx",
+            ),
+            WeightFile(
+                "tokenizer.json",
+                17_082_730,
+                "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39",
+                "tokenizer.json",
+            ),
+        ),
+        published=Published("intfloat/multilingual-e5-small", "614241f622f53c4eeff9890bdc4f31cfecc418b3"),
+        dimensions=384,
+        pooling="mean",
+        query_prefix="query: ",
+        passage_prefix="passage: ",
+    ),
     KnownModel(
         name="bge-small-en-v1.5",
         role="embedding",

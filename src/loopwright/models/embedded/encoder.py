@@ -36,7 +36,7 @@ class OnnxEmbedder:
         self.model = weights.model.name
         self.dimensions = weights.model.dimensions
         self._pooling: Pooling = weights.model.pooling
-        self._prefix = weights.model.query_prefix
+        self._before_query, self._before_passage = weights.model.query_prefix, weights.model.passage_prefix
         self._graph = TextGraph(weights, threads=threads)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -48,10 +48,7 @@ class OnnxEmbedder:
         Returns:
             Their vectors [texts, dimensions], in order.
         """
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for row, (tokens, mask) in enumerate(self._graph.outputs(texts)):
-            vectors[row] = _pooled(tokens, mask, self._pooling)
-        return vectors
+        return self._vectors([self._before_passage + text for text in texts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a query, with the prefix that the model expects before one.
@@ -59,7 +56,13 @@ class OnnxEmbedder:
         Returns:
             Its vector [dimensions].
         """
-        return self.embed([self._prefix + text])[0]
+        return self._vectors([self._before_query + text])[0]
+
+    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for row, (tokens, mask) in enumerate(self._graph.outputs(texts)):
+            vectors[row] = _pooled(tokens, mask, self._pooling)
+        return vectors
 
 
 def open_embedder(name_or_path: str | Path, *, threads: int | None = None) -> OnnxEmbedder:

@@ -135,10 +135,6 @@ def verify(weights: Weights) -> None:
 def require_hash(path: Path, file: WeightFile) -> None:
     """Compare a file's hash with the catalogue's.
 
-    Args:
-        path: The file.
-        file: What it should be.
-
     Raises:
         WeightsError: If the hash differs or the file cannot be read.
     """

@@ -62,7 +62,9 @@ def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[Fig
         None: "Whether it helped cannot be told.",
     }
     cost = ", ".join(_spent(a, b, loop, figures, -1 if with_passes == "a" else 1))
-    says = f"With the loop {loop}: {cost}{_quality(a, b, with_passes)}. {ends[helped]}"
+    kept = without.parent.kept if without.parent else 0
+    part = f"pass {kept + 1} on of the loop {loop}" if kept else f"the loop {loop}"
+    says = f"With {part}: {cost}{_quality(a, b, with_passes)}. {ends[helped]}"
     why = "" if verdict.by == "quality" else f" {verdict.why}"
     return LoopEffect(loop=loop, with_passes=with_passes, helped=helped, says=says + why)
 

@@ -27,6 +27,8 @@ class Shared:
     """The price in US dollars; None if that of a call is not known."""
     model_calls: int = 0
     """Calls of chat models."""
+    unmetered_calls: int = 0
+    """Those of them that told no tokens."""
 
 
 NOTHING = Shared()
@@ -76,6 +78,7 @@ def _part(events: Sequence[RunEvent]) -> Shared:
         tokens=sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in calls),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
         model_calls=len(calls),
+        unmetered_calls=sum(call.input_tokens is None for call in calls),
     )
 
 
@@ -124,7 +127,7 @@ def figure_rows(a: RunRecord, a_shared: Shared, b: RunRecord, b_shared: Shared) 
         _row("quality", a.quality, b.quality, "higher"),
         *(_row(name, scores_a.get(name), scores_b.get(name)) for name in names),
         _row("seconds", _plus(a.seconds, a_shared.seconds), _plus(b.seconds, b_shared.seconds), "lower"),
-        _row("tokens", a.tokens + a_shared.tokens, b.tokens + b_shared.tokens, "lower"),
+        _row("tokens", _tokens(a, a_shared), _tokens(b, b_shared), "lower"),
         _row("cost", _plus(a.cost, a_shared.cost), _plus(b.cost, b_shared.cost), "lower"),
         _row("model_calls", a.model_calls + a_shared.model_calls, b.model_calls + b_shared.model_calls, "lower"),
         _row("passes", sum(a.passes.values()), sum(b.passes.values())),
@@ -140,6 +143,12 @@ def loop_sides(a: RunRecord, b: RunRecord) -> tuple[LoopSides, ...]:
 def _row(name: str, a: float | None, b: float | None, better: Literal["higher", "lower"] | None = None) -> FigureRow:
     difference = None if a is None or b is None else b - a
     return FigureRow(name=name, a=a, b=b, difference=difference, better=better)
+
+
+def _tokens(run: RunRecord, shared: Shared) -> int | None:
+    """None where models were asked and none told a number; where some did, it is a lower bound."""
+    tokens = run.tokens + shared.tokens
+    return None if not tokens and run.unmetered_calls + shared.unmetered_calls else tokens
 
 
 def _plus(own: float | None, shared: float | None) -> float | None:

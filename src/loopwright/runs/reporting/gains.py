@@ -80,8 +80,9 @@ def counterfactual_pairs(runs: Mapping[str, RunRecord], comparisons: Iterable[Ke
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in sorted(runs.values(), key=lambda run: (run.started_at, run.id)):
         origin = run.parent
-        ended = run.status in ("finished", "failed")
-        if ended and origin and origin.kind == "counterfactual" and origin.loop and origin.run_id in runs:
+        if run.status not in ("finished", "failed") or not origin or origin.kind != "counterfactual" or origin.kept:
+            continue
+        if origin.loop and origin.run_id in runs:
             newest[origin.run_id, origin.loop] = run
     pairs: dict[str, list[Pair]] = {}
     for (parent, loop), without in newest.items():

@@ -27,8 +27,8 @@ class PassCosts(Frozen):
     """Wall time within passes."""
     seconds_share: float | None
     """Its share of the wall time of all counted runs, from 0 to 1; None if they took none."""
-    tokens: int
-    """Tokens within passes; a lower bound where a model told none."""
+    tokens: int | None
+    """Tokens within passes, a lower bound where a model told none; None if no model told any, and some were asked."""
     tokens_share: float | None
     """Their share of the tokens of all counted runs, from 0 to 1; None if there were none."""
     cost: float | None

@@ -1,27 +1,24 @@
-"""What people chose and wrote besides the runs: prompts, models for nodes, and verdicts on two runs."""
+"""What is kept besides the runs: prompts, models for nodes and verdicts on two runs, and what allowances have left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, delete, or_, select
+from sqlalchemy import and_, delete, or_, select, update
 
 from loopwright.database.database import Database
 from loopwright.errors import InputError
 from loopwright.runs.schemas import KeptComparison, PromptVersion
+from loopwright.runs.store.protocol import Charge, Refused
 from loopwright.runs.store.rows import as_json, microseconds, read
-from loopwright.runs.store.tables import ASSIGNMENTS, COMPARISONS, PROMPTS
+from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, COMPARISONS, PROMPTS
 
 
 class Choices:
     """The part of a `RunStore` that is not about single runs."""
 
     def __init__(self, database: Database) -> None:
-        """Use a database.
-
-        Args:
-            database: The database, prepared.
-        """
+        """Use a database."""
         self._database = database
 
     def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
@@ -67,6 +64,24 @@ class Choices:
             statement = statement.on_conflict_do_update(index_elements=["workflow", "node"], set_={"model": model})
         with self._database.writing() as connection:
             connection.execute(statement)
+
+    def charge(self, charges: Sequence[Charge]) -> Refused | None:
+        """Add to what was spent; see `RunStore.charge`."""
+        table, keys = ALLOWANCES, sorted({charge.key for charge in charges})
+        none = [{"key": key, "model_calls": 0, "tokens": 0, "usd": 0} for key in keys]
+        with self._database.writing() as connection:
+            connection.execute(self._database.insert(table).values(none).on_conflict_do_nothing())
+            # In one order, so that nobody waits for somebody who waits for him.
+            kept = select(table).where(table.c.key.in_(keys)).order_by(table.c.key).with_for_update()
+            spent = {row["key"]: row for row in connection.execute(kept).mappings()}
+            for charge in charges:
+                for resource, limit in charge.limits.items():
+                    if spent[charge.key][resource] + charge.amounts[resource] > limit:
+                        return Refused(charge, resource, spent[charge.key][resource])
+            for charge in charges:
+                more = {resource: table.c[resource] + amount for resource, amount in charge.amounts.items()}
+                connection.execute(update(table).where(table.c.key == charge.key).values(more))
+        return None
 
     def comparisons(self, run_id: str | None = None) -> Sequence[KeptComparison]:
         """Comparisons, newest first; see `RunStore.comparisons`."""

@@ -6,10 +6,7 @@ transaction in which its number changes; what cannot be brought is refused here,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from sqlalchemy import Connection, func, insert, inspect, select
-from sqlalchemy.engine.interfaces import ReflectedColumn
 from sqlalchemy.schema import CreateSchema
 
 from loopwright.database.database import Database
@@ -22,10 +19,6 @@ _MOVING = "runs go from one to the other by `loopwright runs export` there and `
 
 def prepare(database: Database, create: bool) -> None:
     """See that a database holds a run history of this version; make one where there is nothing.
-
-    Args:
-        database: The database.
-        create: Whether to make one.
 
     Raises:
         StoreError: If there is none and none is to be made, if it has another format, or if the database belongs to
@@ -66,26 +59,4 @@ def _recognised(database: Database, connection: Connection) -> bool:
             f"{database.name} has the format {shown}, and this version of Loopwright reads the format {FORMAT}; it was "
             f"not touched: {update}, or give another place; {_MOVING}"
         )
-    if lacking := _lacking(connection):
-        shown = ", ".join(lacking[:5])
-        raise StoreError(
-            f"{database.name} calls itself format {FORMAT} and lacks {shown}: it is damaged, or of a version between "
-            f"two releases; it was not touched: give another place; {_MOVING}"
-        )
     return True
-
-
-def _lacking(connection: Connection) -> list[str]:
-    """What a history of this format has and this database has not: tables, and columns as ``table.column``."""
-    there = {name: {column["name"] for column in columns} for (_schema, name), columns in _columns(connection)}
-    lacking: list[str] = []
-    for table in METADATA.sorted_tables:
-        if table.name not in there:
-            lacking.append(table.name)
-        else:
-            lacking += [f"{table.name}.{column.name}" for column in table.c if column.name not in there[table.name]]
-    return lacking
-
-
-def _columns(connection: Connection) -> Iterable[tuple[tuple[str | None, str], Sequence[ReflectedColumn]]]:
-    return inspect(connection).get_multi_columns().items()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -51,6 +51,30 @@ def within(events: Iterable[KeptEvent], size: int | None) -> Iterator[KeptEvent]
         if number and size is not None and taken > size:
             return
         yield event
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What is to be added to what was spent under a key; negative amounts give back."""
+
+    key: str
+    """What it is counted under."""
+    amounts: Mapping[str, int]
+    """``model_calls``, ``tokens`` and ``usd`` -> how much; ``usd`` in units of 1e-12."""
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Of these, what must not be exceeded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A charge that would have gone beyond a limit."""
+
+    charge: Charge
+    """Which."""
+    resource: str
+    """The limit."""
+    spent: int
+    """How much of it is spent."""
 
 
 class RunStore(Protocol):
@@ -197,15 +221,19 @@ class RunStore(Protocol):
         ...
 
     def comparisons(self, run_id: str | None = None) -> Sequence[KeptComparison]:
-        """Comparisons, newest first.
-
-        Args:
-            run_id: Only those with this run.
-        """
+        """Comparisons, newest first."""
         ...
 
     def keep_comparison(self, comparison: KeptComparison) -> None:
         """Keep a comparison, in place of an earlier one of the same two runs."""
+        ...
+
+    def charge(self, charges: Sequence[Charge]) -> Refused | None:
+        """Add to what was spent, all of it or, where one goes beyond a limit, nothing; however many ask at once.
+
+        Returns:
+            None, or the first that was refused.
+        """
         ...
 
     def stats(self) -> dict[str, Any]:

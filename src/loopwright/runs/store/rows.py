@@ -72,11 +72,7 @@ def record_of(run_id: str, summary: str, document: str, children: tuple[str, ...
 
 
 def as_json(value: Any) -> str:
-    """A value as it is kept; unlike pydantic, with infinite and undefined figures.
-
-    Args:
-        value: The value, plain.
-    """
+    """A value as it is kept; unlike pydantic, with infinite and undefined figures."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

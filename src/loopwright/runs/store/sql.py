@@ -48,12 +48,7 @@ _COLUMNS = tuple(
 
 
 def forget(connection: Connection, runs: Mapping[str, int]) -> None:
-    """Delete runs; their events go with them by the foreign key.
-
-    Args:
-        connection: The database.
-        runs: Id -> key of each.
-    """
+    """Delete runs; their events go with them by the foreign key."""
     ids = [*runs]
     for start in range(0, len(ids), _PORTION):
         portion = ids[start : start + _PORTION]

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData,
 
 from loopwright.database.text import StorableText
 
-FORMAT = 1
+FORMAT = 2
 """Changes with everything that an older version would misread: tables, columns, or the JSON in them."""
 
 METADATA = MetaData()
@@ -91,3 +91,13 @@ COMPARISONS = Table(
     Index("run_comparisons_by_b", "b"),
 )
 """Comparisons as JSON; ``created_at`` in microseconds since 1970."""
+
+ALLOWANCES = Table(
+    "run_allowances",
+    METADATA,
+    _text("key", primary_key=True),
+    Column("model_calls", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("usd", BigInteger, nullable=False),
+)
+"""What was spent of allowances, calls under way included; ``usd`` in units of 1e-12: whole numbers add up."""

@@ -306,7 +306,7 @@ async def _waited(asked: NewRun, thread_id: str | None, request: Request) -> Res
 # AG-UI
 
 
-@router.post("/v1/agui/{workflow}")
+@router.post("/agui/{workflow}")
 async def run_for_front_end(workflow: str, request: Request) -> Response:
     """Run a workflow, and send what happens as AG-UI's events."""
     try:

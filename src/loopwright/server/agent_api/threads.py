@@ -44,11 +44,7 @@ class Threads:
     """The threads of one server. Belongs to one event loop."""
 
     def __init__(self, context: Context) -> None:
-        """Know of none.
-
-        Args:
-            context: Knows the runs.
-        """
+        """Know of none."""
         self._context = context
         self._created: dict[str, tuple[datetime, dict[str, Any]]] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)

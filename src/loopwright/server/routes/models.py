@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.models.registry import DEFAULT
-from loopwright.server.answering import chosen_models
+from loopwright.runs.preparing import chosen_models
 from loopwright.server.changes import check_model, check_node, offered, registry_of
 from loopwright.server.context import Context, Here
 from loopwright.server.problems import PROBLEM
@@ -83,7 +83,7 @@ async def _models(context: Context, hosted: Workflow) -> NodeModels:
         return NodeModels(nodes=[], offered=[])
     registry = registry_of(hosted)
     entries = registry.describe()
-    chosen = await asyncio.to_thread(chosen_models, context, hosted)
+    chosen = await asyncio.to_thread(chosen_models, context.hub.store, hosted)
     found: list[NodeModel] = []
     for node in (*hosted.model_nodes, DEFAULT):
         configured = ", then ".join(registry.models_of(node)) or None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import mimetypes
 from dataclasses import dataclass
@@ -31,8 +30,6 @@ server again.</p>
 </body>
 </html>
 """
-COMPRESSED = frozenset({".css", ".html", ".js", ".json", ".map", ".svg", ".txt"})
-"""Extensions of what gets smaller."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,6 @@ class PageFile:
     """What it holds."""
     media_type: str
     """Its kind."""
-    compresses: bool
-    """Whether it gets smaller by compression."""
     hashed: bool
     """Whether its name changes with its content."""
 
@@ -52,11 +47,6 @@ class PageFile:
     def etag(self) -> str:
         """Names its content."""
         return f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'
-
-    @cached_property
-    def compressed(self) -> bytes:
-        """Its content, compressed once for all who ask."""
-        return gzip.compress(self.content, mtime=0)
 
     def response(self, request: Request) -> Response:
         """It as a reply.
@@ -69,14 +59,10 @@ class PageFile:
             "Cache-Control": "public, max-age=31536000, immutable" if self.hashed else "no-cache",
             "Content-Security-Policy": POLICY,
             "Cross-Origin-Opener-Policy": "same-origin",
-            "Vary": "Accept-Encoding",
         }
         if request.headers.get("if-none-match") == self.etag:
             return Response(status_code=304, headers=headers)
-        content = self.content
-        if self.compresses and "gzip" in request.headers.get("accept-encoding", ""):
-            content, headers["Content-Encoding"] = self.compressed, "gzip"
-        return Response(content, headers=headers, media_type=self.media_type)
+        return Response(self.content, headers=headers, media_type=self.media_type)
 
 
 def page_router(folder: Path = BUILT) -> APIRouter:
@@ -86,7 +72,7 @@ def page_router(folder: Path = BUILT) -> APIRouter:
         folder: The build; read here once, so that no request names a file of the disk.
     """
     files = _files(folder)
-    index = files.get("index.html") or PageFile(UNBUILT.encode(), "text/html", compresses=False, hashed=False)
+    index = files.get("index.html") or PageFile(UNBUILT.encode(), "text/html", hashed=False)
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
@@ -113,7 +99,5 @@ def _files(folder: Path) -> dict[str, PageFile]:
             name = path.relative_to(folder).as_posix()
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
             kind = "text/javascript" if kind.endswith("javascript") else kind
-            found[name] = PageFile(
-                path.read_bytes(), kind, compresses=path.suffix in COMPRESSED, hashed=name.startswith("assets/")
-            )
+            found[name] = PageFile(path.read_bytes(), kind, hashed=name.startswith("assets/"))
     return found

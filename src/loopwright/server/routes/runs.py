@@ -87,6 +87,8 @@ class LeaveOut(BaseModel):
 
     loop: str
     """The loop whose passes are left out."""
+    kept: Annotated[int, Field(ge=0)] = 0
+    """So many of its passes stay: those behind them are left out."""
 
 
 class Log(BaseModel):
@@ -224,9 +226,9 @@ async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
 
 @router.post("/{run_id}/counterfactual", status_code=201, operation_id="leave_loop_out", responses=STARTS)
 async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRecord:
-    """Run again what followed a loop's first pass, without the loop."""
+    """Run again what followed a loop's first pass, or a later one, without that pass and those behind it."""
     await _startable(context, run_id)
-    return (await context.hub.counterfactual(run_id, asked.loop)).record
+    return (await context.hub.counterfactual(run_id, asked.loop, asked.kept)).record
 
 
 @router.get("/{run_id}/checkpoints", operation_id="list_checkpoints", responses=MISSING)

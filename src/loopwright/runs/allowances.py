@@ -1,0 +1,125 @@
+"""What runs may spend together, per day, thread or key of the input: set aside before each call, settled after it.
+
+It is kept in the run history, where each change is one transaction: however many processes share a history, what is set
+aside and spent together stays within an allowance. What a process had set aside when it was killed stays counted, since
+nobody knows what became of its calls.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from uuid import UUID
+
+from loopwright.config import Allowance
+from loopwright.engine.budget.budget import Overspent, PriceTable, Usage
+from loopwright.errors import StoreError
+from loopwright.runs.schemas import RunRecord
+from loopwright.runs.store.protocol import Charge, Refused, RunStore
+
+_USD = 10**12
+"""Dollars are counted in so many parts: whole numbers add up."""
+
+_AGAIN = 0.5
+"""Seconds between two attempts to reach a database that is gone."""
+
+
+class RunAllowances:
+    """The allowances of one run, as its meter asks for them; see `loopwright.engine.budget.meter.Allowance`.
+
+    Args:
+        store: Where they are kept.
+        allowances: All that there are.
+        record: The run.
+        price: What models cost.
+        patience: Seconds to wait for a database that is gone.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        allowances: Sequence[Allowance],
+        record: RunRecord,
+        price: PriceTable | None,
+        patience: float,
+    ) -> None:
+        self._store, self._allowances, self._record = store, allowances, record
+        self._price, self._patience = price, patience
+        self._set_aside: dict[UUID, list[Charge]] = {}
+
+    def reserve(self, call: UUID, model: str, prompt_tokens: int, reply_tokens: int | None) -> Overspent | None:
+        """Set aside what a call may take."""
+        charges: list[Charge] = []
+        for allowance in self._allowances:
+            reply = allowance.reply_tokens if reply_tokens is None else reply_tokens
+            usage = Usage(calls=1, input_tokens=prompt_tokens, output_tokens=reply, total_tokens=prompt_tokens + reply)
+            cost = self._cost(model, usage)
+            if allowance.usd is not None and cost is None:
+                told = f"no price is known for model {model!r}, so an allowance in dollars does not let it be called"
+                return Overspent("money", allowance.usd, 0, told)
+            limits = {"model_calls": allowance.model_calls, "tokens": allowance.tokens, "usd": _parts(allowance.usd)}
+            given = {name: limit for name, limit in limits.items() if limit is not None}
+            charges.append(Charge(self._key(allowance.per), _amounts(usage, cost), given))
+        if refused := self._charge(charges):
+            return _told(refused)
+        self._set_aside[call] = charges
+        return None
+
+    def settle(self, call: UUID, model: str, usage: Usage | None) -> None:
+        """Count what a call took instead of what was set aside for it."""
+        took = _amounts(usage or Usage(), self._cost(model, usage) if usage else 0.0)
+        known = self._set_aside.pop(call, None)
+        if known is None:
+            self._charge([Charge(self._key(allowance.per), took) for allowance in self._allowances])
+            return
+        took["model_calls"] = 1  # it was sent, whatever became of it
+        self._charge(
+            [Charge(one.key, {name: took[name] - amount for name, amount in one.amounts.items()}) for one in known]
+        )
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        return self._price(model, usage) if self._price else None
+
+    def _key(self, per: str) -> str:
+        if per == "day":
+            return f"day {datetime.now(UTC):%Y-%m-%d}"
+        value = self._thread if per == "thread" else self._record.input.get(per)
+        return f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
+
+    @cached_property
+    def _thread(self) -> str:
+        """The first run of those that go on from one another."""
+        record = self._record
+        while record.parent and (before := self._store.get(record.parent.run_id)):
+            record = before
+        return record.parent.run_id if record.parent else record.id
+
+    def _charge(self, charges: Sequence[Charge]) -> Refused | None:
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                return self._store.charge(charges)
+            except StoreError as error:
+                if not error.transient or time.monotonic() > end:
+                    raise
+            time.sleep(_AGAIN)
+
+
+def _parts(usd: float | None) -> int | None:
+    return None if usd is None else round(usd * _USD)
+
+
+def _amounts(usage: Usage, cost: float | None) -> dict[str, int]:
+    return {"model_calls": usage.calls, "tokens": usage.total_tokens, "usd": _parts(cost) or 0}
+
+
+def _told(refused: Refused) -> Overspent:
+    charge, name = refused.charge, refused.resource
+    unit, resource = (_USD, "money") if name == "usd" else (1, name)
+    limit, spent, more = (each / unit for each in (charge.limits[name], refused.spent, charge.amounts[name]))
+    words = {"model_calls": "model calls", "tokens": "tokens", "usd": "dollars"}[name]
+    note = f"of the allowance for {charge.key}, {spent:g} of {limit:g} {words} are spent or set aside, and a call"
+    return Overspent(resource, limit, spent, f"{note} may take {more:g}")

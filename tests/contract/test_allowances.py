@@ -1,0 +1,60 @@
+"""What processes spend together of an allowance in a shared history never exceeds it, and nearly all of it is used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from postgres import postgres_server, postgres_url  # noqa: F401
+
+from loopwright.runs.store import open_runs
+from loopwright.runs.store.protocol import Charge
+
+PROGRAM = Path(__file__).parents[1] / "support" / "allowance_process.py"
+TOKENS = 7
+"""That a call takes: three words asked, four replied."""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return request.getfixturevalue("postgres_url") if request.param == "postgres" else f"sqlite:{tmp_path / 'runs.db'}"
+
+
+def of_two(url: str, **limits: float) -> tuple[int, list[str]]:
+    """What two processes with eight runs each did: calls, and how the runs ended."""
+    words = [sys.executable, PROGRAM, url, "8", json.dumps(limits)]
+    processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    found = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    return sum(each["calls"] for each in found), [said for each in found for said in each["said"]]
+
+
+def test_calls_to_the_last_one(url):
+    calls, said = of_two(url, model_calls=37)
+    assert calls == 37
+    assert "run" in said and set(said) <= {"run", "on"}
+
+
+@pytest.mark.parametrize("limits", [{"tokens": 250}, {"usd": 0.25}])
+def test_tokens_and_dollars_with_what_is_set_aside(url, limits):
+    calls, said = of_two(url, **limits)
+    # What a call may take is a little more than what it takes.
+    assert 250 - 4 * TOKENS <= calls * TOKENS <= 250 and "run" in said
+    with open_runs(url)._database.reading() as connection:
+        row = connection.exec_driver_sql("SELECT model_calls, tokens, usd FROM run_allowances").one()
+    assert tuple(row) == (calls, calls * TOKENS, calls * TOKENS * 10**9)
+
+
+def test_all_of_several_or_nothing(url):
+    store = open_runs(url)
+    one = {"model_calls": 1, "tokens": 5, "usd": 0}
+    assert store.charge([Charge("b", one, {"tokens": 9}), Charge("a", one, {"model_calls": 1})]) is None
+    refused = store.charge([Charge("a", one), Charge("b", one, {"tokens": 9})])
+    assert (refused.charge.key, refused.resource, refused.spent) == ("b", "tokens", 5)
+    assert store.charge([Charge("a", one, {"model_calls": 2})]) is None, "nothing of what was refused is kept"
+    assert store.charge([Charge("b", {"model_calls": 0, "tokens": -1, "usd": 0})]) is None
+    assert store.charge([Charge("b", one, {"tokens": 9})]) is None
+    store.close()
