@@ -12,8 +12,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from loopwright.workflows.assistant.comparing import record_id
 from loopwright.workflows.evaluation import Question
+
+
+def record_id(name: str) -> str:
+    """The record's id for a label: a session's own id, ``stand:TITLE``, or a record's id already."""
+    if name.startswith("stand:"):
+        return f"exhibitors:{name.removeprefix('stand:')}"
+    return name if name.partition(":")[0] in ("sessions", "speakers", "exhibitors", "attendees") else f"sessions:{name}"
 
 
 def rows_of(path: Path, limit: int | None = None) -> list[dict]:

@@ -161,7 +161,7 @@ def answer_section(corpora: Sequence[Corpus], with_weights: bool, loops: bool) -
         name: RAGConfig.load(None, {"rag.retrieval.embedding": embedding, "rag.retrieval.reranker": reranker}, {})
         for name, (embedding, reranker) in models.items()
     }
-    names = ("em", "f1", "citation_precision", "citation_recall", "faithfulness", "abstained")
+    names = ("em", "f1", "citation_precision", "citation_recall", "abstained")
     rows = [f"| answers, embedded reader | {' | '.join(name.replace('_', ' ') for name in names)} | s per question |"]
     rows.append("|---" * (len(names) + 2) + "|")
     gains = ["| loop | passes | adds s per question | recall of the run | em | f1 |", "|---|---|---|---|---|---|"]

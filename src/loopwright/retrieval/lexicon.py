@@ -49,11 +49,7 @@ class TermCounts:
     __slots__ = ("counts", "length")
 
     def __init__(self, passage: Titled) -> None:
-        """Count.
-
-        Args:
-            passage: The passage.
-        """
+        """Count."""
         title, heading, text = terms(passage.title), terms(passage.heading), terms(passage.text)
         self.length = len(title) + len(heading) + len(text)
         """All terms."""

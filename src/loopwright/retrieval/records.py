@@ -52,60 +52,6 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
-    """An entity's name in a passage."""
-
-    entity: str
-    """The entity's key: see `loopwright.retrieval.mentions.entity_key`."""
-    name: str
-    """The name as it stands in the text."""
-    passage_id: str
-    """The passage."""
-    start: int
-    """Where it begins in the passage's text, in characters."""
-    end: int
-    """Where it ends there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alias:
-    """Two keys of one entity, as a document says, for example an acronym and what it stands for."""
-
-    alias: str
-    """The key of the shorter name."""
-    entity: str
-    """The key of the name that it stands for."""
-    document_id: str
-    """The document that says so."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """Subject, relation, object, and where that stands."""
-
-    id: str
-    """A hash of its content and its place; the same fact in the same place has the same."""
-    subject: str
-    """The entity that it is about, as named in the text."""
-    relation: str
-    """What holds between the two."""
-    object: str
-    """The other entity or a value, as named in the text."""
-    passage_id: str
-    """The passage that says it."""
-    start: int = 0
-    """Where its source begins in the passage's text, in characters."""
-    end: int = 0
-    """Where its source ends there."""
-    confidence: float = 1.0
-    """How sure the extractor is, from 0 to 1."""
-    extractor: str = ""
-    """Who found it: ``"import"``, or a model's name."""
-    ingested_at: datetime | None = None
-    """When it was stored, with its time zone; the store sets it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
     """All that one document brings: stored and taken away as a whole."""
 
@@ -113,12 +59,8 @@ class Contribution:
     """The document."""
     passages: tuple[Passage, ...]
     """Its passages, in order."""
-    mentions: tuple[Mention, ...] = ()
-    """The entities that they name."""
-    aliases: tuple[Alias, ...] = ()
-    """The entities that it says are one."""
-    facts: tuple[Fact, ...] = ()
-    """What it says of them."""
+    entities: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Passage id -> the keys of the entities that it names: see `loopwright.retrieval.names.entity_key`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +100,7 @@ class Links:
     titles: tuple[str, ...]
     """The key of each passage's title, same order."""
     entities: tuple[str, ...]
-    """Entity keys after resolution; edges name them by index."""
+    """Entity keys; edges name them by index."""
     mentions: tuple[tuple[int, int], ...]
     """Passage index, entity index."""
 
@@ -172,8 +114,6 @@ class StoreStats:
     passages: int
     """Passages."""
     entities: int
-    """Entities, after resolution."""
-    facts: int
-    """Facts."""
+    """Entities."""
     vectors: int
     """Passages with a vector."""

@@ -16,14 +16,11 @@ from loopwright.retrieval.fusion import ranks, reciprocal_rank_fusion
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
-from loopwright.retrieval.records import Fact, Filter, Hit, Passage
+from loopwright.retrieval.records import Filter, Hit, Passage
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.text import query_terms
 
 Floats = NDArray[np.float32]
-
-FACTS_OF_A_PASSAGE = 100
-"""How many facts of a passage are given back, on average over the passages of one search."""
 
 CANDIDATES = 100
 """How many passages each search brings in."""
@@ -41,8 +38,6 @@ class Retrieved:
     """What it adds to the passages before it, higher is better; comparable within one search only."""
     ranks: Mapping[str, int]
     """Signal ("lexical", "dense", "links") -> its rank there, from 1; missing where it was not found."""
-    facts: tuple[Fact, ...] = ()
-    """The facts that it states."""
 
 
 class Retriever:
@@ -136,16 +131,13 @@ class Retriever:
 
     def _results(self, chosen: Sequence[tuple[Passage, float]], orders: Mapping[str, Sequence[str]]) -> list[Retrieved]:
         by_signal = {name: ranks(order) for name, order in orders.items()}
-        facts: dict[str, list[Fact]] = {passage.id: [] for passage, _ in chosen}
-        for fact in self._store.facts(passage_ids=list(facts), limit=FACTS_OF_A_PASSAGE * len(facts)):
-            facts[fact.passage_id].append(fact)
         results: list[Retrieved] = []
         score = float("inf")
         for passage, gain in chosen:
             # With its link, a second step may add more than the first did; what counts is the order of choice.
             score = min(score, gain)
             found_at = {name: order[passage.id] for name, order in by_signal.items() if passage.id in order}
-            results.append(Retrieved(passage=passage, score=score, ranks=found_at, facts=tuple(facts[passage.id])))
+            results.append(Retrieved(passage=passage, score=score, ranks=found_at))
         return results
 
 

@@ -35,9 +35,6 @@ def terms(text: str) -> list[str]:
     Words of spaced scripts are folded (case, width, accents) and stemmed as English. Runs of unspaced scripts become
     overlapping pieces: two characters for Han and Kana, three for Thai, Lao, Khmer and Myanmar; a shorter run is one
     piece.
-
-    Args:
-        text: Any text.
     """
     found: list[str] = []
     for run in _RUNS.findall(fold(text)):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.evidence import choose_evidence
-from loopwright.retrieval.mentions import mentions_in
-from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Passage
+from loopwright.retrieval.names import find_mentions
+from loopwright.retrieval.records import Contribution, Document, Filter, Passage
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores.sqlite import SqliteStore
 from loopwright.retrieval.text import terms
@@ -44,12 +44,16 @@ class HashingEmbedder:
         return self.embed([text])[0]
 
 
-def contribution(title: str, text: str, number: int = 0, facts: tuple[Fact, ...] = ()) -> Contribution:
+def contribution(title: str, text: str, number: int = 0) -> Contribution:
     passage = Passage(id=f"{title}::0", document_id=title, text=text, title=title, end=len(text))
     date = datetime(2020 + number, 1, 1, tzinfo=UTC)
     tags = ("kitchen",) if title in ("Bread", "Oven") else ("culture",)
     document = Document(id=title, title=title, digest=str(hash(text)), date=date, tags=tags)
-    return Contribution(document=document, passages=(passage,), mentions=tuple(mentions_in(passage)), facts=facts)
+    return Contribution(document=document, passages=(passage,), entities=entities_in(passage))
+
+
+def entities_in(passage: Passage) -> dict[str, tuple[str, ...]]:
+    return {passage.id: tuple(each.entity for each in find_mentions(passage.text, title=passage.title))}
 
 
 def titles(retriever: Retriever, query: str, k: int = 5, where: Filter | None = None) -> list[str]:
@@ -69,14 +73,6 @@ def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: SqliteS
     assert set(found[0].ranks) == {"lexical", "links"}
     scores = [each.score for each in found]
     assert scores == sorted(scores, reverse=True)
-
-
-def test_facts_come_with_their_passage(store: SqliteStore) -> None:
-    fact = Fact(id="f", subject="Bread", relation="baked from", object="flour", passage_id="Bread::0")
-    store.put([contribution("Bread", TEXTS["Bread"], facts=(fact,))])
-    found = {each.passage.title: each for each in Retriever(store).retrieve("bread oven", 2)}
-    assert [each.relation for each in found["Bread"].facts] == ["baked from"]
-    assert found["Oven"].facts == ()
 
 
 @pytest.mark.parametrize(
@@ -138,8 +134,7 @@ def test_recall_without_weights_on_public_questions(name: str, recall: float, co
         for row in corpus:
             passage = Passage(id=f"{row['id']}::0", document_id=row["id"], text=row["text"], title=row["title"])
             document = Document(id=row["id"], title=row["title"], digest=row["id"])
-            mentions = tuple(mentions_in(passage))
-            contributions.append(Contribution(document=document, passages=(passage,), mentions=mentions))
+            contributions.append(Contribution(document=document, passages=(passage,), entities=entities_in(passage)))
         store.put(contributions)
         retriever = Retriever(store)
         shares = [

@@ -1,10 +1,9 @@
-"""Routes, direct answers and arithmetic, in six languages."""
+"""Routes and direct answers, in six languages."""
 
 from __future__ import annotations
 
 import pytest
 
-from loopwright.workflows.rag.question.arithmetic import evaluate, expression_in
 from loopwright.workflows.rag.question.routing import direct_answer, route_of
 
 GREETINGS = [
@@ -60,41 +59,3 @@ def test_the_web_alone_means_the_last_question_of_a_chat() -> None:
     assert route_of("Search the web") == "direct_answer"
     assert direct_answer("Search the web").endswith("?")
     assert route_of("Search the web for it", ["Who won the 2022 World Cup?", "I don't know"]) == "web_search"
-
-
-@pytest.mark.parametrize(
-    ("question", "result"),
-    [
-        ("2+2", "4"),
-        ("What is 12% of 50?", "6"),
-        ("how much is 3 + 4 * 2?", "11"),
-        ("what is 7 x 8?", "56"),
-        ("(1 + 2) ** 3 // 2", "13"),
-        ("10 % 3", "1"),
-        ("1,000 * 3", "3000"),
-        ("0.1 + 0.2", "0.3"),
-        ("wie viel ist 6 mal 7?", "42"),
-        ("3加4等于多少", "7"),
-        ("100的10%是多少", "10"),
-        ("5 บวก 3 เท่ากับเท่าไหร่", "8"),
-        ("10% ของ 50 เท่ากับเท่าไร", "5"),
-        ("１＋２", "3"),
-        ("calculate 9/12", "0.75"),
-    ],
-)
-def test_arithmetic_is_worked_out(question: str, result: str) -> None:
-    assert route_of(question) == "direct_answer"
-    assert direct_answer(question).endswith(f"= {result}")
-
-
-def test_impossible_arithmetic_says_why() -> None:
-    assert "divides by zero" in direct_answer("What is 1/0?")
-    assert "too large" in direct_answer("9**9**9")
-    assert "too large" in direct_answer("1e3*2" if expression_in("1e3*2") else "2**99999")
-    assert "no real value" in direct_answer("(-8)**0.5")
-
-
-@pytest.mark.parametrize("expression", ["__import__('os')", "a+1", "1 if 2 else 3", "'a'*9", "True+1", "2+", "[1]*3"])
-def test_nothing_but_arithmetic_is_evaluated(expression: str) -> None:
-    with pytest.raises(ValueError, match=r"arithmetic|only numbers"):
-        evaluate(expression)

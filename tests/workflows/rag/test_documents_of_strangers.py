@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from documents import make_docx, make_pdf
+from ingesting import in_new_process, megabytes_to_ingest
 
 from loopwright.retrieval.stores import open_store
-from loopwright.testing import run_in_process
 from loopwright.workflows.rag import RAGConfig, Services, ask
 from loopwright.workflows.rag.sources import IngestProgress, ingest
 from loopwright.workflows.rag.sources.reading import read_source
@@ -204,13 +203,6 @@ def test_web_pages_readmes_and_tables_are_quoted_without_what_is_around_them(
     assert not any(noise in said.text for noise in ("cookies", "Home", "Search ferries", "svg", "](", "|", "dataLayer"))
 
 
-def megabytes_to_ingest(folder: str, store: str) -> tuple[int, float]:
-    """Documents that were stored, and the most memory of the process in megabytes."""
-    with open_store(f"sqlite:{store}") as opened:
-        stored = ingest([Path(folder)], opened).progress.stored
-    return stored, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_folder_of_200_megabytes_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
@@ -222,9 +214,7 @@ def test_a_folder_of_200_megabytes_takes_no_more_memory_than_a_small_one(tmp_pat
             (folder / f"{number}.html").write_text(PAGE.format(padding=f"{number} " * 900_000))
             rows = (f'{{"text": "Boat {number}-{row} was built in Larch in {1700 + row}."}}' for row in range(40))
             (folder / f"{number}.jsonl").write_text("\n".join(rows))
-        stored, peak = run_in_process(
-            megabytes_to_ingest, str(folder), str(tmp_path / f"{files}.db"), timeout=800
-        ).require()
+        stored, peak = in_new_process(megabytes_to_ingest, str(folder), str(tmp_path / f"{files}.db"))
         assert stored == files * 41
         peaks.append(peak)
     assert sum(path.stat().st_size for path in folder.iterdir()) > 200e6

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import resource
-import threading
 from pathlib import Path
 
 import pytest
-from ingesting import contents, fresh, jsonl, people, write
+from ingesting import contents, fresh, in_new_process, ingest_with_little_room, jsonl, people, write
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.sqlite import SqliteStore
-from loopwright.testing import ScriptedChatModel, always, run_in_process
-from loopwright.workflows.rag.sources import IngestProgress, aingest, ingest
+from loopwright.workflows.rag.sources import IngestProgress, ingest
 
 ADA = "Ada Lovelace was born in London. Ada Lovelace worked with Charles Babbage."
 BRIDGE = "Tower Bridge is a bridge in London. Tower Bridge was designed by Horace Jones."
@@ -155,41 +151,17 @@ def test_a_folder_that_cannot_be_read_is_not_pruned(store, folder):
         inner.chmod(0o700)
 
 
-def test_imported_triples_are_facts(store, tmp_path):
-    source = jsonl(
-        tmp_path / "triples.jsonl",
-        [
-            {"subject": "Arden Mills", "relation": "supplies", "object": "paper clips", "confidence": 0.5},
-            {"subject": "Arden Mills", "relation": "is not owned by", "object": "Orion Group", "source": "register"},
-        ],
-    )
-    report = ingest([source], store)
-    assert report.progress.facts == 2
-    facts = {(f.subject, f.relation, f.object, f.confidence, f.extractor) for f in store.facts()}
-    assert facts == {
-        ("Arden Mills", "supplies", "paper clips", 0.5, "import"),
-        ("Arden Mills", "is not owned by", "Orion Group", 1.0, "import"),
-    }
+def test_the_two_sides_of_a_triple_are_entities(store, tmp_path):
+    triples = [
+        {"subject": "Arden Mills", "relation": "supplies", "object": "paper clips", "confidence": 0.5},
+        {"subject": "Arden Mills", "relation": "is not owned by", "object": "Orion Group", "source": "register"},
+    ]
+    assert ingest([jsonl(tmp_path / "triples.jsonl", triples)], store).progress.stored == 2
     assert {"arden mills", "paper clips", "orion group"} <= {*store.links().entities}
-    for fact in store.facts():
-        (passage,) = store.passages([fact.passage_id])
-        assert fact.object in passage.text[fact.start : fact.end]
-        assert fact.ingested_at is not None
-
-
-def test_stop_ends_early_and_a_later_call_goes_on(store, folder):
-    jsonl(folder / "people.jsonl", people(30))
-    stop = threading.Event()
-
-    def look(progress: IngestProgress) -> None:
-        if progress.stored >= 10:
-            stop.set()
-
-    report = ingest([folder], store, batch=5, stop=stop, on_progress=look, prune=True)
-    assert report.stopped
-    assert 10 <= store.stats().documents < 32
-    assert not ingest([folder], store).stopped
-    assert contents(store) == fresh([folder])
+    assert [passage.text for each in store.documents() for passage in store.passages_of(each.id)] == [
+        "Arden Mills supplies paper clips.",
+        "Arden Mills is not owned by Orion Group.",
+    ]
 
 
 def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):
@@ -206,80 +178,13 @@ def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):
         assert again.stats().documents == 10
 
 
-def ingest_with_little_room(source: str, target: str) -> tuple[str, int]:
-    """The error of an ingest that may make files of 300 kB at most, and how many documents it stored."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
-    with SqliteStore(target) as store:
-        try:
-            ingest([Path(source)], store, batch=20)
-        except StoreError as error:
-            return str(error), store.stats().documents
-    return "", 0
-
-
 @pytest.mark.slow
 def test_a_store_without_room(tmp_path):
     source = jsonl(tmp_path / "people.jsonl", people(400))
     target = tmp_path / "k.db"
-    message, stored = run_in_process(ingest_with_little_room, str(source), str(target)).require()
+    message, stored = in_new_process(ingest_with_little_room, str(source), str(target))
     assert str(target) in message
     assert stored % 20 == 0
     with SqliteStore(target) as store:
         assert store.stats().documents == stored
         assert ingest([source], store).progress.stored == 400 - stored
-
-
-# A chat model as the extractor ---------------------------------------------------------------------------------------
-
-
-def reply(messages):
-    quote = "Ada Lovelace was born in London" if "Ada" in messages[-1].text else "not there"
-    fact = {"subject": "Ada Lovelace", "relation": "was born in", "object": "London", "quote": quote}
-    return {"facts": [fact]}
-
-
-def test_facts_by_a_model(store, folder):
-    chat = ScriptedChatModel(reply, repeat_last=True, delay=0.01)
-    report = ingest([folder], store, extractor=chat)
-    assert [(fact.object, fact.extractor) for fact in store.facts()] == [("London", "scripted")]
-    assert report.dropped_facts == {"quote not in the passage": 1}
-    assert len(chat.calls) == 2
-    ingest([folder], store, extractor=chat)
-    assert len(chat.calls) == 2
-
-
-async def test_cancelling_stops_the_thread(store, tmp_path):
-    source = jsonl(tmp_path / "people.jsonl", people(200))
-    stop = threading.Event()
-    chat = ScriptedChatModel({"facts": []}, repeat_last=True, delay=0.01)
-    task = asyncio.create_task(aingest([source], store, extractor=chat, batch=1, stop=stop))
-    while store.stats().documents < 3:
-        await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert stop.is_set()
-    await asyncio.get_running_loop().shutdown_default_executor()
-    assert 3 <= store.stats().documents < 200
-
-
-def test_a_model_that_replies_badly_costs_its_documents_alone(store, folder):
-    ingest([folder], store)
-    (folder / "ada.txt").write_text("Ada Lovelace met Michael Faraday.")
-
-    def only_bridge(messages):
-        return {"facts": []} if "Tower Bridge" in messages[-1].text else "no JSON"
-
-    chat = ScriptedChatModel(only_bridge, repeat_last=True)
-    report = ingest([folder], store, extractor=chat, repairs=0, renew=True)
-    assert report.progress.failed == 1
-    ((source, message),) = report.problems
-    assert source.endswith("ada.txt")
-    assert "facts could not be extracted" in message
-    assert store.search_text("Babbage", 1)  # the older version
-
-
-def test_a_model_that_cannot_be_reached_stops_it(store, folder):
-    with pytest.raises(ConnectionError):
-        ingest([folder], store, extractor=always(ConnectionError("no route")))
-    assert store.stats().documents == 0

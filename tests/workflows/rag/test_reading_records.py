@@ -16,7 +16,6 @@ from loopwright.workflows.rag.sources.reading import (
     ReadingLimits,
     ReadingProblem,
     Section,
-    Triple,
     read_source,
 )
 
@@ -55,7 +54,6 @@ def test_jsonl_records_with_everything(tmp_path: Path):
     assert first.digest == hashlib.sha256(canonical.encode()).hexdigest()
     assert second.id == f"{path.as_posix()}#2" and second.title == "2"
     assert second.date == datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    assert first.as_record().id == first.id and first.as_record().facets == first.facets
 
 
 def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
@@ -179,13 +177,11 @@ def test_csv_without_rows(tmp_path: Path, text: str, message: str):
 
 def test_triples_are_documents_of_a_sentence_each(tmp_path: Path):
     text = (
-        "subject,relation,object,source,confidence\n"
-        "Marie Curie,was born in,Warsaw,bio,0.9\n"
-        "Warsaw,is the capital of,Poland,,\n"
-        "Marie Curie,won,the Nobel Prize.,bio,1\n"
-        "Nobody,,nothing,bio,1\n"
-        "A,b,C,bio,2\n"
-        "A,b,C,bio,sure\n"
+        "subject,relation,object,source\n"
+        "Marie Curie,was born in,Warsaw,bio\n"
+        "Warsaw,is the capital of,Poland,\n"
+        "Marie Curie,won,the Nobel Prize.,bio\n"
+        "Nobody,,nothing,bio\n"
     )
     path = written(tmp_path / "facts.csv", text)
     found, problems = read(path)
@@ -194,8 +190,8 @@ def test_triples_are_documents_of_a_sentence_each(tmp_path: Path):
     ]  # fmt: skip
     assert [each.title for each in found] == ["bio", "facts", "bio"]
     assert found[0].id == f"{path.as_posix()}#2"
-    assert found[0].triple == Triple(subject="Marie Curie", relation="was born in", object="Warsaw", confidence=0.9)
-    assert [problem.split(": ")[0][-2:] for problem in problems] == ["#5", "#6", "#7"]
+    assert found[0].names == ("Marie Curie", "Warsaw")
+    assert [problem.split(": ")[0][-2:] for problem in problems] == ["#5"]
 
 
 def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
@@ -206,5 +202,5 @@ def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
     ]
     found, problems = read(make_jsonl(tmp_path / "m.jsonl", rows))
     assert [document.key for document in found] == ["same", "3"]
-    assert found[0].triple and not found[1].triple and found[1].text == "text wins"
+    assert found[0].names and not found[1].names and found[1].text == "text wins"
     assert len(problems) == 1 and "#same: an earlier record" in problems[0]

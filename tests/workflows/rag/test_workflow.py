@@ -13,7 +13,7 @@ from search_server import closed_port, searching
 from loopwright.engine.events.schema import NodeRetried, TextStreamed
 from loopwright.errors import CheckpointError, InputError, NodeFailed, StoreError
 from loopwright.retrieval.records import Filter
-from loopwright.testing import AlwaysNo, ScriptedChatModel
+from loopwright.testing import ScriptedChatModel, always, always_no
 from loopwright.workflows.rag import RagResult, Services, aask, ask, astream_ask, build_graph
 
 DESIGNER = "Who designed the Tower Bridge?"
@@ -23,11 +23,10 @@ def says(*replies: Any) -> ScriptedChatModel:
     return ScriptedChatModel(*replies, repeat_last=True)
 
 
-@pytest.mark.parametrize(("question", "expected"), [("Hello!", "Hello"), ("What is 3 * (4 + 5)?", "27")])
-def test_what_needs_no_documents_is_answered_directly(question, expected):
-    result = ask(question, services=rag())
+def test_what_needs_no_documents_is_answered_directly():
+    result = ask("Hello!", services=rag())
     assert list(result.path) == ["route_question", "direct_answer"]
-    assert expected in result.answer.text
+    assert "Hello" in result.answer.text
     assert result.status == "answered"
 
 
@@ -39,9 +38,8 @@ def test_what_the_documents_do_not_say_is_not_invented():
 
 @pytest.mark.parametrize("question", [DESIGNER, "In which country was the designer of Tower Bridge born?"])
 def test_models_that_always_say_no_end_within_the_certificate(question):
-    no = AlwaysNo()
     nodes = ("nodes_and_edges_grading", "query_transformation", "generation_grading", "web_grading", "next_hop")
-    services = rag(BRIDGES, **{node: no.model() for node in nodes})
+    services = rag(BRIDGES, **{node: always_no() for node in nodes})
     graph = build_graph(services=services)
     runs: dict[str, int] = {}
     steps = 0
@@ -86,6 +84,16 @@ def test_a_small_model_speaks_beside_the_quotes_alone(draft, kept, monkeypatch):
     assert result.answer.citations == quotes.citations
     unsure = ask("What is the price of Bitcoin today?", services=rag(BRIDGES, answer_generation=writer))
     assert len(writer.calls) == 1 and unsure.status == "abstained"
+
+
+@pytest.mark.parametrize("fault", ["fails", "is slow"])
+def test_a_small_model_that_does_not_answer_leaves_the_quotes_alone(fault, monkeypatch):
+    quotes = ask(DESIGNER, services=rag(BRIDGES)).answer
+    monkeypatch.setattr(Services, "is_small", lambda _services, _node: True)
+    writer = ScriptedChatModel("Jones [1].", delay=30) if fault == "is slow" else always(ConnectionError("no memory"))
+    result = ask(DESIGNER, services=rag(BRIDGES, timeout={"model": 2}, answer_generation=writer))
+    assert (result.status, result.answer.text) == ("answered", quotes.text)
+    assert result.seconds < 10
 
 
 def test_a_model_that_repeats_its_query_gives_way_to_the_rules():
@@ -306,7 +314,7 @@ def test_a_resume_with_another_filter_is_refused(tmp_path):
 
 
 def test_the_web_is_asked_once_for_one_question():
-    never = AlwaysNo().model(unsupported=[], useful=False, reason="no")
+    never = always_no(unsupported=[], useful=False, reason="no")
     with searching() as server:
         server.results = [
             {"title": "Bitcoin", "url": "https://example.com/b", "content": "The price of Bitcoin is 9 euros."}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select
 
@@ -11,8 +10,6 @@ from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.backend import Backend, Inside
 from loopwright.retrieval.stores.storable import bounded
 from loopwright.retrieval.stores.tables import DOCUMENT, LABEL, PASSAGE, microseconds
-
-_MOST_PATTERN = 10_000  # characters; SQLite takes no pattern of more than 50,000 bytes
 
 TAGS = "tags"
 """The label that tags are kept as."""
@@ -50,19 +47,9 @@ def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bo
 
 
 def passages_within(backend: Backend, where: Filter | None) -> Inside:
-    """The numbers of the passages that a filter lets pass; None if it lets all pass.
-
-    Args:
-        backend: The kind of database.
-        where: The filter.
-    """
+    """The numbers of the passages that a filter lets pass; None if it lets all pass."""
     within = documents_within(backend, where)
     return None if within is None else select(PASSAGE.c.key).join(DOCUMENT).where(within)
-
-
-def containing(column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
-    r"""The column holds the text as it stands: ``%``, ``_`` and ``\`` in it are ordinary characters."""
-    return column.contains(text[:_MOST_PATTERN], autoescape=True)
 
 
 def _named(backend: Backend, names: Sequence[str]) -> ColumnElement[bool]:

@@ -54,7 +54,7 @@ FROM unnest(CAST(:wanted AS text[])) AS wanted
 
 
 class PostgresStore(SqlStore):
-    """Documents, passages, vectors and facts in one schema of a PostgreSQL database with pgvector.
+    """Documents, passages and vectors in one schema of a PostgreSQL database with pgvector.
 
     Words are ranked by PostgreSQL's own ``ts_rank`` for each term, weighed by how rare the term is. Vectors are
     compared exactly, without an approximate index, so that a filter never costs results.

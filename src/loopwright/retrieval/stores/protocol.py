@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from loopwright.retrieval.records import (
     Contribution,
     Document,
-    Fact,
     Filter,
     Hit,
     Links,
@@ -22,7 +21,7 @@ from loopwright.retrieval.records import (
 
 @runtime_checkable
 class KnowledgeStore(Protocol):
-    """Documents, passages, their links, vectors and facts. Every method may be called from several threads.
+    """Documents, passages, their links and vectors. Every method may be called from several threads.
 
     Every method raises `StoreError` where the backend fails: a store that is down is never "nothing found".
     """
@@ -67,12 +66,6 @@ class KnowledgeStore(Protocol):
 
     def put_vectors(self, model: str, vectors: Sequence[tuple[Passage, NDArray[np.float32]]]) -> None:
         """Store the vectors of passages as they were embedded; of those that are gone or changed by now, none."""
-        ...
-
-    def facts(
-        self, *, entity: str | None = None, passage_ids: Sequence[str] | None = None, text: str = "", limit: int = 100
-    ) -> list[Fact]:
-        """Facts of an entity (its key), of passages, or whose words hold a text; the surest first, then by id."""
         ...
 
     def links(self) -> Links:

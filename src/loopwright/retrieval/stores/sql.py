@@ -17,25 +17,21 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
-    or_,
     select,
 )
 from sqlalchemy.schema import CreateSchema
 
 from loopwright.database.database import Database
 from loopwright.errors import StoreError
-from loopwright.retrieval.records import Contribution, Document, Fact, Filter, Hit, Links, Passage, StoreStats
+from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Links, Passage, StoreStats
 from loopwright.retrieval.stores.backend import Backend, Scored
-from loopwright.retrieval.stores.filtering import containing, documents_within, passages_within
-from loopwright.retrieval.stores.resolution import Resolution
-from loopwright.retrieval.stores.storable import bounded, storable
+from loopwright.retrieval.stores.filtering import documents_within, passages_within
+from loopwright.retrieval.stores.storable import storable
 from loopwright.retrieval.stores.tables import (
     COUNTER,
     DOCUMENT,
     DOCUMENT_COLUMNS,
     EMBEDDING,
-    FACT,
-    FACT_COLUMNS,
     METADATA,
     PASSAGE,
     PASSAGE_COLUMNS,
@@ -43,12 +39,11 @@ from loopwright.retrieval.stores.tables import (
     count_up,
     counted,
     document_of,
-    fact_of,
     passage_of,
 )
 from loopwright.retrieval.stores.vectors import check_dimensions, unit
 from loopwright.retrieval.stores.writing import add
-from loopwright.retrieval.text import fold, query_terms
+from loopwright.retrieval.text import query_terms
 
 HOLDS = "a knowledge store"
 """What messages call it."""
@@ -88,7 +83,7 @@ class SqlStore:
         """Store documents; of two with the same id, the later counts.
 
         Raises:
-            StoreError: If the database fails, or a passage, mention or fact belongs to another document, or an id has
+            StoreError: If the database fails, or a passage or entity belongs to another document, or an id has
                 more than about 2,000 bytes; nothing of it is stored then.
         """
         latest = {storable(item.document.id): item for item in contributions}
@@ -236,42 +231,17 @@ class SqlStore:
             ]
             self._backend.insert(connection, EMBEDDING, added)
 
-    def facts(
-        self, *, entity: str | None = None, passage_ids: Sequence[str] | None = None, text: str = "", limit: int = 100
-    ) -> list[Fact]:
-        """Facts that meet all that is given.
-
-        Args:
-            entity: An entity's key, or that of an alias: it is the subject or the object.
-            passage_ids: The passages that say it.
-            text: A part of its words, in any case.
-            limit: At most how many.
-        """
-        order = (FACT.c.confidence.desc(), FACT.c.id, PASSAGE.c.id)
-        wanted = select(*FACT_COLUMNS).join(PASSAGE).order_by(*order).limit(max(0, limit))
-        if passage_ids is not None:
-            wanted = wanted.where(self._backend.among(PASSAGE.c.id, passage_ids))
-        if text:
-            wanted = wanted.where(containing(FACT.c.folded, fold(storable(text))))
-        with self._reading() as connection:
-            if entity is not None:
-                keys = _resolution(connection).members(bounded(entity))
-                sides = (self._backend.among(side, keys) for side in (FACT.c.subject_key, FACT.c.object_key))
-                wanted = wanted.where(or_(*sides))
-            return [fact_of(row) for row in connection.execute(wanted)]
-
     def links(self) -> Links:
-        """Which passages name which entities, aliases resolved."""
+        """Which passages name which entities."""
         columns = select(PASSAGE.c.id, PASSAGE.c.title_key, PASSAGE.c.entities).order_by(PASSAGE.c.id)
         with self._reading() as connection:
-            canonical = _resolution(connection).canonical
             rows = connection.execute(columns).all()
-        named = [{canonical(key): None for key in json.loads(row.entities)} for row in rows]
+        named: list[list[str]] = [json.loads(row.entities) for row in rows]
         entities = sorted({key for keys in named for key in keys})
         place = {key: number for number, key in enumerate(entities)}
         return Links(
             passages=tuple(row.id for row in rows),
-            titles=tuple(canonical(row.title_key) for row in rows),
+            titles=tuple(row.title_key for row in rows),
             entities=tuple(entities),
             mentions=tuple((n, place[key]) for n, keys in enumerate(named) for key in keys),
         )
@@ -284,15 +254,14 @@ class SqlStore:
     def stats(self) -> StoreStats:
         """How much it holds."""
         counts = select(
-            *(select(func.count()).select_from(table).scalar_subquery() for table in (DOCUMENT, PASSAGE, FACT)),
+            *(select(func.count()).select_from(table).scalar_subquery() for table in (DOCUMENT, PASSAGE)),
             select(func.count(distinct(EMBEDDING.c.passage))).scalar_subquery(),
         )
         with self._reading() as connection:
-            documents, passages, facts, vectors = map(int, connection.execute(counts).one())
-            resolved = _resolution(connection)
+            documents, passages, vectors = map(int, connection.execute(counts).one())
             named = connection.scalars(select(PASSAGE.c.entities).distinct())
-            entities = len({resolved.canonical(key) for keys in named for key in json.loads(keys)})
-        return StoreStats(documents=documents, passages=passages, entities=entities, facts=facts, vectors=vectors)
+            entities = len({key for keys in named for key in json.loads(keys)})
+        return StoreStats(documents=documents, passages=passages, entities=entities, vectors=vectors)
 
     def close(self) -> None:
         """Let go of files and connections; again does nothing."""
@@ -384,12 +353,6 @@ class SqlStore:
         ids = {row.key: row.id for row in connection.execute(select(PASSAGE.c.key, PASSAGE.c.id).where(among))}
         hits = [Hit(ids[key], score) for key, score in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
-
-
-def _resolution(connection: Connection) -> Resolution:
-    """The aliases that the documents declare, merged."""
-    declared = connection.scalars(select(DOCUMENT.c.aliases).where(DOCUMENT.c.aliases != "[]"))
-    return Resolution((alias, entity) for aliases in declared for alias, entity in json.loads(aliases))
 
 
 def _embedded(passage: Passage) -> tuple[str, str, str]:

@@ -46,7 +46,7 @@ _SCORE = literal_column(f"-bm25({WORDS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
 
 
 class SqliteStore(SqlStore):
-    """Documents, passages, vectors and facts in one SQLite file.
+    """Documents, passages and vectors in one SQLite file.
 
     Any number of processes may read while one writes. Vectors are stored as half-precision numbers (the cosine changes
     by less than 0.001) and searched exactly, in a matrix in memory that is read at the first search.

@@ -31,9 +31,6 @@ def bounded(text: str) -> str:
 def check_id(id: str) -> str:
     """The id of a document as it is kept.
 
-    Args:
-        id: The id.
-
     Raises:
         StoreError: If it is too long.
     """

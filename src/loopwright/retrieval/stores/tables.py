@@ -11,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
-    Double,
     ForeignKey,
     Index,
     Integer,
@@ -25,9 +24,9 @@ from sqlalchemy import (
 from sqlalchemy.types import UserDefinedType
 
 from loopwright.database.text import StorableText
-from loopwright.retrieval.records import Document, Fact, Passage
+from loopwright.retrieval.records import Document, Passage
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Grows whenever the tables change, so that a store of another version is recognised."""
 METADATA = MetaData()
 """All tables that both databases have; each has an index of words besides."""
@@ -69,9 +68,9 @@ DOCUMENT = Table(
     _text("id", unique=True),
     *(_text(name) for name in ("title", "digest", "own_key", "media_type")),
     _whole("dated", nullable=True, index=True),
-    *(_text(name) for name in ("tags", "facets", "aliases")),
+    *(_text(name) for name in ("tags", "facets")),
 )
-"""Documents; tags, facets and aliases in JSON, dates in microseconds since 1970."""
+"""Documents; tags and facets in JSON, dates in microseconds since 1970."""
 LABEL = Table(
     "label",
     METADATA,
@@ -96,21 +95,6 @@ PASSAGE = Table(
     Index("passage_document", "document", "place"),
 )
 """Passages, with the entity that the title names, and in JSON those that the text does."""
-FACT = Table(
-    "fact",
-    METADATA,
-    _of("passage", "passage"),
-    *(_text(name) for name in ("id", "subject", "relation", "object", "subject_key", "object_key", "folded")),
-    _whole("starts"),
-    _whole("ends"),
-    Column("confidence", Double, nullable=False),
-    _text("extractor"),
-    _whole("ingested"),
-    UniqueConstraint("passage", "id"),
-    Index("fact_subject", "subject_key"),
-    Index("fact_object", "object_key"),
-)
-"""Facts, with what makes subject and object entities, and all their words folded."""
 EMBEDDING = Table(
     "embedding",
     METADATA,
@@ -124,18 +108,13 @@ EMBEDDING = Table(
 )
 """Vectors of passages."""
 
-DOCUMENT_COLUMNS = tuple(column for column in DOCUMENT.c if column.name not in ("key", "aliases"))
+DOCUMENT_COLUMNS = tuple(column for column in DOCUMENT.c if column.name != "key")
 """What `document_of` takes."""
 PASSAGE_COLUMNS = (
     *(PASSAGE.c.id, DOCUMENT.c.id, PASSAGE.c.text, PASSAGE.c.title, PASSAGE.c.heading, PASSAGE.c.page),
     *(PASSAGE.c.starts, PASSAGE.c.ends),
 )
 """What `passage_of` takes."""
-FACT_COLUMNS = (
-    *(FACT.c.id, FACT.c.subject, FACT.c.relation, FACT.c.object, PASSAGE.c.id, FACT.c.starts, FACT.c.ends),
-    *(FACT.c.confidence, FACT.c.extractor, FACT.c.ingested),
-)
-"""What `fact_of` takes."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -150,11 +129,6 @@ def counted(connection: Connection, name: str) -> int:
 
 def count_up(connection: Connection, name: str, by: int = 1) -> int:
     """Raise a counter, in a transaction that writes.
-
-    Args:
-        connection: The transaction.
-        name: The counter.
-        by: By how much.
 
     Returns:
         Its value before.
@@ -207,21 +181,4 @@ def passage_of(row: Sequence[Any]) -> Passage:
     id, document, text, title, heading, page, start, end = row
     return Passage(
         id=id, document_id=document, text=text, title=title, heading=heading, page=page, start=start, end=end
-    )
-
-
-def fact_of(row: Sequence[Any]) -> Fact:
-    """A fact from its columns `FACT_COLUMNS`."""
-    id, subject, relation, object, passage, start, end, confidence, extractor, ingested = row
-    return Fact(
-        id=id,
-        subject=subject,
-        relation=relation,
-        object=object,
-        passage_id=passage,
-        start=start,
-        end=end,
-        confidence=confidence,
-        extractor=extractor,
-        ingested_at=_EPOCH + ingested * _MICROSECOND,
     )

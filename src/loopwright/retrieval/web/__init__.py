@@ -1,4 +1,4 @@
-"""Web search behind one protocol, the pages that it finds, and how untrusted text reaches a chat model."""
+"""Web search behind one protocol, and how untrusted text reaches a chat model."""
 
 from loopwright.retrieval.web.opening import SearchSettings, open_search
 from loopwright.retrieval.web.protocol import WebResult, WebSearch

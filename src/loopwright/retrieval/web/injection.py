@@ -70,9 +70,6 @@ def looks_like_instructions(text: str) -> list[str]:
     Width, case, invisible characters and line breaks within a phrase do not hide it; other words, other languages and
     encodings do.
 
-    Args:
-        text: Any text.
-
     Returns:
         The phrases in order, each once, at most `MAX_SHOWN` characters each; none if nothing looks so.
     """

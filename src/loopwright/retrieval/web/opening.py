@@ -2,96 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import Literal, Self
 
-from loopwright.errors import ConfigError, unknown_name_message
+from pydantic import PositiveFloat, PositiveInt, model_validator
+
+from loopwright.config import Section
 from loopwright.retrieval.web.protocol import WebSearch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSettings:
+class SearchSettings(Section):
     """Which search engine to ask, and how."""
 
-    engine: str | None = None
-    """``"searxng"``, ``"tavily"`` or ``"duckduckgo"``; None searches no web."""
+    engine: Literal["searxng", "tavily", "duckduckgo"] | None = None
+    """The search engine; None searches no web, and the answer says so."""
     url: str | None = None
     """Where the engine answers. SearXNG needs it, Tavily has one of its own, DuckDuckGo takes none."""
     api_key_env: str | None = None
-    """The name of the environment variable with the API key, for Tavily; None means ``TAVILY_API_KEY``."""
-    timeout: float = 10.0
-    """Seconds for a whole search, and again for each page."""
-    max_results: int = 10
-    """The most results of one search, whatever is asked for."""
-    fetch_pages: bool = False
-    """Whether to fetch the pages that were found, and add their text to the engine's excerpts."""
-    allow_private: bool = False
-    """Whether pages may be fetched from private addresses and any port, for an intranet's engine."""
+    """The environment variable that holds Tavily's key; None means ``TAVILY_API_KEY``."""
+    timeout: PositiveFloat = 15.0
+    """Seconds for a whole search."""
+    max_results: PositiveInt = 5
+    """Results that are read."""
+
+    @model_validator(mode="after")
+    def _fits_the_engine(self) -> Self:
+        if self.engine == "searxng" and not self.url:
+            raise ValueError("searxng needs the url of a server, for example http://localhost:8080")
+        for option in _REFUSED.get(self.engine or "", ()):
+            if getattr(self, option):
+                raise ValueError(f"the search engine {self.engine!r} takes no {option}; remove it")
+        return self
+
+
+_REFUSED = {"searxng": ("api_key_env",), "duckduckgo": ("url", "api_key_env")}
+"""Engine -> the options that it takes not."""
 
 
 def open_search(settings: SearchSettings) -> WebSearch | None:
-    """Make the search engine that settings describe; nothing is sent yet.
-
-    Args:
-        settings: The settings.
-
-    Returns:
-        The engine, or None if none is configured.
+    """The search engine that settings describe, or None if none is configured; nothing is sent yet.
 
     Raises:
-        ConfigError: If the engine is unknown, or something that it needs is missing or wrong.
+        ConfigError: If its address or its API key is wrong or missing.
     """
-    if settings.engine is None:
-        return None
-    if settings.engine not in _ENGINES:
-        raise ConfigError(unknown_name_message("search engine", settings.engine, _ENGINES))
-    if settings.max_results < 1:
-        raise ConfigError(f"the web search's max_results is {settings.max_results}; it must be at least 1")
-    search = _ENGINES[settings.engine](settings)
-    if not settings.fetch_pages:
-        return search
-    from loopwright.retrieval.web.fetching import PageFetcher
-    from loopwright.retrieval.web.pages import PageReadingSearch
+    # The clients take long to import, and most runs need none of them.
+    if settings.engine == "searxng":
+        from loopwright.retrieval.web.searxng import SearxngSearch
 
-    return PageReadingSearch(search, PageFetcher(timeout=settings.timeout, allow_private=settings.allow_private))
+        return SearxngSearch(settings.url or "", timeout=settings.timeout, max_results=settings.max_results)
+    if settings.engine == "tavily":
+        from loopwright.retrieval.web.tavily import DEFAULT_KEY_ENV, DEFAULT_URL, TavilySearch
 
+        return TavilySearch(
+            api_key_env=settings.api_key_env or DEFAULT_KEY_ENV,
+            url=settings.url or DEFAULT_URL,
+            timeout=settings.timeout,
+            max_results=settings.max_results,
+        )
+    if settings.engine == "duckduckgo":
+        from loopwright.retrieval.web.duckduckgo import DuckDuckGoSearch
 
-# The clients take long to import, and most runs need none of them.
-def _searxng(settings: SearchSettings) -> WebSearch:
-    from loopwright.retrieval.web.searxng import SearxngSearch
-
-    _refuse(settings, api_key_env=settings.api_key_env)
-    if not settings.url:
-        raise ConfigError("the search engine 'searxng' needs the url of an instance, for example http://localhost:8080")
-    return SearxngSearch(settings.url, timeout=settings.timeout, max_results=settings.max_results)
-
-
-def _tavily(settings: SearchSettings) -> WebSearch:
-    from loopwright.retrieval.web.tavily import DEFAULT_KEY_ENV, DEFAULT_URL, TavilySearch
-
-    return TavilySearch(
-        api_key_env=settings.api_key_env or DEFAULT_KEY_ENV,
-        url=settings.url or DEFAULT_URL,
-        timeout=settings.timeout,
-        max_results=settings.max_results,
-    )
-
-
-def _duckduckgo(settings: SearchSettings) -> WebSearch:
-    from loopwright.retrieval.web.duckduckgo import DuckDuckGoSearch
-
-    _refuse(settings, url=settings.url, api_key_env=settings.api_key_env)
-    return DuckDuckGoSearch(timeout=settings.timeout, max_results=settings.max_results)
-
-
-def _refuse(settings: SearchSettings, **given: str | None) -> None:
-    for option, value in given.items():
-        if value:
-            raise ConfigError(f"the search engine {settings.engine!r} takes no {option}; remove it")
-
-
-_ENGINES: Mapping[str, Callable[[SearchSettings], WebSearch]] = {
-    "duckduckgo": _duckduckgo,
-    "searxng": _searxng,
-    "tavily": _tavily,
-}
+        return DuckDuckGoSearch(timeout=settings.timeout, max_results=settings.max_results)
+    return None

@@ -111,10 +111,7 @@ def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: md, txt, html, pdf, docx, csv, json, jsonl.")],
     store: Store = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for these documents.")] = None,
-    facts: Annotated[bool, typer.Option("--facts", help="Let the chat model of 'extraction' read facts too.")] = False,
-    renew: Annotated[
-        bool, typer.Option("--renew", help="Also what has not changed, say after another --tag or --facts.")
-    ] = False,
+    renew: Annotated[bool, typer.Option("--renew", help="Also what has not changed, say after another --tag.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Delete what is gone from these folders.")] = False,
     config: ConfigFile = None,
     as_json: AsJson = False,
@@ -126,15 +123,10 @@ def ingest(
 
     settings = _config(config, store)
     with open_store(settings.rag.store) as knowledge, Services.of(settings, knowledge) as services:
-        chat = services.chat("extraction") if facts else None
-        if facts and chat is None:
-            raise InputError("--facts needs a chat model: set models.extraction in the configuration")
         with _progress(sys.stderr.isatty() and not as_json) as on_progress:
             report = ingest_documents(
-                paths, knowledge, tags=tag or (), extractor=chat, embedder=services.embedder,
-                size=settings.rag.ingest.passage_words, batch=settings.rag.ingest.batch, prune=prune, renew=renew,
-                repairs=settings.rag.repairs, concurrency=settings.rag.grading_concurrency, usage=services.usage,
-                on_progress=on_progress,
+                paths, knowledge, tags=tag or (), embedder=services.embedder, prune=prune, renew=renew,
+                size=settings.rag.ingest.passage_words, on_progress=on_progress,
             )  # fmt: skip
         stats = knowledge.stats()
     done = report.progress
@@ -149,7 +141,7 @@ def ingest(
             print("nothing to read was found there: md, txt, html, pdf, docx, csv, json and jsonl are read")
         print(
             f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
-            f"{stats.entities} entities, {stats.facts} facts, {stats.vectors} vectors"
+            f"{stats.entities} entities, {stats.vectors} vectors"
         )
         told = [f"{source}: {message}" for source, message in report.problems]
         if len(told) > _PROBLEMS_SHOWN:
@@ -301,35 +293,6 @@ def _place_of(citation: Citation) -> str:
     heading = "".join(f" > {part}" for part in headings)
     page = f", page {citation.page}" if citation.page else ""
     return f"{citation.title}{heading}{page}  {citation.document_id or citation.evidence_id}"
-
-
-@app.command()
-def facts(
-    entity: Annotated[str, typer.Argument(help="The entity; without one, the surest facts of all.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="The most facts.")] = 50,
-    store: Store = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show what the documents say of an entity, and where they say it."""
-    from loopwright.retrieval.mentions import entity_key
-
-    with _opened(config, store) as knowledge:
-        found = knowledge.facts(entity=entity_key(entity) if entity else None, limit=limit)
-        if entity and not found:
-            found = knowledge.facts(text=entity, limit=limit)
-        places = {passage.id: passage for passage in knowledge.passages([fact.passage_id for fact in found])}
-    if as_json:
-        print(json.dumps([asdict(fact) for fact in found], indent=2, ensure_ascii=False, default=str))
-        return
-    for fact in found:
-        passage = places.get(fact.passage_id)
-        stated = printable(f"{fact.subject} | {fact.relation} | {fact.object}")
-        print(f"{stated}  ({fact.confidence:.2f}, {fact.extractor})")
-        if passage:
-            print(f"    {passage.document_id}: {printable(' '.join(passage.text[fact.start : fact.end].split()))}")
-    if not found:
-        print("no facts" + (f" about {entity!r}" if entity else ""))
 
 
 @app.command()

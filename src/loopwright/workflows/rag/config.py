@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loopwright.config import Section
+from loopwright.retrieval.web.opening import SearchSettings
 from loopwright.workflows.rag.constants import Defaults
 from loopwright.workflows.rag.schemas import Complexity
 from loopwright.workflows.sections import WorkflowConfig
@@ -26,11 +27,7 @@ class TransformationsByComplexity(Section):
     """Where several things are looked up and compared."""
 
     def of(self, complexity: Complexity) -> int:
-        """The number for one kind of question.
-
-        Args:
-            complexity: The kind.
-        """
+        """The number for one kind of question."""
         number: int | None = getattr(self, complexity.value)
         return Defaults.MAX_RETRY_COUNT if number is None else number
 
@@ -46,11 +43,7 @@ class PassagesByComplexity(Section):
     """Where several things are looked up and compared."""
 
     def of(self, complexity: Complexity) -> int:
-        """The number for one kind of question.
-
-        Args:
-            complexity: The kind.
-        """
+        """The number for one kind of question."""
         return getattr(self, complexity.value)
 
 
@@ -95,38 +88,11 @@ class RetrievalSection(Section):
     words."""
 
 
-class WebSection(Section):
-    """Where to look when the knowledge graph has nothing."""
-
-    engine: Literal["searxng", "tavily", "duckduckgo"] | None = None
-    """The search engine; None searches no web, and the answer says so."""
-    url: str | None = None
-    """Address of the SearXNG server."""
-    api_key_env: str | None = None
-    """The environment variable that holds Tavily's key; None means ``TAVILY_API_KEY``."""
-    max_results: PositiveInt = 5
-    """Results that are read."""
-    timeout: PositiveFloat = 15.0
-    """Seconds for one search, and for one page."""
-    fetch_pages: bool = False
-    """Whether the pages themselves are fetched, and not only the engine's excerpts read."""
-    allow_private: bool = False
-    """Whether pages may lie at addresses that are not public."""
-
-    @model_validator(mode="after")
-    def _has_an_address(self) -> Self:
-        if self.engine == "searxng" and not self.url:
-            raise ValueError("searxng needs the url of a server, for example http://localhost:8080")
-        return self
-
-
 class IngestSection(Section):
     """How documents become passages."""
 
     passage_words: PositiveInt = 120
     """Words of a passage, about."""
-    batch: PositiveInt = 64
-    """Documents of one transaction."""
 
 
 class NodeTimeouts(Section):
@@ -151,7 +117,7 @@ class RAGSection(Section):
     """The wait before a query transformation."""
     retrieval: RetrievalSection = RetrievalSection()
     """How passages are found."""
-    web: WebSection = WebSection()
+    web: SearchSettings = SearchSettings()
     """Where to look when the knowledge graph has nothing."""
     ingest: IngestSection = IngestSection()
     """How documents become passages."""
@@ -171,5 +137,5 @@ class RAGConfig(WorkflowConfig):
 
     model_nodes: ClassVar[tuple[str, ...]] = (
         "route_question", "nodes_and_edges_grading", "next_hop", "query_transformation", "web_grading",
-        "answer_generation", "generation_grading", "extraction",
+        "answer_generation", "generation_grading",
     )  # fmt: skip

@@ -42,12 +42,7 @@ RETRIEVAL, TRANSFORMATION, WEB = "knowledge_graph_retrieval", "query_transformat
 
 
 def loops_of(config: RAGConfig, hops: bool = True) -> list[Loop]:
-    """The loops ``transform`` and ``regenerate``, and where it is wired ``hops``.
-
-    Args:
-        config: Gives their limits.
-        hops: Whether there are hops.
-    """
+    """The loops ``transform`` and ``regenerate``, and where it is wired ``hops``."""
     limits, backoff = config.rag.limits, config.rag.backoff
     own = {GRADING: limits.nothing_relevant, VERDICTS: limits.not_useful}
     shown = ("{spent}", "{limit}")
@@ -150,15 +145,7 @@ def build_graph(
 
 
 def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePolicy]:
-    """The policy of every node.
-
-    A failing store or search engine has retries of its own, apart from those of chat models. Without the knowledge
-    graph the run fails; without the web, the answer is written from what is there, and says so.
-
-    Args:
-        config: The configuration.
-        models: The chat model of each node, for the most calls that a node makes.
-    """
+    """The policy of every node."""
     settings, pipeline = config.rag, config.pipeline
     waits: dict[str, Any] = {
         "initial_wait": pipeline.retry.initial_wait,

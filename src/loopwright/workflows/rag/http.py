@@ -54,8 +54,6 @@ class Ingested(BaseModel):
     """Documents that could not be read."""
     passages: int
     """Passages that were stored."""
-    facts: int
-    """Facts that were stored."""
     vectors: int
     """Passages that got a vector."""
     seconds: float
@@ -123,10 +121,7 @@ def _ingested(services: Services, kept: dict[Path, str], tags: tuple[str, ...]) 
 
     config = services.config.rag
     with _store(services) as store:
-        report = read_in(
-            list(kept), store, tags=tags, embedder=services.embedder, size=config.ingest.passage_words,
-            batch=config.ingest.batch,
-        )  # fmt: skip
+        report = read_in(list(kept), store, tags=tags, embedder=services.embedder, size=config.ingest.passage_words)
     progress = asdict(report.progress)
     names = {path.resolve().as_posix(): name for path, name in kept.items()}
     problems = [

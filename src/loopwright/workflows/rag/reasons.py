@@ -11,20 +11,12 @@ from loopwright.workflows.rag.state import GraphState
 
 
 def asked_of(state: GraphState) -> str:
-    """The question as it stands alone; what passages and answers are judged by.
-
-    Args:
-        state: Reads ``standalone``, else ``question``.
-    """
+    """The question as it stands alone; what passages and answers are judged by."""
     return state.get("standalone") or state["question"]
 
 
 def unique(found: Iterable[Evidence]) -> list[Evidence]:
-    """Evidence without what comes again, in the order of its first coming.
-
-    Args:
-        found: The evidence.
-    """
+    """Evidence without what comes again, in the order of its first coming."""
     first: dict[str, Evidence] = {}
     for evidence in found:
         first.setdefault(evidence.id, evidence)
@@ -32,20 +24,12 @@ def unique(found: Iterable[Evidence]) -> list[Evidence]:
 
 
 def retries(state: GraphState) -> tuple[int, int]:
-    """Query transformations so far, and how many are allowed.
-
-    Args:
-        state: Reads ``retry_count`` and what `retry_limit` reads.
-    """
+    """Query transformations so far, and how many are allowed."""
     return state.get("retry_count", 0), retry_limit(state)
 
 
 def retry_limit(state: GraphState | Mapping[str, Any]) -> int:
-    """How many query transformations are allowed.
-
-    Args:
-        state: Reads ``retry_limit``, else ``max_retry_count``.
-    """
+    """How many query transformations are allowed."""
     limit: int | None = state.get("retry_limit", state.get("max_retry_count"))
     return Defaults.MAX_RETRY_COUNT if limit is None else limit
 

@@ -50,8 +50,6 @@ class Evidence(Frozen):
     """Whether it comes from the knowledge graph or from the web."""
     score: float = 0.0
     """How well it fits the query, higher is better; comparable within one search."""
-    facts: tuple[str, ...] = ()
-    """Facts that it states, as "subject | relation | object"."""
 
 
 class Grade(Frozen):

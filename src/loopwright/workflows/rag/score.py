@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import PurePath
 
-from loopwright.retrieval.text import terms
 from loopwright.workflows.api import Outcome
 from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.evaluation.scores import answer_scores, citation_scores
-from loopwright.workflows.rag.question.words import informative_terms
-from loopwright.workflows.rag.schemas import Answer, Citation
+from loopwright.workflows.rag.schemas import Answer
 
 
 def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
@@ -22,14 +20,12 @@ def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
 
     Returns:
         ``em``, ``f1`` and ``contains`` of the short answer; of what is cited also ``citation_recall``, None if it
-        abstains; ``gathered_recall``, the share of the documents to cite that any search found; ``faithfulness``, the
-        share of its sentences whose words their quotes hold; ``abstained``.
+        abstains; ``gathered_recall``, the share of the documents to cite that any search found; ``abstained``.
     """
     if not outcome.details:
         return {"abstained": 0.0}
     answer = Answer.model_validate(outcome.details["answer"])
     scores: dict[str, float | None] = {"abstained": float(outcome.status == "abstained")}
-    scores["faithfulness"] = None if answer.abstained else faithfulness(answer)
     if expected.answers is not None:
         said = " ".join(sentence.text for sentence in answer.sentences)
         short = "" if answer.abstained else answer.short or said
@@ -45,35 +41,8 @@ def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
     return scores
 
 
-def faithfulness(answer: Answer) -> float | None:
-    """The share of an answer's sentences whose words that say something stand in their quotes, titles and headings.
-
-    Args:
-        answer: The answer; its quotes were verified to stand in their sources.
-
-    Returns:
-        From 0 to 1; None if it has no sentence.
-    """
-    by_number = {citation.number: citation for citation in answer.citations}
-    held = [
-        _is_borne_out(sentence.text, [by_number.get(number) for number in sentence.citations])
-        for sentence in answer.sentences
-    ]
-    return sum(held) / len(held) if held else None
-
-
-def _is_borne_out(text: str, cited: Sequence[Citation | None]) -> bool:
-    quoted = [f"{each.title} {each.heading} {each.quote}" for each in cited if each]
-    known = {word for words in quoted for word in terms(words)}
-    return bool(cited) and len(quoted) == len(cited) and known.issuperset(informative_terms(text))
-
-
 def names_of(document: str) -> tuple[str, ...]:
-    """What a document may be called: its id, its own id in a file of many, the file, and the file's name.
-
-    Args:
-        document: Its id.
-    """
+    """What a document may be called: its id, its own id in a file of many, the file, and the file's name."""
     path, _, key = document.partition("#")
     return document, key, path, PurePath(path).name
 

@@ -17,7 +17,7 @@ from loopwright.retrieval.protocols import Embedder, Reranker
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.protocol import KnowledgeStore
-from loopwright.retrieval.web import SearchSettings, WebSearch, open_search
+from loopwright.retrieval.web import WebSearch, open_search
 from loopwright.workflows import runtime
 from loopwright.workflows.rag.config import AUTO, RAGConfig
 
@@ -41,41 +41,21 @@ class Services(runtime.Services[RAGConfig]):
 
     @classmethod
     def of(cls, config: RAGConfig, store: KnowledgeStore | None = None, search: WebSearch | None = None) -> Self:
-        """The services that a configuration describes; nothing is opened yet.
-
-        Args:
-            config: The configuration.
-            store: The knowledge store, if not the configured one.
-            search: The web search, if not the configured one.
-
-        Raises:
-            ConfigError: If a model's settings are wrong.
-        """
+        """The services that a configuration describes; nothing is opened yet."""
         return cls(config, runtime.models_of(config), store, search)
 
     def chat(self, node: str) -> BaseChatModel | None:
-        """The chat model of a node, or None; a small one on this machine speaks beside the quotes and nowhere else.
-
-        Args:
-            node: The node.
-        """
-        return None if self.is_small(node) and node not in ("answer_generation", "extraction") else super().chat(node)
+        """The chat model of a node, or None; a small one on this machine speaks beside the quotes and nowhere else."""
+        return None if self.is_small(node) and node != "answer_generation" else super().chat(node)
 
     def asks_model(self, node: str) -> bool:
-        """Whether a node has a chat model by `chat`, which is not made for that.
-
-        Args:
-            node: The node.
-        """
+        """Whether a node has a chat model by `chat`, which is not made for that."""
         return bool(self.models.models_of(node)) and not self.is_small(node)
 
     def is_small(self, node: str) -> bool:
         """Whether a node's chat model runs in this process (``local:NAME``).
 
         As a grader it says yes to what is wrong, and as the writer of answers it makes up what the quotes do not say.
-
-        Args:
-            node: The node.
         """
         return any(name.startswith("local:") for name in self.models.models_of(node)[:1])
 
@@ -140,7 +120,7 @@ class Services(runtime.Services[RAGConfig]):
         if self.given_search is not None:
             yield self.given_search
             return
-        engine = open_search(SearchSettings(**self.config.rag.web.model_dump()))
+        engine = open_search(self.config.rag.web)
         try:
             yield engine
         finally:

@@ -222,8 +222,7 @@ class RagWorkflow(Workflow[Services]):
     Services = Services
     streams_answer = True
     nodes = _NODE_INFO
-    # Facts are extracted while documents are read, not while questions are answered.
-    model_nodes = tuple(node for node in RAGConfig.model_nodes if node != "extraction")
+    model_nodes = RAGConfig.model_nodes
     state_schema = GraphState
     examples = _EXAMPLES
     prompts = prompts()
@@ -232,12 +231,7 @@ class RagWorkflow(Workflow[Services]):
 
     @classmethod
     def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
-        """Open the store that is configured; where none is named and none was made yet, the sample.
-
-        Args:
-            config: The file of the configuration.
-            overrides: Values by dotted key over the file's.
-        """
+        """Open the store that is configured; where none is named and none was made yet, the sample."""
         settings = RAGConfig.load(config, overrides)
         store = settings.rag.store
         if store == RAGSection.model_fields["store"].default and not Path(store.partition(":")[2]).exists():
@@ -248,49 +242,26 @@ class RagWorkflow(Workflow[Services]):
 
     @classmethod
     def sample(cls, config: RAGConfig | None = None) -> Self:
-        """The same over the made-up town that comes with the package, read into a store in memory.
-
-        Args:
-            config: The configuration; its store is not used.
-        """
+        """The same over the made-up town that comes with the package, read into a store in memory."""
         services = Services.of(config or RAGConfig())
         services.opened.entered("store", sample_store)
         return cls(services)
 
     def uncitable(self, names: Sequence[str]) -> Sequence[str]:
-        """The documents that are not in the store; what lies on the web is not known.
-
-        Args:
-            names: Documents.
-        """
+        """The documents that are not in the store; what lies on the web is not known."""
         known = {name for each in self.services.store.documents() for name in names_of(each.id)}
         return [name for name in names if name not in known and not name.startswith(("http://", "https://"))]
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
-        """How right an outcome is; see the module ``score``.
-
-        Args:
-            expected: What is expected.
-            outcome: What came.
-        """
+        """How right an outcome is; see the module ``score``."""
         return score(expected, outcome)
 
     def build(self, services: Services) -> BoundedGraph:
-        """Make the graph.
-
-        Args:
-            services: The models, the knowledge store and the web search.
-        """
+        """Make the graph."""
         return build_graph(services=services)
 
     def start(self, given: RagInput, uploads: Mapping[str, Path], run_id: str) -> QuestionInput:
-        """What the graph is run with.
-
-        Args:
-            given: The question, and what limits the search.
-            uploads: Not needed.
-            run_id: Not needed.
-        """
+        """What the graph is run with."""
         return QuestionInput(
             question=given.question,
             history=given.history,
@@ -300,24 +271,11 @@ class RagWorkflow(Workflow[Services]):
         )
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
-        """Prepare a run.
-
-        Args:
-            given: The question, and what limits the search.
-            uploads: Not needed.
-            run_id: Names the run.
-
-        Raises:
-            InputError: If the input is unusable.
-        """
+        """Prepare a run."""
         return _RagRun(given, self.start(cast("RagInput", self.read(given)), uploads, run_id), given["question"], self)
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
-        """The answer with its quotes.
-
-        Args:
-            state: The final state.
-        """
+        """The answer with its quotes."""
         answer, grade = _answer_of(state), cast("AnswerGrade | None", state.get("answer_grade"))
         scores: dict[str, float] = {}
         quality = None
@@ -341,11 +299,7 @@ class _RagRun(Run):
     """One question."""
 
     def told(self, event: RunEvent) -> Iterable[Told]:
-        """What is being done, and why and how the question is asked again or the answer written anew.
-
-        Args:
-            event: The engine's event.
-        """
+        """What is being done, and why and how the question is asked again or the answer written anew."""
         if isinstance(event, NodeStarted) and event.node in _PROGRESS:
             yield Told(kind="progress", node=event.node, message=_PROGRESS[event.node])
         elif isinstance(event, NodeFinished) and not event.error:
@@ -359,32 +313,19 @@ class _RagRun(Run):
             )
 
     def plain(self, key: str, value: Any) -> Any:
-        """A value of the state in plain JSON, documents by the names of their files.
-
-        Args:
-            key: Its key.
-            value: The value.
-        """
+        """A value of the state in plain JSON, documents by the names of their files."""
         if is_dataclass(value) and not isinstance(value, type):
             value = asdict(value)
         return _without_folders(to_jsonable_python(value, fallback=str))
 
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
-        """The answer with its quotes.
-
-        Args:
-            result: The final state and the events.
-        """
+        """The answer with its quotes."""
         outcome, events = await super().ended(result)
         found = self.result(result).model_dump(mode="json")
         return outcome.model_copy(update={"details": _without_folders(found)}), events
 
     def result(self, result: RunResult) -> RagResult:
-        """The outcome as Python has it.
-
-        Args:
-            result: The final state and the events.
-        """
+        """The outcome as Python has it."""
         state, usage = result.state, self.usage.total()
         return RagResult(
             question=self.graph_input["question"],
@@ -511,11 +452,7 @@ async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIter
 
 
 def visualize_graph(graph: BoundedGraph | None = None) -> str:
-    """The workflow as a Mermaid diagram, with the limits on the loops' edges.
-
-    Args:
-        graph: A graph of `build_graph`; by default that of the embedded configuration.
-    """
+    """The workflow as a Mermaid diagram, with the limits on the loops' edges."""
     return mermaid((graph or build_graph()).topology())
 
 

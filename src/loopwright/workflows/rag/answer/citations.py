@@ -106,27 +106,13 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
 
 
 def joined(sentences: Sequence[Sentence], between: str = " ") -> str:
-    """Sentences as one text, each with its marks.
-
-    Args:
-        sentences: The sentences.
-        between: What stands between two of them.
-    """
+    """Sentences as one text, each with its marks."""
     marked = ((each.text, "".join(f"[{number}]" for number in each.citations)) for each in sentences)
     return between.join(f"{text} {marks}".rstrip() for text, marks in marked)
 
 
 def best_quote(sentence: str, evidence: Evidence) -> tuple[int, int, float]:
-    """The sentence of a passage that bears another sentence out best.
-
-    Args:
-        sentence: What is to be borne out.
-        evidence: The passage.
-
-    Returns:
-        Where it begins and ends in the passage's text, and the share of the sentence's words that it has with its
-        title, from 0 to 1; 0 for a sentence or passage without words.
-    """
+    """The sentence of a passage that bears another sentence out best."""
     wanted, titled = set(informative_terms(sentence)), set(terms(evidence.title))
     scored = [
         (len(wanted & {*terms(evidence.text[start:end]), *titled}) / (len(wanted) or 1), -start, end)

@@ -119,11 +119,7 @@ def extract_answer(
 
 
 def plain_text(text: str) -> str:
-    """A text without marks and tags: rows of tables with commas, headings and emphasis as plain words.
-
-    Args:
-        text: Any text.
-    """
+    """A text without marks and tags: rows of tables with commas, headings and emphasis as plain words."""
     marked = _MARKUP.sub("", _TAGS.sub("", _RULER.sub("", text)))
     lines = _LINK.sub(r"\1", _EMPHASIS.sub(lambda match: match[1] or match[2], marked)).splitlines()
     shown = (

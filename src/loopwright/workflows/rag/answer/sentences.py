@@ -23,9 +23,6 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     Periods after initials, abbreviations and inside numbers do not end a sentence. Chinese and Japanese sentences
     end at their full stops. Thai has none: its sentences end at line breaks, and at a space once they are long enough.
 
-    Args:
-        text: Any text.
-
     Returns:
         Start and end of each sentence in characters, in order, without white space around it.
     """

@@ -52,14 +52,7 @@ def _share(words: Mapping[str, Asked], found: set[str]) -> float:
 
 
 def relevance(reranker: Reranker, question: str, found: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
-    """What a reranker gives each passage, for the question as it stands or as the documents spell it: the higher logit.
-
-    Args:
-        reranker: The reranker.
-        question: The question.
-        found: The passages.
-        lexicon: How common each term is in all documents.
-    """
+    """What a reranker gives each passage, for the question as it stands or as the documents spell it: the higher."""
     texts = ["\n".join(filter(None, (each.title, each.heading, each.text))) for each in found]
     asked = dict.fromkeys([question, corrected(question, lexicon)])
     logits = [[float(logit) for logit in reranker.score(form, texts)] for form in asked]
@@ -67,15 +60,7 @@ def relevance(reranker: Reranker, question: str, found: Sequence[Evidence], lexi
 
 
 def relevance_from_logit(logit: float, evidence_id: str) -> Grade:
-    """Turn a reranker's logit into a verdict.
-
-    Args:
-        logit: The reranker's output for the question and the passage; above -10 the passage is relevant.
-        evidence_id: The passage's id.
-
-    Returns:
-        The verdict; the score is the logistic function of the logit. A logit that is no number is a failure.
-    """
+    """Turn a reranker's logit into a verdict."""
     if math.isnan(logit):
         return Grade(id=evidence_id, verdict="failed", reason="the reranker's logit is not a number")
     # Beyond this the score is 0 or 1 to the last digit, and exp would overflow.

@@ -23,17 +23,3 @@ NODES: dict[str, Callable[..., Any]] = {
     "generation_grading": generation_grading,
 }
 """Every node by its name, in the order in which a question meets them."""
-
-__all__ = [
-    "NODES",
-    "answer_generation",
-    "direct_answer",
-    "generation_grading",
-    "knowledge_graph_retrieval",
-    "next_hop",
-    "nodes_and_edges_grading",
-    "query_transformation",
-    "route_question",
-    "web_grading",
-    "web_search",
-]

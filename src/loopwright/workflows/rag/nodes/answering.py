@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
+from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
 from loopwright.engine.events.schema import TextStreamed, emit
@@ -27,6 +28,8 @@ logger = logging.getLogger("loopwright.rag")
 
 NODE = "answer_generation"
 _AGAIN = 0.85
+_SHORT = 96
+"""Tokens of a small model's answer."""
 
 
 async def answer_generation(state: GraphState, services: Services | None = None) -> dict[str, Any]:
@@ -34,13 +37,9 @@ async def answer_generation(state: GraphState, services: Services | None = None)
 
     Another attempt is told which sentences of the last one nothing bears out.
 
-    Args:
-        state: Reads ``standalone``, ``documents``, ``earlier_documents``, ``complexity``, ``web_note``, and for another
-            attempt ``generation`` and ``answer_grade``.
-        services: The configuration and the chat model; by default the embedded reader.
-
-    Returns:
-        ``generation``; its citations are verified to stand in their sources.
+    Reads ``standalone``, ``documents``, ``earlier_documents``, ``complexity``, ``web_note``, and for another
+    attempt ``generation`` and ``answer_grade``; writes ``generation``; its citations are verified to stand in their
+    sources.
     """
     services = services or Services()
     evidence = evidence_for(state)
@@ -89,7 +88,15 @@ async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Ans
     quoted = [
         Evidence(id=str(citation.number), text=citation.quote, title=citation.title) for citation in answer.citations
     ]
-    written = cite(await _written(chat, state, quoted, (), services, told=False), quoted)
+    try:
+        # The quotes come in time, whether or not the model is ready by then.
+        async with asyncio.timeout(services.config.rag.timeout.model / 2):
+            written = cite(await _written(chat, state, quoted, (), services, short=True), quoted)
+    except GraphBubbleUp:
+        raise
+    except Exception as error:
+        logger.warning("the quotes stand alone, without a short answer: %s: %s", type(error).__name__, error)
+        return answer
     if not written.sentences:
         return answer
     first = written.sentences[0]
@@ -100,11 +107,7 @@ async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Ans
 
 
 def evidence_for(state: GraphState) -> list[Evidence]:
-    """What an answer is written and graded from: what was found last, then what was found before.
-
-    Args:
-        state: Reads ``documents`` and ``earlier_documents``.
-    """
+    """What an answer is written and graded from: what was found last, then what was found before."""
     found = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
     return unique(found)
 
@@ -121,9 +124,9 @@ async def _written(
     unsupported: Sequence[str],
     services: Services,
     *,
-    told: bool = True,
+    short: bool = False,
 ) -> str:
-    """A chat model's draft, told piece by piece as it comes if it is to be told."""
+    """A chat model's draft, told piece by piece as it comes, but for a short one that stands beside quotes."""
     text = (
         prompts()
         .get(NODE)
@@ -134,11 +137,12 @@ async def _written(
         )
     )
     name = model_name(chat)
+    options: dict[str, Any] = {"max_tokens": _SHORT} if short else {}
     whole: BaseMessage | None = None
     try:
-        async for piece in chat.astream(text):
+        async for piece in chat.astream(text, **options):
             whole = piece if whole is None else _joined(whole, piece)
-            _tell(piece.text if told else "")
+            _tell("" if short else piece.text)
     except Exception:
         services.usage.record_failure(model=name, node=NODE)
         raise
@@ -171,12 +175,8 @@ class Verdicts(BaseModel):
 async def generation_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Judge the answer: do its sources bear it out, and does it answer the question?
 
-    Args:
-        state: Reads ``standalone``, ``generation``, ``documents`` and ``earlier_documents``.
-        services: The configuration and the chat model; by default rules alone.
-
-    Returns:
-        ``answer_grade``, and ``status`` as it would be if the run ended here.
+    Reads ``standalone``, ``generation``, ``documents`` and ``earlier_documents``; writes ``answer_grade``, and
+    ``status`` as it would be if the run ended here.
     """
     services = services or Services()
     question, evidence = asked_of(state), evidence_for(state)
@@ -209,12 +209,7 @@ async def _grade_by_model(
 
 
 def status_of(answer: Answer, grade: AnswerGrade) -> Status:
-    """How honest an end this answer would be.
-
-    Args:
-        answer: The answer.
-        grade: The verdicts on it.
-    """
+    """How honest an end this answer would be."""
     if answer.abstained:
         return "abstained"
     return "answered" if grade.supported and grade.useful else "best_effort"

@@ -39,14 +39,10 @@ class Reading(BaseModel):
 async def route_question(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Read the question: make it stand alone, decide where it goes first and how many steps it needs.
 
-    Greetings, arithmetic and questions about the assistant are told by rules also where there is a chat model.
+    Greetings and questions about the assistant are told by rules also where there is a chat model.
 
-    Args:
-        state: Reads ``question``, ``history`` and ``max_retry_count``.
-        services: The configuration and the chat model; by default rules alone.
-
-    Returns:
-        ``standalone``, ``route``, ``complexity``, ``query``, ``retry_limit``, and everything that a run gathers, empty.
+    Reads ``question``, ``history`` and ``max_retry_count``; writes ``standalone``, ``route``, ``complexity``,
+    ``query``, ``retry_limit``, and everything that a run gathers, empty.
     """
     services = services or Services()
     question, history = state["question"], state.get("history") or []
@@ -77,12 +73,7 @@ async def route_question(state: GraphState, services: Services | None = None) ->
 async def direct_answer(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Answer what needs no documents.
 
-    Args:
-        state: Reads ``question``.
-        services: Not needed.
-
-    Returns:
-        ``generation`` and ``status``.
+    Reads ``question``; writes ``generation`` and ``status``.
     """
     text = answer_directly(state["question"])
     return {"generation": Answer(text=text, short=text, sentences=(Sentence(text=text),)), "status": "answered"}
@@ -148,12 +139,7 @@ def _widened(state: GraphState, question: str, tried: Sequence[str], services: S
 async def next_hop(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Search next what the last search led to.
 
-    Args:
-        state: Reads ``next_query`` and ``queries``.
-        services: Not needed.
-
-    Returns:
-        ``query`` and ``queries``.
+    Reads ``next_query`` and ``queries``; writes ``query`` and ``queries``.
     """
     query = state.get("next_query") or state.get("query") or state["question"]
     return {"query": query, "queries": [*(state.get("queries") or []), query], "next_query": None}

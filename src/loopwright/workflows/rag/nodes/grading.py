@@ -41,12 +41,8 @@ class Hop(BaseModel):
 async def nodes_and_edges_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Grade what the knowledge graph gave by the question, and say what another hop would look for.
 
-    Args:
-        state: Reads ``retrieved``, ``standalone``, ``complexity``, ``documents`` and ``queries``.
-        services: The configuration and the models; by default rules alone.
-
-    Returns:
-        ``grades``, ``documents`` with what is relevant now and was before, and ``next_query``.
+    Reads ``retrieved``, ``standalone``, ``complexity``, ``documents`` and ``queries``; writes ``grades``,
+    ``documents`` with what is relevant now and was before, and ``next_query``.
 
     Raises:
         Exception: What the grader raised, if it failed on every passage: then there is no verdict at all.
@@ -60,12 +56,8 @@ async def nodes_and_edges_grading(state: GraphState, services: Services | None =
 async def web_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Grade web results by the question, like those of the knowledge graph.
 
-    Args:
-        state: Reads ``retrieved``, ``standalone`` and ``documents``.
-        services: The configuration and the models; by default rules alone.
-
-    Returns:
-        ``grades``, and ``documents`` with what is relevant now and was before.
+    Reads ``retrieved``, ``standalone`` and ``documents``; writes ``grades``, and ``documents`` with what is
+    relevant now and was before.
 
     Raises:
         Exception: What the grader raised, if it failed on every result.

@@ -48,11 +48,7 @@ async def ask_model(
 
 
 def numbered(evidence: Sequence[Evidence]) -> str:
-    """Passages for a prompt, numbered from 1, each on one line, all fenced as data that is never an instruction.
-
-    Args:
-        evidence: The passages.
-    """
+    """Passages for a prompt, numbered from 1, each on one line, all fenced as data that is never an instruction."""
     lines = [
         f"[{number}] {untrusted_line(found.title)}: {untrusted_line(found.text)}"
         for number, found in enumerate(evidence, 1)
@@ -61,21 +57,11 @@ def numbered(evidence: Sequence[Evidence]) -> str:
 
 
 def shown(found: Evidence) -> str:
-    """One passage for a prompt, fenced as data that is never an instruction.
-
-    Args:
-        found: The passage.
-    """
-    facts = f"\nFacts: {'; '.join(found.facts)}" if found.facts else ""
-    return quote_untrusted(f"{found.text}{facts}", source=found.title)
+    """One passage for a prompt, fenced as data that is never an instruction."""
+    return quote_untrusted(found.text, source=found.title)
 
 
 def listed(lines: Iterable[str], *, numbers: bool = False) -> str:
-    """Lines that came from documents, people or models for a prompt: each on one line, and no more than data.
-
-    Args:
-        lines: The lines.
-        numbers: Whether to number them from 1.
-    """
+    """Lines that came from documents, people or models for a prompt: each on one line, and no more than data."""
     marked = (f"{f'{place}.' if numbers else '-'} {untrusted_line(line)}" for place, line in enumerate(lines, 1))
     return "\n".join(marked) or "none"

@@ -24,12 +24,8 @@ NO_ENGINE = "No web search engine is configured (rag.web.engine), so the web was
 async def knowledge_graph_retrieval(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Search the knowledge graph for the present query; where no chat model grades many passages cost next to nothing.
 
-    Args:
-        state: Reads ``query`` (else ``question``), ``complexity`` and ``where``.
-        services: The configuration and the store.
-
-    Returns:
-        ``retrieved``, best first; empty only if the store has nothing, never if it failed.
+    Reads ``query`` (else ``question``), ``complexity`` and ``where``; writes ``retrieved``, best first; empty only
+    if the store has nothing, never if it failed.
 
     Raises:
         StoreError: If the store cannot be read.
@@ -46,11 +42,7 @@ async def knowledge_graph_retrieval(state: GraphState, services: Services | None
 
 
 def evidence_of(found: Retrieved) -> Evidence:
-    """A passage of the knowledge graph as evidence.
-
-    Args:
-        found: What the retriever found.
-    """
+    """A passage of the knowledge graph as evidence."""
     passage = found.passage
     return Evidence(
         id=passage.id,
@@ -61,19 +53,14 @@ def evidence_of(found: Retrieved) -> Evidence:
         page=passage.page,
         start=passage.start,
         score=found.score,
-        facts=tuple(f"{fact.subject} | {fact.relation} | {fact.object}" for fact in found.facts),
     )
 
 
 async def web_search(state: GraphState, services: Services | None = None) -> dict[str, Any]:
     """Search the web for the question itself: the queries before were made for the knowledge graph.
 
-    Args:
-        state: Reads ``standalone`` (else ``question``).
-        services: The configuration and the search engine, if any.
-
-    Returns:
-        ``retrieved``, best first, and ``web_note`` if no engine is configured.
+    Reads ``standalone`` (else ``question``); writes ``retrieved``, best first, and ``web_note`` if no engine is
+    configured.
 
     Raises:
         SearchError: If the engine cannot be had.
@@ -98,10 +85,5 @@ async def web_search(state: GraphState, services: Services | None = None) -> dic
 
 
 def web_evidence(result: WebResult, place: int) -> Evidence:
-    """A web result as evidence.
-
-    Args:
-        result: The result.
-        place: Its place among the results, from 0.
-    """
+    """A web result as evidence."""
     return Evidence(id=result.url, text=result.text, title=result.title, origin="web", score=1 / (1 + place))

@@ -24,9 +24,6 @@ _UNSPACED = re.compile(r"ของ.+ของ|ที่.+(?:ของ|ใน)|�
 def complexity_of(question: str) -> Complexity:
     """Say how many steps a question needs.
 
-    Args:
-        question: The question.
-
     Returns:
         ``comparison`` where it sets two things side by side, ``multi_hop`` where it asks something of what is only
         described, else ``one_hop``.

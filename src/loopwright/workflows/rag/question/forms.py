@@ -42,24 +42,12 @@ class Asked:
 
 
 def lexicon_of(evidence: Sequence[Evidence]) -> Lexicon:
-    """How common each term is in some passages alone, where nothing is known of the rest.
-
-    Args:
-        evidence: The passages.
-    """
+    """How common each term is in some passages alone, where nothing is known of the rest."""
     return Lexicon([TermCounts(each) for each in evidence])
 
 
 def asked_words(question: str, lexicon: Lexicon) -> dict[str, Asked]:
-    """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing.
-
-    Args:
-        question: The question, in any language.
-        lexicon: How common each term is in the documents.
-
-    Returns:
-        Term -> the word, in the order of the question; only words that say something.
-    """
+    """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing."""
     found: dict[str, Asked] = {}
     for word in _WORD.findall(_ENDING.sub(" ", fold(without_particles(_parted(question, lexicon))))):
         for term in terms(word):
@@ -102,11 +90,7 @@ def _corrected(word: str, lexicon: Lexicon) -> str:
 
 
 def other_forms(words: Mapping[str, Asked]) -> list[str]:
-    """The terms to search besides a question's own: likely spellings and compounds of what the documents do not know.
-
-    Args:
-        words: What `asked_words` gives.
-    """
+    """The terms to search besides a question's own: spellings and compounds of what the documents do not know."""
     return [form for asked in words.values() for form, closeness in asked.forms.items() if closeness < 1]
 
 

@@ -9,7 +9,6 @@ from importlib import resources
 
 import yaml
 
-from loopwright.workflows.rag.question.arithmetic import evaluate, expression_in, shown
 from loopwright.workflows.rag.question.words import fold
 from loopwright.workflows.rag.schemas import Route
 
@@ -43,7 +42,7 @@ def route_of(question: str, history: Sequence[str] = ()) -> Route:
         history: Earlier questions and answers, oldest first: "search the web" alone then means the last of them.
 
     Returns:
-        ``direct_answer`` for a greeting, arithmetic and a question about the assistant; ``web_search`` where the web is
+        ``direct_answer`` for a greeting and a question about the assistant; ``web_search`` where the web is
         asked for; else ``knowledge_graph_retrieval``.
     """
     wanted = web_query(question)
@@ -54,9 +53,6 @@ def route_of(question: str, history: Sequence[str] = ()) -> Route:
 
 def web_query(question: str) -> str | None:
     """What to search the web for.
-
-    Args:
-        question: The user's question.
 
     Returns:
         The question without "search the web for"; empty if nothing else is said; None if it does not ask for the web.
@@ -73,14 +69,7 @@ def web_query(question: str) -> str | None:
 
 
 def direct_answer(question: str) -> str:
-    """Answer a question that needs no documents.
-
-    Args:
-        question: One that `route_of` routes to ``direct_answer``.
-
-    Returns:
-        A greeting, a result, or what the assistant is; for any other question, what it can do.
-    """
+    """Answer a question that needs no documents."""
     if web_query(question) == "":
         return _NOTHING
     return _direct(question) or next(iter(_answers()))
@@ -95,9 +84,6 @@ def _answers() -> dict[str, list[str]]:
 
 
 def _direct(question: str) -> str | None:
-    expression = expression_in(question)
-    if expression is not None:
-        return _worked_out(expression)
     text = _plain(question)
     matching = (
         answer for answer, patterns in _answers().items() if any(_plain_match(pattern, text) for pattern in patterns)
@@ -115,15 +101,3 @@ def _plain_match(pattern: str, text: str) -> bool:
 
 def _plain(question: str) -> str:
     return " ".join(re.sub(r"[?!.,;:。，！？、…~\"]+", " ", fold(question)).split())
-
-
-def _worked_out(expression: str) -> str:
-    try:
-        value = evaluate(expression)
-    except ZeroDivisionError:
-        return "That divides by zero, so it has no value."
-    except OverflowError:
-        return "That is too large for me to work out."
-    except ValueError as error:
-        return f"I cannot work that out: {error}."
-    return f"{' '.join(expression.split())} = {shown(value)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from loopwright.retrieval.mentions import find_mentions
+from loopwright.retrieval.names import find_mentions
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 
 # Everything that separates words; combining marks do not, or Thai syllables would break apart.

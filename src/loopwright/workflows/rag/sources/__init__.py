@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopwright.retrieval.vectors import fill_vectors
-from loopwright.workflows.rag.sources.ingesting import aingest, ingest
+from loopwright.workflows.rag.sources.ingesting import ingest
 from loopwright.workflows.rag.sources.progress import IngestProgress, IngestReport
 
-__all__ = ["IngestProgress", "IngestReport", "aingest", "fill_vectors", "ingest"]
+__all__ = ["IngestProgress", "IngestReport", "fill_vectors", "ingest"]

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
-import threading
+import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-
-from loopwright.errors import DocumentError, StructuredReplyError
-from loopwright.models import UsageRecorder
+from loopwright.errors import DocumentError
+from loopwright.retrieval.names import entity_key, find_mentions
 from loopwright.retrieval.protocols import Embedder
-from loopwright.retrieval.records import Contribution
+from loopwright.retrieval.records import Contribution, Filter
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
-from loopwright.workflows.rag.sources.contributions import contribution_of
-from loopwright.workflows.rag.sources.facts import Extract, extracting
 from loopwright.workflows.rag.sources.progress import MOST_PROBLEMS, IngestProgress, IngestReport
-from loopwright.workflows.rag.sources.pruning import Seen, gone_documents
 from loopwright.workflows.rag.sources.reading import (
     ReadDocument,
-    ReadingLimits,
     ReadingProblem,
     find_sources,
+    passages_of,
     read_source,
 )
 from loopwright.workflows.rag.sources.reading.chunking import SIZE
-from loopwright.workflows.rag.sources.reading.source import document_id
+from loopwright.workflows.rag.sources.reading.source import document_id, possible_paths
 
 logger = logging.getLogger("loopwright.rag")
 
@@ -46,18 +38,12 @@ def ingest(
     store: KnowledgeStore,
     *,
     tags: Sequence[str] = (),
-    extractor: BaseChatModel | None = None,
     embedder: Embedder | None = None,
-    limits: ReadingLimits = ReadingLimits(),  # noqa: B008 - frozen
     batch: int = 64,
     size: int = SIZE,
     prune: bool = False,
     renew: bool = False,
-    repairs: int = 2,
-    concurrency: int = 4,
-    usage: UsageRecorder | None = None,
     on_progress: Callable[[IngestProgress], None] | None = None,
-    stop: threading.Event | None = None,
 ) -> IngestReport:
     """Read documents into a knowledge store.
 
@@ -71,57 +57,41 @@ def ingest(
         paths: Files and folders.
         store: The knowledge store.
         tags: Labels for all documents, besides their own.
-        extractor: The chat model that reads facts out of every passage; None reads none. Triples in the documents are
-            facts either way.
         embedder: What makes vectors; None makes none.
-        limits: The bounds of reading.
         batch: Documents of one transaction, at most.
         size: Words of a passage, about.
         prune: Whether documents of these files and folders whose file or record is gone are deleted. What could not be
             read, or looked at, stays, and so does everything of a path that is missing altogether.
-        renew: Whether unchanged documents are stored anew too, for example after a change of tags or extractor.
-        repairs: How often a chat model may correct a reply that breaks its schema.
-        concurrency: Passages that a chat model reads at the same time.
-        usage: Where the calls of a chat model are counted.
+        renew: Whether unchanged documents are stored anew too, for example after a change of tags.
         on_progress: Told after every document, every batch, and every batch of vectors, in this thread.
-        stop: Ends the work early, once set; documents that are not stored by then are left to the next call.
 
     Returns:
         What became of it.
 
     Raises:
         StoreError: If the store fails; the batches before stay.
-        RuntimeError: If the extractor is a chat model, and an event loop runs in this thread: use `aingest` there.
-        Exception: What a chat model's client raises; the batches before stay.
     """
-    dropped: Counter[str] = Counter()
-    with extracting(extractor, repairs=repairs, concurrency=concurrency, usage=usage, dropped=dropped) as extract:
-        run = _Ingest(
-            store, extract, tuple(tags), size, batch, limits, renew, on_progress, stop or threading.Event()
-        )  # fmt: skip
-        return run.run(paths, embedder=embedder, prune=prune, dropped=dropped)
+    return _Ingest(store, tuple(tags), size, batch, renew, on_progress).run(paths, embedder=embedder, prune=prune)
 
 
-async def aingest(paths: Sequence[Path], store: KnowledgeStore, **options: Any) -> IngestReport:
-    """Do what `ingest` does in a thread of its own, without blocking the event loop.
+def contribution_of(document: ReadDocument, tags: Sequence[str], size: int) -> Contribution:
+    """What a document brings to the store: its passages, and the entities that they name.
 
     Args:
-        paths: See `ingest`.
-        store: See `ingest`.
-        options: All other arguments of `ingest`. If the task is cancelled, ``stop`` is set.
-
-    Returns:
-        What became of it.
-
-    Raises:
-        StoreError: See `ingest`.
+        document: The document as it was read.
+        tags: Labels besides its own.
+        size: Words of a passage, about.
     """
-    stop = options.pop("stop", None) or threading.Event()
-    try:
-        return await asyncio.to_thread(ingest, paths, store, stop=stop, **options)
-    except asyncio.CancelledError:
-        stop.set()
-        raise
+    passages = passages_of(document, size=size)
+    known = {entity_key(name) for name in document.names}
+    return Contribution(
+        document=replace(document, tags=tuple(dict.fromkeys((*document.tags, *tags)))),
+        passages=passages,
+        entities={
+            passage.id: tuple(each.entity for each in find_mentions(passage.text, title=passage.title, known=known))
+            for passage in passages
+        },
+    )
 
 
 @dataclass
@@ -129,41 +99,36 @@ class _Ingest:
     """One call of `ingest`."""
 
     store: KnowledgeStore
-    extract: Extract
     tags: tuple[str, ...]
     size: int
     batch: int
-    limits: ReadingLimits
     renew: bool
     on_progress: Callable[[IngestProgress], None] | None
-    stop: threading.Event
     done: IngestProgress = field(default_factory=IngestProgress)
     problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    seen: Seen = field(default_factory=Seen)
     waiting: list[ReadDocument] = field(default_factory=list[ReadDocument])
     began: float = field(default_factory=time.monotonic)
+    read: set[str] = field(default_factory=set[str])
+    """The ids of the documents that were read."""
+    whole: set[str] = field(default_factory=set[str])
+    """Files that were read to their end: what they do not hold is gone, unless they are doubtful."""
+    doubtful: set[str] = field(default_factory=set[str])
+    """Files that were not read, or not wholly, or need not be: everything of them stays."""
 
-    def run(
-        self, paths: Sequence[Path], *, embedder: Embedder | None, prune: bool, dropped: Counter[str]
-    ) -> IngestReport:
+    def run(self, paths: Sequence[Path], *, embedder: Embedder | None, prune: bool) -> IngestReport:
         """Everything, in order: documents, pruning, vectors."""
         found, roots = self._find(paths)
         self.done.total_bytes = sum(found.values())
         for path, length in found.items():
             before = self.done.bytes
-            if not self.stop.is_set():
-                self._file(path, before + length)
-                self.done.bytes = before + length
-        if not self.stop.is_set():
-            self._store_waiting()
-        if prune and not self.stop.is_set():
-            gone = gone_documents(self.store, roots, self.seen)
-            self.done.deleted = sum(self.store.delete(some) for some in _batched(gone, 1_000))
+            self._file(path, before + length)
+            self.done.bytes = before + length
+        self._store_waiting()
+        if prune:
+            self.done.deleted = self.store.delete(self._gone(roots))
         if embedder is not None:
-            fill_vectors(self.store, embedder, on_progress=self._vectors, stop=self.stop)
-        return IngestReport(
-            progress=self._tell(), problems=self.problems, dropped_facts=dict(dropped), stopped=self.stop.is_set()
-        )
+            fill_vectors(self.store, embedder, on_progress=self._vectors)
+        return IngestReport(progress=self._tell(), problems=self.problems)
 
     def _find(self, paths: Sequence[Path]) -> tuple[dict[Path, int], list[Path]]:
         """The files with their sizes in bytes, each once, and the paths that are there."""
@@ -179,8 +144,9 @@ class _Ingest:
         return found, roots
 
     def _file(self, path: Path, bytes_at_end: int) -> None:
+        file = document_id(path)
         if not self.renew and self._is_unchanged(path):
-            self.seen.doubtful.add(document_id(path))
+            self.doubtful.add(file)
             self.done.documents += 1
             self.done.skipped += 1
             self._tell()
@@ -189,18 +155,16 @@ class _Ingest:
         def told(problem: ReadingProblem) -> None:
             self._failed(problem.error, left_out=problem.left_out)
             if problem.left_out:
-                self.seen.doubtful.add(document_id(path))
+                self.doubtful.add(file)
 
         try:
-            for document in read_source(path, limits=self.limits, on_problem=told):
+            for document in read_source(path, on_problem=told):
                 self.done.bytes = min(bytes_at_end, self.done.bytes + len(document.text))
                 self._document(document)
-                if self.stop.is_set():
-                    return
         except DocumentError as error:
             self._failed(error)
-            self.seen.doubtful.add(document_id(path))
-        self.seen.whole.add(document_id(path))
+            self.doubtful.add(file)
+        self.whole.add(file)
 
     def _is_unchanged(self, path: Path) -> bool:
         """Whether the file is one document and has the digest that the store knows; saves reading a PDF again."""
@@ -213,7 +177,7 @@ class _Ingest:
             return False
 
     def _document(self, document: ReadDocument) -> None:
-        self.seen.documents.add(document.id)
+        self.read.add(document.id)
         self.done.documents += 1
         self.waiting.append(document)
         characters = sum(len(waiting.text) for waiting in self.waiting)
@@ -227,22 +191,29 @@ class _Ingest:
         waiting = {document.id: document for document in self.waiting}
         known = {} if self.renew else self.store.digests(list(waiting))
         new = [document for id, document in waiting.items() if known.get(id) != document.digest]
-        contributions = [made for document in new if (made := self._contribution(document)) is not None]
+        contributions = [contribution_of(document, self.tags, self.size) for document in new]
         if contributions:
             self.store.put(contributions)
         self.waiting.clear()
         self.done.skipped += len(waiting) - len(new)
         self.done.stored += len(contributions)
         self.done.passages += sum(len(contribution.passages) for contribution in contributions)
-        self.done.facts += sum(len(contribution.facts) for contribution in contributions)
         self._tell()
 
-    def _contribution(self, document: ReadDocument) -> Contribution | None:
-        try:
-            return contribution_of(document, self.extract, tags=self.tags, size=self.size)
-        except StructuredReplyError as error:
-            self._failed(DocumentError(document.id, f"not stored, its facts could not be extracted: {error}"))
-            return None
+    def _gone(self, roots: Sequence[Path]) -> list[str]:
+        """The stored documents that came from these files and folders, and surely have no source there any more."""
+        ids = {document_id(root): root.is_dir() for root in roots}
+        names = [name for id, folder in ids.items() for name in ([f"{id.rstrip('/')}/"] if folder else [id, f"{id}#"])]
+        stored = self.store.documents(Filter(documents=tuple(names))) if names else []
+        return [document.id for document in stored if self._is_gone(document.id)]
+
+    def _is_gone(self, id: str) -> bool:
+        # A path may hold the sign that comes before a key, so there can be several files that it came from.
+        parts = id.split("#")
+        files = {"#".join(parts[:count]) for count in range(1, len(parts) + 1)}
+        if id in self.read or files & self.doubtful:
+            return False
+        return bool(files & self.whole) or not any(_may_exist(path) for file in files for path in possible_paths(file))
 
     def _failed(self, error: DocumentError, *, left_out: bool = True) -> None:
         logger.warning("%s", error)
@@ -261,13 +232,19 @@ class _Ingest:
         return told
 
 
-def _batched(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """Parts of a list, each of at most so many."""
-    return (ids[i : i + size] for i in range(0, len(ids), size))
-
-
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
         return 0  # reading it will tell why
+
+
+def _may_exist(path: str) -> bool:
+    """Whether a file is there, or cannot be looked at."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True

@@ -24,8 +24,6 @@ class IngestProgress:
     """Documents that were deleted because their source is gone."""
     passages: int = 0
     """Passages that were stored."""
-    facts: int = 0
-    """Facts that were stored."""
     vectors: int = 0
     """Passages that got a vector."""
     vectors_total: int | None = None
@@ -51,7 +49,3 @@ class IngestReport:
     """The counts at the end."""
     problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Source and message of what could not be read, or not wholly; at most `MOST_PROBLEMS`."""
-    dropped_facts: dict[str, int] = field(default_factory=dict[str, int])
-    """Reason -> how many facts of a chat model were not kept."""
-    stopped: bool = False
-    """Whether it was told to stop before its end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopwright.workflows.rag.sources.reading.chunking import passages_of
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section, Triple
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.finding import find_sources, read_source
 from loopwright.workflows.rag.sources.reading.source import ReadingLimits, ReadingProblem
 
@@ -12,7 +12,6 @@ __all__ = [
     "ReadingLimits",
     "ReadingProblem",
     "Section",
-    "Triple",
     "find_sources",
     "passages_of",
     "read_source",

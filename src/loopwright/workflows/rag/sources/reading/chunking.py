@@ -22,8 +22,8 @@ def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, .
     A document of at most ``size`` words on one page is one passage, unchanged. Else no passage crosses a heading or a
     page; paragraphs are kept whole where they fit, longer ones cut between sentences, longer sentences between words.
     Small neighbours under the same heading are put together; a short beginning or rest joins its neighbour, so that a
-    passage has at most five thirds of ``size``. A triple's sentence is one passage. For every
-    passage ``document.text[passage.start:passage.end] == passage.text`` holds.
+    passage has at most five thirds of ``size``. For every passage
+    ``document.text[passage.start:passage.end] == passage.text`` holds.
 
     Args:
         document: The document.
@@ -55,7 +55,7 @@ def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, .
 def _parts(document: ReadDocument, size: int) -> Iterator[tuple[tuple[str, ...], int | None, int, int]]:
     """Headings, page, start and end of each passage."""
     pages = {section.page for section in document.sections}
-    if document.triple or (words_in(document.text) <= size and len(pages) <= 1):
+    if words_in(document.text) <= size and len(pages) <= 1:
         yield _shared_headings(document.sections), next(iter(pages), None), 0, len(document.text)
     else:
         for section in document.sections:

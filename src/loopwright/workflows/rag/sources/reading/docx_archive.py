@@ -19,11 +19,6 @@ _LONGEST = max(map(len, _DECLARATIONS))
 def check_archive(source: Source, archive: ZipFile, packed_bytes: int) -> None:
     """Refuse an archive that unpacks to too much, to more than it says, or that declares entities.
 
-    Args:
-        source: The file.
-        archive: The archive.
-        packed_bytes: Its size.
-
     Raises:
         DocumentError: If it is refused.
     """

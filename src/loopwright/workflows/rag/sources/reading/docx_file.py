@@ -33,14 +33,7 @@ _TEXT = qn("w:t")
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
-    """Read a DOCX; title and date are its core properties, tags their keywords.
-
-    Args:
-        source: The file.
-
-    Raises:
-        DocumentError: If it is too large, damaged, encrypted, a zip bomb, or without text.
-    """
+    """Read a DOCX; title and date are its core properties, tags their keywords."""
     data = source.data(source.limits.whole_bytes)
     if data.startswith(_OLE):
         raise source.error("is encrypted, or an old .doc; save it as .docx without a password")

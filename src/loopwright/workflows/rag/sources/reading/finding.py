@@ -81,9 +81,6 @@ def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = l
         root: A folder, or one file, which is not skipped whatever its name.
         on_problem: Told of each folder that cannot be read; by default that is logged as a warning.
 
-    Returns:
-        Absolute paths.
-
     Raises:
         DocumentError: If there is nothing at ``root``, or it cannot be looked at.
     """
@@ -96,40 +93,36 @@ def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = l
         raise DocumentError(
             document_id(root), f"cannot be looked at: {error.strerror}; check its permissions"
         ) from error
-    # A stack instead of recursion: folders may be nested deeper than Python calls.
-    waiting = [(start, is_folder)]
-    while waiting:
-        path, is_folder = waiting.pop()
-        if not is_folder:
-            yield path
-            continue
-        try:
-            waiting += reversed(_wanted(path))
-        except OSError as error:
-            problem = f"the folder cannot be read: {error.strerror}; check its permissions"
-            on_problem(ReadingProblem(DocumentError(document_id(path), problem), left_out=True))
+    if not is_folder:
+        yield start
+        return
+
+    def told(error: OSError) -> None:
+        problem = f"the folder cannot be read: {error.strerror}; check its permissions"
+        on_problem(ReadingProblem(DocumentError(document_id(Path(error.filename)), problem), left_out=True))
+
+    found: list[Path] = []
+    for folder, folders, files in os.walk(start, onerror=told):
+        inside = {name: Path(folder, name) for name in (*folders, *files)}
+        wanted = {name for name, path in inside.items() if _is_wanted(path, name in folders)}
+        found += (inside[name] for name in files if name in wanted)
+        folders[:] = wanted.intersection(folders)
+    yield from sorted(found)
 
 
-def _wanted(folder: Path) -> list[tuple[Path, bool]]:
-    """The files and folders to visit in a folder, sorted, and which of them are folders."""
-    with os.scandir(folder) as listing:
-        entries = sorted(listing, key=lambda entry: entry.name)
-    wanted: list[tuple[Path, bool]] = []
-    for entry in entries:
-        if reason := _reason_to_skip(entry):
-            logger.info("skipped %s: %s", document_id(Path(entry.path)), reason)
-        else:
-            wanted.append((Path(entry.path), entry.is_dir(follow_symlinks=False)))
-    return wanted
-
-
-def _reason_to_skip(entry: os.DirEntry[str]) -> str:
-    if entry.name.startswith("."):
-        return "hidden"
-    if entry.is_symlink():
-        return "a link"
-    if entry.is_dir(follow_symlinks=False):
-        return ""
-    if not entry.is_file(follow_symlinks=False):
-        return "not a regular file"
-    return "" if Path(entry.name).suffix.lower() in FORMATS else "unknown extension"
+def _is_wanted(path: Path, is_folder: bool) -> bool:
+    """Whether a folder is looked into, or a file read; if not, why is logged."""
+    if path.name.startswith("."):
+        reason = "hidden"
+    elif os.path.islink(path):
+        reason = "a link"
+    elif is_folder:
+        return True
+    elif not os.path.isfile(path):
+        reason = "not a regular file"
+    elif path.suffix.lower() in FORMATS:
+        return True
+    else:
+        reason = "unknown extension"
+    logger.info("skipped %s: %s", document_id(path), reason)
+    return False

@@ -36,14 +36,7 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
-    """Read an HTML page: headings and text in order; scripts, styles, menus, hidden elements and comments are dropped.
-
-    Args:
-        source: The file.
-
-    Raises:
-        DocumentError: If it is too large, damaged, or without text.
-    """
+    """Read an HTML page: headings and text in order, without scripts, styles, menus, hidden elements and comments."""
     data = source.data(source.limits.html_bytes)
     markup = _markup(source, data)
     try:

@@ -22,12 +22,7 @@ class Mark:
 
 
 def sections(text: str, marks: list[Mark]) -> tuple[Section, ...]:
-    """The sections of a text; a heading without a body of its own opens the next section.
-
-    Args:
-        text: The text.
-        marks: The sections' beginnings, in order, the first at 0.
-    """
+    """The sections of a text; a heading without a body of its own opens the next section."""
     found: list[Section] = []
     opened: int | None = None
     for index, mark in enumerate(marks):
@@ -49,15 +44,7 @@ class Headings:
         self._path: list[tuple[int, str]] = []
 
     def enter(self, level: int, title: str) -> tuple[str, ...]:
-        """Pass a heading.
-
-        Args:
-            level: Its level; a smaller one is further out.
-            title: Its text.
-
-        Returns:
-            The headings above what follows, from the outermost.
-        """
+        """Pass a heading."""
         while self._path and self._path[-1][0] >= level:
             self._path.pop()
         self._path.append((level, title))

@@ -21,14 +21,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
-    """Read a Markdown file; its text is the source without the front matter, so that spans are those of the source.
-
-    Args:
-        source: The file.
-
-    Raises:
-        DocumentError: If it is too large, empty, or no text.
-    """
+    """Read a Markdown file; its text is the source without the front matter, so that spans are those of the source."""
     data = source.data(source.limits.text_bytes)
     fields, body = _front_matter(source, text_of(source, data))
     marks, first_title = _marks(body)
@@ -47,14 +40,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
 
 
 def read_text(source: Source) -> Iterator[ReadDocument]:
-    """Read a text file as one document without headings, named like the file.
-
-    Args:
-        source: The file.
-
-    Raises:
-        DocumentError: If it is too large, empty, or no text.
-    """
+    """Read a text file as one document without headings, named like the file."""
     data = source.data(source.limits.text_bytes)
     text = text_of(source, data)
     yield source.document(

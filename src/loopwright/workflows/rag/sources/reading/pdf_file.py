@@ -16,14 +16,7 @@ from loopwright.workflows.rag.sources.reading.source import Source
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
-    """Read a PDF page by page; title and date are those of its metadata.
-
-    Args:
-        source: The file.
-
-    Raises:
-        DocumentError: If it is too large, damaged, encrypted with a password, too slow, or without text.
-    """
+    """Read a PDF page by page; title and date are those of its metadata."""
     data = source.data(source.limits.whole_bytes)
     # Readers allow for some bytes before the header.
     if b"%PDF-" not in data[:1024]:

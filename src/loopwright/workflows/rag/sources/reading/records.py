@@ -11,8 +11,7 @@ from itertools import chain
 from typing import Any, cast
 
 from loopwright.errors import DocumentError
-from loopwright.retrieval.stores.storable import storable
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section, Triple
+from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.source import Source
 from loopwright.workflows.rag.sources.reading.text import text_lines, text_of
 
@@ -23,21 +22,12 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 
 def read_csv(source: Source) -> Iterator[ReadDocument]:
-    """Read a CSV file row by row; a row without ``id`` has the number of its first line as its key.
-
-    The delimiter is the most frequent of comma, semicolon, tab and bar in the header.
-
-    Args:
-        source: The file.
-    """
+    """Read a CSV file row by row; a row without ``id`` has the number of its first line as its key."""
     return _documents(source, "text/csv", _rows(source))
 
 
 def read_json(source: Source) -> Iterator[ReadDocument]:
     """Read the records of a JSON file; a record without ``id`` has its place in the list, from 1, as its key.
-
-    Args:
-        source: The file.
 
     Raises:
         DocumentError: If it is no valid JSON.
@@ -51,11 +41,7 @@ def read_json(source: Source) -> Iterator[ReadDocument]:
 
 
 def read_jsonl(source: Source) -> Iterator[ReadDocument]:
-    """Read a JSONL file record by record; empty lines are nothing.
-
-    Args:
-        source: The file.
-    """
+    """Read a JSONL file record by record; empty lines are nothing."""
     return _documents(source, "application/jsonl", _objects(source))
 
 
@@ -115,10 +101,10 @@ def _document(source: Source, media_type: str, number: str, value: object) -> Re
     fields = {name.strip().casefold(): inner for name, inner in cast(dict[str, Any], value).items()}
     key, text = as_text(fields.get("id")) or number, fields.get("text")
     title = as_text(fields.get("title")) or as_text(fields.get("name"))
-    triple, headings = None, ()
+    names, headings = (), ()
     if text is None and all(part in fields for part in _TRIPLE):
-        triple = _triple(source, fields, key)
-        text, title = triple.sentence, as_text(fields.get("source")) or title or source.path.stem
+        text, names = _triple(source, fields, key)
+        title = as_text(fields.get("source")) or title or source.path.stem
     elif text is None:
         # A row says what it is, and only its file of what: of a price list, of the staff.
         text, headings = "\n".join(_lines(value)), (_SEPARATORS.sub(" ", source.path.stem).strip(),)
@@ -143,21 +129,17 @@ def _document(source: Source, media_type: str, number: str, value: object) -> Re
         date=date,
         tags=as_texts(fields.get("tags"), ",;"),
         facets=shown,
-        triple=triple,
+        names=names,
     )
 
 
-def _triple(source: Source, fields: Mapping[str, Any], key: str) -> Triple:
-    subject, relation, object_ = (storable(as_text(fields[part])) for part in _TRIPLE)
+def _triple(source: Source, fields: Mapping[str, Any], key: str) -> tuple[str, tuple[str, ...]]:
+    """A triple as a sentence, and the names of its two sides."""
+    subject, relation, object_ = (as_text(fields[part]) for part in _TRIPLE)
     if not (subject and relation and object_):
         raise source.error("a triple needs a subject, a relation and an object", key=key)
-    try:
-        confidence = float(as_text(fields.get("confidence")) or 1)
-    except ValueError:
-        confidence = -1.0
-    if not 0 <= confidence <= 1:
-        raise source.error("its confidence is no number from 0 to 1", key=key)
-    return Triple(subject=subject, relation=relation, object=object_, confidence=confidence)
+    said = f"{subject} {relation} {object_}"
+    return said if said.endswith((".", "!", "?", "。")) else f"{said}.", (subject, object_)
 
 
 def _rows(source: Source) -> Iterator[tuple[int, object]]:

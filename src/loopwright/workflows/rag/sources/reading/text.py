@@ -27,10 +27,6 @@ _SAMPLE_BYTES = 64 * 1024
 def text_of(source: Source, data: bytes) -> str:
     """The text of a whole file with single line feeds as line ends; broken characters become U+FFFD.
 
-    Args:
-        source: The file.
-        data: Its bytes.
-
     Raises:
         DocumentError: If it is no text.
     """
@@ -40,9 +36,6 @@ def text_of(source: Source, data: bytes) -> str:
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """The lines of a text file, with their ends, and their numbers from 1; one that is too long is told and left out.
-
-    Args:
-        source: The file.
 
     Raises:
         DocumentError: If the file is empty, too large, or no text.

@@ -31,9 +31,6 @@ def words_in(text: str) -> int:
 
     Spaced scripts count by words; Han and Kana two characters a word; Thai, Lao, Khmer and Myanmar four. A text never
     counts as less than one word for twelve characters, so that long addresses and codes count too.
-
-    Args:
-        text: Any text.
     """
     least = ceil(len(text) / _MOST_PER_WORD) if text.strip() else 0
     if text.isascii():
