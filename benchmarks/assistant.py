@@ -1,6 +1,6 @@
 """The conference assistant: what its answers cite, whether thinking again helps, and how long reading a schedule takes.
 
-    python benchmarks/assistant.py [--labels FILE --schedule FILE --stands FILE] [--quick] [--write]
+    python benchmarks/assistant.py [--labels FILE --schedule FILE --stands FILE] [--store FILE] [--quick] [--write]
 
 By default the questions are ``data/assistant_fosdem_2025.jsonl`` and the conference is that of
 ``../shared/data/fosdem``. Every question is answered in four ways: by the first search alone, with the mechanical
@@ -8,7 +8,8 @@ retry, with the reflection, and by one wide search that has as many queries as t
 by bm25s (in an environment of its own, made once in the user's cache folder), dense vectors alone, and the two fused;
 these rank records, while ours are measured by what the answer cites. The weights are those that ``loopwright models``
 finds, for example in ``.models``; without them the variants that need them are named as not measured. ``--quick`` takes
-every seventh question and leaves the weights out.
+every seventh question and leaves the weights out. ``--store`` keeps the conference with its vectors in a file, so that
+a second run need not embed it again; vectors that are there already are not timed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from assistant_tables import Ingest, Measured, cost_section, gains_section, ingest_section, recall_section
+from assistant_ways import Variant, Way, compare, opened
 from common import machine, write
 from labelled import assistant_questions, judged_tables, rows_of
 from rag_peers import DEPTH, Peers, Rankings, measure_peers
@@ -30,10 +32,8 @@ from rag_peers import DEPTH, Peers, Rankings, measure_peers
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder
 from loopwright.retrieval.stores import KnowledgeStore, open_store
-from loopwright.workflows.assistant.comparing import Comparison, compare
 from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.schemas import Record
-from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
 from loopwright.workflows.assistant.sources.ingesting import embed_all, ingest
 
@@ -77,23 +77,27 @@ class Conference:
     def embed(self, embedder: OnnxEmbedder) -> None:
         """Fill the vectors."""
         began = time.perf_counter()
-        embed_all(self.store, embedder)
-        self.ingest.vectors = time.perf_counter() - began
+        if embed_all(self.store, embedder):
+            self.ingest.vectors = time.perf_counter() - began
 
-    def compared(self, embedding: str | None) -> dict[str, Comparison]:
+    def compared(self, embedding: str | None) -> dict[str, dict[Way, Variant]]:
         """Every question in every way."""
         config = AssistantConfig.model_validate({"assistant": {"search": {"embedding": embedding}}})
-        with Services.of(config, store=self.store) as services:
+        services = opened(config, self.store)
+        try:
             return {
                 label.id: compare(
                     label.input["message"],
                     services,
-                    relevant=label.expected.citations,
-                    tables=self.tables,
-                    now=datetime.fromisoformat(now) if (now := label.input["user_context"].get("now")) else None,
+                    label.expected.citations or (),
+                    self.tables,
+                    datetime.fromisoformat(now) if (now := label.input["user_context"].get("now")) else None,
                 )
                 for label in self.labels
             }
+        finally:
+            for each in services.values():
+                each.close()
 
     def dense(self, embedder: OnnxEmbedder) -> Rankings:
         """What vectors alone find: records by their best passage."""
@@ -132,7 +136,7 @@ def weights(quick: bool) -> tuple[OnnxEmbedder | None, str]:
         return None, str(reason)
 
 
-def report(labels: Path, schedule: Path, stands: Path | None, quick: bool) -> tuple[str, str]:
+def report(labels: Path, schedule: Path, stands: Path | None, quick: bool, kept: Path | None = None) -> tuple[str, str]:
     """Measure, and give a title and the figures as Markdown.
 
     Raises:
@@ -145,7 +149,7 @@ def report(labels: Path, schedule: Path, stands: Path | None, quick: bool) -> tu
     embedder, why = weights(quick)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        with open_store(f"sqlite:{folder / 'conference.db'}") as store:
+        with open_store(f"sqlite:{kept or folder / 'conference.db'}") as store:
             conference = Conference(store, schedule, stands, labels, QUICK if quick else 1)
             info = conference.catalogue.info
             measured: Measured = {"": conference.compared(None)}
@@ -176,12 +180,13 @@ if __name__ == "__main__":
     parser.add_argument("--labels", type=Path, default=LABELS, help="JSONL: id, question, relevant, kind, now")
     parser.add_argument("--schedule", type=Path, help="the schedule; by default that of FOSDEM 2025, with its stands")
     parser.add_argument("--stands", type=Path, help="the exhibitors")
+    parser.add_argument("--store", type=Path, help="keeps the conference and its vectors in this SQLite file")
     parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
     parser.add_argument("--quick", action="store_true", help="a short run")
     given = parser.parse_args()
     if given.schedule is None:
         given.schedule, given.stands = FOSDEM / "schedule-2025.xml", given.stands or FOSDEM / "stands.json"
-    title, section = report(given.labels, given.schedule, given.stands, given.quick)
+    title, section = report(given.labels, given.schedule, given.stands, given.quick, given.store)
     print(section)
     if given.write:
         write(title, section)

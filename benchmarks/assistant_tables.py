@@ -7,12 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from assistant_ways import Variant, Way
 from rag_peers import Peers, Rankings
 
-from loopwright.workflows.assistant.comparing import Comparison, Variant, Way
 from loopwright.workflows.evaluation import Figure, Question, mean_figure
 from loopwright.workflows.evaluation.scores import PLACES, ndcg_at, recall_at
 
+Comparison: TypeAlias = dict[Way, Variant]
 Measured: TypeAlias = dict[str, dict[str, Comparison]]
 """Which weights -> question's id -> the question in every way."""
 
@@ -69,7 +70,7 @@ def row_of(name: str, labels: Sequence[Question], kinds: Sequence[str], ranked: 
 def citations(comparisons: dict[str, Comparison], way: Way, tables: Collection[str]) -> Rankings:
     """What the answers cite, of the tables that are judged."""
     return {
-        name: [cited for cited in compared.variants[way].cited if cited.partition(":")[0] in tables]
+        name: [cited for cited in compared[way].cited if cited.partition(":")[0] in tables]
         for name, compared in comparisons.items()
     }
 
@@ -88,7 +89,7 @@ def recall_section(labels: Sequence[Question], records: int, peers: Peers, measu
     rows += [row_of(name, labels, kinds, ranked, Figure(n=0)) for name, ranked in peers.rankings.items()]
     for weights, comparisons in measured.items():
         for way, name in WAYS.items():
-            says_so = share([comparisons[id].variants[way].status == "nothing_found" for id in unanswerable])
+            says_so = share([comparisons[id][way].status == "nothing_found" for id in unanswerable])
             ranked = citations(comparisons, way, tables)
             rows.append(row_of(f"ours{weights}, {name}", labels, kinds, ranked, says_so))
     rows += [f"- not measured: {name}: {why}" for name, why in peers.missing.items()]
@@ -100,7 +101,7 @@ def failures(measured: Measured) -> list[str]:
     failed: dict[str, list[str]] = {}
     for weights, comparisons in measured.items():
         for name, compared in comparisons.items():
-            for way, variant in compared.variants.items():
+            for way, variant in compared.items():
                 if variant.status == "failed":
                     failed.setdefault(f"ours{weights}, {WAYS[way]}: {variant.error}", []).append(name)
     return [f"- failed: {reason}: {named(questions)}" for reason, questions in failed.items()]
@@ -114,16 +115,14 @@ def gains_section(measured: Measured) -> str:
         "|---" * 7 + "|",
     ]
     for weights, comparisons in measured.items():
-        again = [each for each in comparisons.values() if each.variants["reflection"].passes > 1]
+        again = [each for each in comparisons.values() if each["reflection"].passes > 1]
         for way, name in WAYS.items():
             if way == "reflection":
                 continue
             every, these = gained(comparisons.values(), way), gained(again, way)
             worse = [name for name, each in comparisons.items() if (recall_gain(each, way) or 0) < 0]
-            had_all = [name for name in worse if comparisons[name].variants["none"].recall == 1]
-            ndcg = [
-                difference(each.variants["reflection"].ndcg, each.variants[way].ndcg) for each in comparisons.values()
-            ]
+            had_all = [name for name in worse if comparisons[name]["none"].recall == 1]
+            ndcg = [difference(each["reflection"].ndcg, each[way].ndcg) for each in comparisons.values()]
             cells = [percent(every, "+"), percent(these, "+"), percent(mean_figure(ndcg), "+")]
             rows.append(f"| {name}{weights} | {len(again)} | {' | '.join(cells)} | {named(worse)} | {named(had_all)} |")
     return "\n".join(rows)
@@ -136,7 +135,7 @@ def named(questions: Sequence[str]) -> str:
 
 def recall_gain(compared: Comparison, way: Way) -> float | None:
     """How much more of what is relevant the reflection's answer cites than another way's."""
-    return difference(compared.variants["reflection"].recall, compared.variants[way].recall)
+    return difference(compared["reflection"].recall, compared[way].recall)
 
 
 def gained(comparisons: Collection[Comparison], way: Way) -> Figure:
@@ -149,7 +148,7 @@ def cost_section(measured: Measured) -> str:
     rows = ["| one question at a time | passes | queries | ms, p50 | p95 |", "|---" * 5 + "|"]
     for weights, comparisons in measured.items():
         for way, name in WAYS.items():
-            variants: list[Variant] = [compared.variants[way] for compared in comparisons.values()]
+            variants: list[Variant] = [compared[way] for compared in comparisons.values()]
             cuts = statistics.quantiles([each.seconds * 1000 for each in variants], n=20, method="inclusive")
             passes = statistics.fmean(each.passes for each in variants)
             queries = statistics.fmean(each.queries for each in variants)

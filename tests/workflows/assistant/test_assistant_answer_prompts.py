@@ -16,7 +16,7 @@ from loopwright.workflows.assistant.reflecting import ReflectionReply
 PROMPTS = PromptLibrary.of_package("loopwright.workflows.assistant")
 KEYS = {
     "evaluate": set(EvaluationReply.model_fields),
-    "update_profile": {"name", "interests", "seeking", "offering", "languages"},
+    "update_profile": {"name", "interests", "seeking", "offering"},
     "plan_queries": {"standalone", "query_mode", "tables", "topic"},
     "generate_acknowledgment": {"message"},
     "reflect_and_replan": set(ReflectionReply.model_fields),

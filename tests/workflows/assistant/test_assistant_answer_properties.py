@@ -20,7 +20,7 @@ from loopwright.workflows.assistant.answer.references import marks_in
 from loopwright.workflows.assistant.schemas import Found, Record, Table
 
 WORDS = st.text(alphabet="ab [](){}*_`<>|\\\n:,;.!#-ไท中é【】0", max_size=30)
-KEYS = st.text(alphabet="ab [](),;:é1", min_size=1, max_size=8).map(str.strip).filter(bool)
+KEYS = st.text(alphabet="ab(),;:é1 ", min_size=1, max_size=8).map(str.strip).filter(bool)
 
 
 @st.composite

@@ -114,7 +114,7 @@ def test_a_judged_answer_that_is_written_anew_replaces_the_first():
     assert events[-1].referenced_ids == (FIRST.id,)
 
 
-IDS = ("sessions:1", "exhibitors:Pots [and] pans", "speakers:Ada")
+IDS = ("sessions:1", "exhibitors:Pots (and) pans", "speakers:Ada")
 MARKS = st.sampled_from(
     [f"[{each}]" for each in IDS]
     + ["[sessions:9]", "[1]", "[a](b)", "【sessions:1】", "\\[sessions:9]", "[", "]", "\n"]

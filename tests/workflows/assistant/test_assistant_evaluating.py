@@ -78,7 +78,7 @@ def test_nothing_found_scores_low_and_asks_for_no_other_attempt() -> None:
 )
 def test_answers_by_rules_are_faithful(question: Question) -> None:
     results = {
-        "sessions": [hit(SOURDOUGH, 0.9, "sourdough", abstract=0.8), hit(OVENS, 0.5, title=0.5), hit(SUNDAY, 0.2)],
+        "sessions": [hit(SOURDOUGH, 0.9, "sourdough"), hit(OVENS, 0.5), hit(SUNDAY, 0.2)],
         "speakers": [hit(ANA, 0.9)],
         "exhibitors": [hit(MILL, 0.4, "flour")],
     }

@@ -48,16 +48,15 @@ def test_forgetting_everything_deletes_profile_and_conversations(profile: Profil
         answer = say(message, services)
         assert "forgotten everything" in answer
         assert known(services) is None
-        assert asyncio.run(services.memory.conversations("ana")) == []
+        assert asyncio.run(services.memory.turns("hers")) == []
 
 
-def test_a_model_does_not_bring_back_what_is_taken_back() -> None:
-    with sample_services({"update_profile": always({"interests": ["salt"], "name": "Ana"})}) as services:
-        asyncio.run(services.memory.keep_profile(ANA))
-        say("forget my interest in salt", services)
+def test_a_model_adds_to_a_profile_and_does_not_bring_back_what_is_forgotten() -> None:
+    with sample_services({"update_profile": always({"seeking": ["a mill"], "name": "Ana"})}) as services:
+        say("I work on salt.", services)
         profile = known(services)
         assert profile is not None
-        assert profile.interests == ("bread",)
+        assert (profile.interests, profile.seeking) == (("salt",), ("a mill",))
         say("forget everything", services)
         assert known(services) is None
 

@@ -6,7 +6,7 @@ import pytest
 
 from loopwright.workflows.assistant.answer.references import marks_in, referenced, without_strangers
 
-OFFERED = ["sessions:17", "sessions:23", "exhibitors:Mill Lane", "exhibitors:C [sharp]", "speakers:17"]
+OFFERED = ["sessions:17", "sessions:23", "exhibitors:Mill Lane", "exhibitors:C (sharp)", "speakers:17"]
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ OFFERED = ["sessions:17", "sessions:23", "exhibitors:Mill Lane", "exhibitors:C [
         ("[exhibitors:mill lane]", ("exhibitors:Mill Lane",)),
         ("[23]", ("sessions:23",)),
         ("[Mill Lane]", ("exhibitors:Mill Lane",)),
-        ("[exhibitors:C [sharp]]", ("exhibitors:C [sharp]",)),
+        ("[exhibitors:C (sharp)]", ("exhibitors:C (sharp)",)),
     ],
 )
 def test_forms_that_models_write(text: str, ids: tuple[str, ...]) -> None:

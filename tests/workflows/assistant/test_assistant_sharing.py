@@ -94,7 +94,7 @@ def test_services_that_are_closed_while_chats_run_end_them(tmp_path):
     for thread in threads:
         thread.join(timeout=20)
     assert ended == ["CancelledError"] * 20
-    assert chat("Thank you!", services=services, mode="none").status == "answered"
+    assert chat("Thank you!", services=services).status == "answered"
     services.close()
 
 

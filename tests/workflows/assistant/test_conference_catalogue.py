@@ -13,24 +13,44 @@ from loopwright.retrieval.stores import open_store
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
-from loopwright.workflows.assistant.sources.reading.talks import Person, Talk, records_of
 from loopwright.workflows.assistant.sources.storing import contribution_of, info_contribution
 
 LISBON = ZoneInfo("Europe/Lisbon")
 INFO = ConferenceInfo(title="Bread Days", start=date(2026, 5, 8), end=date(2026, 5, 9), time_zone="Europe/Lisbon")
-ANA, BO = Person(name="Ana Só", key="7"), Person(name="Bo Li", key="8")
 
 
 def moment(day: int, hour: int, minute: int = 0) -> datetime:
     return datetime(2026, 5, day, hour, minute, tzinfo=LISBON)
 
 
+def session(
+    key: str, title: str, start: datetime | None = None, end: datetime | None = None, **fields: tuple[str, ...]
+) -> Record:
+    day = (start.date().isoformat(),) if start else ()
+    related = tuple({"Ana Só": "speakers:7", "Bo Li": "speakers:8"}[name] for name in fields.get("speaker", ()))
+    kept = {"day": day, **fields} if day else fields
+    return Record(
+        id=f"sessions:{key}",
+        table=Table.SESSIONS,
+        key=key,
+        title=title,
+        fields=kept,
+        start=start,
+        end=end,
+        related=related,
+    )
+
+
 TALKS = (
-    Talk(key="late", title="Late", start=moment(9, 16), end=moment(9, 17), rooms=("Yard",), persons=(ANA,)),
-    Talk(key="rye", title="Rye", start=moment(8, 10), end=moment(8, 11), rooms=("Oven",), tracks=("Grain",), types=("talk",), languages=("en",), persons=(ANA, BO)),
-    Talk(key="oats", title="Oats", start=moment(8, 10, 30), end=moment(8, 12), rooms=("Yard",), tracks=("Grain",), types=("workshop",), languages=("pt",), persons=(BO,)),
-    Talk(key="open", title="Open end", start=moment(8, 14), rooms=("Oven",)),
-    Talk(key="undated", title="Undated"),
+    session("late", "Late", moment(9, 16), moment(9, 17), room=("Yard",), speaker=("Ana Só",)),
+    session("rye", "Rye", moment(8, 10), moment(8, 11), room=("Oven",), track=("Grain",), type=("talk",), language=("en",), speaker=("Ana Só", "Bo Li")),
+    session("oats", "Oats", moment(8, 10, 30), moment(8, 12), room=("Yard",), track=("Grain",), type=("workshop",), language=("pt",), speaker=("Bo Li",)),
+    session("open", "Open end", moment(8, 14), room=("Oven",)),
+    session("undated", "Undated"),
+)  # fmt: skip
+PEOPLE = tuple(
+    Record(id=f"speakers:{key}", table=Table.SPEAKERS, key=key, title=name, related=tuple(each.id for each in TALKS if name in each.values("speaker")))
+    for key, name in (("7", "Ana Só"), ("8", "Bo Li"))
 )  # fmt: skip
 STANDS = (
     Record(id="exhibitors:Mill", table=Table.EXHIBITORS, key="Mill", title="Mill", texts={"name": "Mill"}),
@@ -40,7 +60,7 @@ STANDS = (
 
 @pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
-    return Catalogue(INFO, [*records_of(TALKS, INFO), *STANDS])
+    return Catalogue(INFO, [*TALKS, *PEOPLE, *STANDS])
 
 
 def condition(slot: str, *values: str, least: int | None = None, most: int | None = None) -> Condition:
@@ -102,7 +122,7 @@ def test_a_store_without_a_conference_has_an_empty_catalogue():
 
 
 def test_a_catalogue_is_made_anew_only_when_its_store_has_changed(tmp_path):
-    records = records_of(TALKS, INFO)
+    records = (*TALKS, *PEOPLE)
     with open_store(f"sqlite:{tmp_path / 'a.db'}") as store, open_store("memory") as other:
         store.put([info_contribution(INFO), *map(contribution_of, records)])
         first = current(store)

@@ -23,24 +23,6 @@ EXHIBITOR = {
     "topics": "Grain; Tools",
     "room": "Yard",
 }
-AS_MARKDOWN = """# Exhibitors
-
-Welcome.
-
-## Mill & Co
-
-Flour since 1900.
-
-- **Products**: Stone mills
-- Looking for: Bakers
-- Themes: Grain; Tools
-
-Booth: Yard
-
-## *Oven* Makers
-
-They say: ovens.
-"""
 AS_MARKDOWN_TABLE = """| Name | Description | Products | Looking for | Themes | Booth |
 |---|---|---|---|---|---|
 | **Mill & Co** | Flour since 1900. | Stone mills | Bakers | Grain; Tools | Yard |
@@ -62,8 +44,7 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
         ("a.json", json.dumps([EXHIBITOR])),
         ("b.json", json.dumps({"event": "x", "exhibitors": [EXHIBITOR | {"topics": ["Grain", "Tools"]}]})),
         ("a.jsonl", json.dumps(EXHIBITOR) + "\n\n"),
-        ("a.md", AS_MARKDOWN),
-        ("b.md", AS_MARKDOWN_TABLE),
+        ("a.md", AS_MARKDOWN_TABLE),
     ],
 )  # fmt: skip
 def test_an_exhibitor_is_the_same_from_every_file(tmp_path, name, content):
@@ -101,9 +82,6 @@ Odd,,2026-05-09,soon,,Yard,,,
         "Bread Days.csv, line 5: 'Odd': 'soon' is no time of day; write it as HH:MM; it was kept without a time",
     )
     assert [record.title for record in schedule.records if record.table == Table.SPEAKERS] == ["Ana Só", "Bo Li"]
-    assert (
-        read_table(tmp_path / "Bread Days.csv", Table.SESSIONS, time_zone="Europe/Lisbon").records == schedule.records
-    )
 
 
 def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog):
@@ -130,6 +108,7 @@ def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog
         ("c.json", "[1, 2]", "holds no array of objects"),
         ("d.json", "[" * 100_000, "nests too deeply|is no valid JSON"),
         ("a.jsonl", "nothing\n", "line 1: is no JSON object"),
+        ("a.md", "# Exhibitors\n\n## A\n", "holds no table"),
         ("b.csv", b"name\nA\x00B\n", "is no text"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,14 +44,6 @@ Now = Annotated[
         "--now", help="The moment of asking, as 2025-02-01T14:00:00+01:00; by default now.", show_default=False
     ),
 ]
-Mode = Literal["none", "mechanical", "reflection"]
-"""The retry modes of the workflow, here so that the help needs no LangGraph."""
-GivenMode = Annotated[
-    Mode | None,
-    typer.Option("--mode", help="What follows a poor search; by default as configured.", show_default=False),
-]
-
-
 User = Annotated[
     str | None, typer.Option("--user", help="Who asks: the profile of this name is used and kept.", show_default=False)
 ]
@@ -171,7 +163,6 @@ def _said(what: str) -> None:
 def ask(
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     now: Now = None,
-    mode: GivenMode = None,
     user: User = None,
     conversation: Annotated[
         str | None,
@@ -188,25 +179,23 @@ def ask(
     context = _context(now=now, user_id=user, conversation_id=conversation)
     with conference(config, store) as services:
         if as_json:
-            result = asked(question, user_context=context, services=services, mode=mode)
+            result = asked(question, user_context=context, services=services)
             print(json.dumps(brief(result), indent=2, ensure_ascii=False))
             code = 1 if result.status == "failed" else 0
         else:
-            code = services.background.call(_told, question, context, services, mode)
+            code = services.background.call(_told, question, context, services)
     if code:
         raise typer.Exit(code)
 
 
 @app.command()
-def chat(
-    now: Now = None, mode: GivenMode = None, user: User = None, store: Store = None, config: ConfigFile = None
-) -> None:
+def chat(now: Now = None, user: User = None, store: Store = None, config: ConfigFile = None) -> None:
     """Ask one question after another; each may refer to those before. End with Ctrl-D."""
     context = _context(now=now, user_id=user, conversation_id=uuid.uuid4().hex)
     with conference(config, store) as services:
         while (question := _read()) not in (None, "exit", "quit", "/exit", "/quit"):
             if question:
-                services.background.call(_told, question, context, services, mode)
+                services.background.call(_told, question, context, services)
 
 
 def _read() -> str | None:
@@ -220,12 +209,12 @@ def _context(**given: str | None) -> UserContext:
     return {key: value for key, value in given.items() if value is not None}
 
 
-async def _told(question: str, context: UserContext, services: Services, mode: Mode | None) -> int:
+async def _told(question: str, context: UserContext, services: Services) -> int:
     """Ask, and show what happens as it happens; give the exit code."""
     from loopwright.workflows.assistant.workflow import astream_chat
 
     shown = _Shown()
-    async for event in astream_chat(question, user_context=context, services=services, mode=mode):
+    async for event in astream_chat(question, user_context=context, services=services):
         shown.show(event)
     return shown.code
 
@@ -296,29 +285,3 @@ class _Shown:
 
     def _aside(self, text: str) -> None:
         self._console.print(printable(text), style="dim", markup=False)
-
-
-@app.command()
-def compare(
-    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
-    relevant: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Id of a record that answers it, as 6196 or stand:TITLE; by default what the answer after the "
-            "reflection cites.",
-            show_default=False,
-        ),
-    ] = None,
-    now: Now = None,
-    store: Store = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Answer a question without a retry, with the mechanical one, with the reflection, and by one wide search."""
-    from loopwright.workflows.assistant.comparing import compare as compared
-    from loopwright.workflows.assistant.comparing import record_id
-
-    with conference(config, store) as services:
-        known = [record_id(name) for name in relevant] if relevant else None
-        found = compared(question, services, relevant=known, now=moment_of(now))
-    print(found.model_dump_json(indent=2) if as_json else found.table())

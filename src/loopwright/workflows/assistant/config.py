@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loopwright.config import Section
-from loopwright.errors import InputError, unknown_name_message
 from loopwright.workflows.assistant.constants import (
     DEFAULT_LIMIT,
     DEFAULT_THRESHOLD,
@@ -84,19 +83,3 @@ class AssistantConfig(WorkflowConfig):
         "update_profile", "generate_acknowledgment", "plan_queries", "reflect_and_replan", "generate_response",
         "evaluate",
     )  # fmt: skip
-
-    def in_mode(self, mode: RetryMode) -> AssistantConfig:
-        """The same with another answer to a poor search.
-
-        Args:
-            mode: What follows a poor search; a limit of 0 becomes 2 where `mode` retries.
-
-        Raises:
-            InputError: If there is no such mode.
-        """
-        if mode not in get_args(RetryMode):
-            raise InputError(unknown_name_message("retry mode", mode, get_args(RetryMode)))
-        section = self.assistant
-        retries = 0 if mode == "none" else section.max_retry_count or MAX_RETRY_COUNT
-        changed = section.model_copy(update={"max_retry_count": retries, "reflection_enabled": mode != "mechanical"})
-        return self.model_copy(update={"assistant": changed})

@@ -164,8 +164,6 @@ class Found(Frozen):
     """The record."""
     score: float = Field(ge=0, le=1)
     """How well it fits; the same scale in all tables and both search modes."""
-    matched: dict[str, float] = Field(default_factory=dict[str, float])
-    """Facet -> how well it fits there, from 0 to 1, the best first."""
     terms: tuple[str, ...] = ()
     """Words of the query that it holds, as the query has them."""
 
@@ -278,8 +276,6 @@ class Profile(Frozen):
     """What the person wants to buy, learn or find."""
     offering: tuple[str, ...] = ()
     """What the person sells, teaches or brings."""
-    languages: tuple[str, ...] = ()
-    """Language codes that the person understands; empty for any."""
     updated_at: datetime | None = None
     """When it last changed, UTC."""
 
@@ -368,8 +364,6 @@ class ChatResult(Frozen):
     """Everything that was searched, in order."""
     results: dict[str, tuple[Found, ...]]
     """Table -> what was found over all plans, best first."""
-    first_results: dict[str, tuple[Found, ...]]
-    """Table -> what the first plan found, best first."""
     retry_count: int
     """Retries of the search."""
     scores: dict[str, float]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
@@ -11,9 +11,7 @@ from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.workflows import runtime
 from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.memory import Memory, open_memory
-from loopwright.workflows.assistant.schemas import RetryMode
 from loopwright.workflows.assistant.searching import Search
-from loopwright.workflows.runtime import Opened
 
 
 @dataclass
@@ -40,26 +38,6 @@ class Services(runtime.Services[AssistantConfig]):
             ConfigError: If a model's settings are wrong.
         """
         return cls(config, runtime.models_of(config), store)
-
-    def in_mode(self, mode: RetryMode) -> Services:
-        """The same conference, memory and models with another answer to a poor search.
-
-        They are opened and closed with these services.
-
-        Args:
-            mode: What follows a poor search.
-
-        Raises:
-            InputError: If there is no such mode.
-        """
-        config = self.config.in_mode(mode)
-        if config == self.config:
-            return self
-        return self.opened.once(
-            # With the limit: services that do not retry know no other than the usual one.
-            f"mode {mode} {config.assistant.max_retry_count}",
-            lambda: type(self)(config, self.models, given_store=self.store, opened=_Lent(self.opened)),
-        )
 
     @property
     def store(self) -> KnowledgeStore:
@@ -102,17 +80,3 @@ class Services(runtime.Services[AssistantConfig]):
             StoreError: If it cannot be opened.
         """
         return self.opened.entered("memory", lambda: open_memory(self.config.assistant.memory))
-
-
-class _Lent(runtime.Opened):
-    """What other services opened and will close, with a graph of its own."""
-
-    def __init__(self, lender: Opened) -> None:
-        super().__init__()
-        self._lender = lender
-
-    def once(self, name: str, make: Any) -> Any:
-        return super().once(name, make) if name == "workflow" else self._lender.once(name, make)
-
-    def close(self) -> None:
-        """Leave it to the lender."""

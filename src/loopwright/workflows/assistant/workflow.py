@@ -30,12 +30,13 @@ from loopwright.workflows.api import (
     WorkflowInput,
 )
 from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
-from loopwright.workflows.assistant.constants import EXECUTE_QUERIES, GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
+from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.events import Acknowledgment, ChatEvent, Done, Failed, Progress, Thinking
 from loopwright.workflows.assistant.graph import build_graph
-from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES, forgets_all
+from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES
 from loopwright.workflows.assistant.nodes import DECLARATIONS
 from loopwright.workflows.assistant.nodes.asking import prompts
+from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.reasons import moment
 from loopwright.workflows.assistant.schemas import (
@@ -43,7 +44,6 @@ from loopwright.workflows.assistant.schemas import (
     Found,
     PlannedQuery,
     Record,
-    RetryMode,
     Table,
     Turn,
     UserContext,
@@ -76,8 +76,6 @@ class ProfileInput(WorkflowInput):
     """What the person wants to buy, learn or find."""
     offering: _Entries = Field(default=(), title="Offering")
     """What the person sells, teaches or brings."""
-    languages: _Entries = Field(default=(), title="Languages", description="Codes, for example en.")
-    """Language codes that the person understands; empty for any."""
 
 
 class AskedBy(WorkflowInput):
@@ -123,7 +121,7 @@ _EXAMPLES = (
         title="With a profile",
         input={
             "message": "What should I not miss on Sunday?",
-            "user_context": {"profile": {"interests": ["soil", "repair"], "languages": ["en"]}},
+            "user_context": {"profile": {"interests": ["soil", "repair"]}},
         },
     ),
 )
@@ -433,7 +431,6 @@ def chat(
     *,
     user_context: UserContext | None = None,
     services: Services,
-    mode: RetryMode | None = None,
     run_id: str | None = None,
 ) -> ChatResult:
     """Answer one message.
@@ -443,7 +440,6 @@ def chat(
         user_context: Who asks and when: ``user_id``, ``conversation_id``, ``now`` (ISO time; by default the present
             moment), ``profile``.
         services: The conference, the memory and the models.
-        mode: What follows a poor search; None as configured.
         run_id: Names the run; by default a new name.
 
     Returns:
@@ -454,9 +450,7 @@ def chat(
         StoreError: If there is no conference (within `NodeFailed`, if the store fails during the run).
         NodeFailed: If a node failed for good; its cause is the original error.
     """
-    return services.background.call(
-        achat, message, user_context=user_context, services=services, mode=mode, run_id=run_id
-    )
+    return services.background.call(achat, message, user_context=user_context, services=services, run_id=run_id)
 
 
 async def achat(
@@ -464,11 +458,10 @@ async def achat(
     *,
     user_context: UserContext | None = None,
     services: Services,
-    mode: RetryMode | None = None,
     run_id: str | None = None,
 ) -> ChatResult:
     """Answer one message without blocking the event loop; see `chat`."""
-    run = _run_of(message, user_context, services, mode, run_id)
+    run = _run_of(message, user_context, services, run_id)
     result = None
     async for event in _workflow_of(run).follow(run):
         if isinstance(event, RunResult):
@@ -484,7 +477,6 @@ async def astream_chat(
     *,
     user_context: UserContext | None = None,
     services: Services,
-    mode: RetryMode | None = None,
     run_id: str | None = None,
 ) -> AsyncIterator[ChatEvent]:
     """Answer one message and yield what a client sees, as it happens; the last event is ``done`` or ``error``.
@@ -493,7 +485,7 @@ async def astream_chat(
     new answer, whether the one before was judged poor or its model failed half-way. See `chat` for the arguments.
     """
     try:
-        run = _run_of(message, user_context, services, mode, run_id)
+        run = _run_of(message, user_context, services, run_id)
         async with closing(_workflow_of(run).follow(run)) as events:
             async for event in events:
                 if isinstance(event, RunResult):
@@ -511,11 +503,7 @@ def _workflow_of(run: _AssistantRun) -> AssistantWorkflow:
     return cast("AssistantWorkflow", run.workflow)
 
 
-def _run_of(
-    message: str, context: UserContext | None, services: Services, mode: RetryMode | None, run_id: str | None
-) -> _AssistantRun:
-    if mode is not None:
-        services = services.in_mode(mode)
+def _run_of(message: str, context: UserContext | None, services: Services, run_id: str | None) -> _AssistantRun:
     workflow = services.opened.once("workflow", lambda: AssistantWorkflow(services))
     given: dict[str, Any] = {"message": message, **({"user_context": _plain(context)} if context else {})}
     return cast("_AssistantRun", workflow.run(given, {}, run_id or new_run_id()))
@@ -619,9 +607,6 @@ def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: flo
         cost: Their price in US dollars, if it is known.
     """
     state = run.state
-    first = next(
-        (event.update for event in run.events if isinstance(event, NodeFinished) and event.node == EXECUTE_QUERIES), {}
-    )
     return ChatResult(
         run_id=run_id,
         message=message,
@@ -634,8 +619,7 @@ def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: flo
         path=tuple(run.path),
         original_planned_queries=tuple(state.get("original_planned_queries") or ()),
         queries=tuple(query for plan in state.get("attempts") or () for query in plan),
-        results=_by_table(state.get("query_results")),
-        first_results=_by_table(first.get("query_results")),
+        results={table: tuple(found) for table, found in (state.get("query_results") or {}).items()},
         retry_count=state.get("retry_count", 0),
         scores=_scores_of(state),
         model_calls=usage.calls,
@@ -650,7 +634,3 @@ def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: flo
 def _scores_of(state: Mapping[str, Any]) -> dict[str, float]:
     scores = {name: state.get(f"{name}_score") for name in ("quality", "confidence", "faithfulness")}
     return {name: score for name, score in scores.items() if score is not None}
-
-
-def _by_table(results: Mapping[str, list[Found]] | None) -> dict[str, tuple[Found, ...]]:
-    return {table: tuple(found) for table, found in (results or {}).items()}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from loopwright.workflows.assistant.answer.wording import NOUNS, plain
+from loopwright.workflows.assistant.answer.wording import plain
 from loopwright.workflows.assistant.question.nearest import nearest
 from loopwright.workflows.assistant.question.personal import is_about_the_person
 from loopwright.workflows.assistant.question.tokens import Sentence
-from loopwright.workflows.assistant.schemas import SMALLTALK, Profile, Table
-from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.schemas import SMALLTALK, Profile
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
 _SURE = 6.5
@@ -29,11 +28,6 @@ def acknowledgment(text: str, profile: Profile | None = None, info: ConferenceIn
     small = near.operation in (*SMALLTALK, "outside") and near.likeness >= _SURE
     if not len(sentence) or small or is_about_the_person(text):
         return ""
-    said = {token.word for token in sentence.tokens}
-    sought = next(
-        (table for table in (Table.EXHIBITORS, Table.ATTENDEES, Table.SPEAKERS) if said & words("things", table)), None
-    )
-    place = f"the {NOUNS[sought][1]}" if sought else "the programme"
     name = f"{plain(profile.name)}, l" if profile and profile.name else "L"
     conference = f" of {plain(info.title)}" if info and info.title else ""
-    return f"{name}et me look through {place}{conference}."
+    return f"{name}et me look through the programme{conference}."

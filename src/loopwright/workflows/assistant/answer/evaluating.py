@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
-from loopwright.retrieval.text import query_terms
-from loopwright.workflows.assistant.answer.claims import Witness, statements
-from loopwright.workflows.assistant.answer.fitting import folded_words, terms_of, words_of
+from loopwright.workflows.assistant.answer.claims import borne_out, statements
 from loopwright.workflows.assistant.answer.listing import SURE
 from loopwright.workflows.assistant.answer.references import marks_in
-from loopwright.workflows.assistant.answer.wording import NOUNS, day_named, plain, shortened, when
-from loopwright.workflows.assistant.constants import DEFAULT_THRESHOLD
-from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Question, Record
+from loopwright.workflows.assistant.answer.wording import NOUNS, plain, shortened
+from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Question
 from loopwright.workflows.assistant.sources.catalogue import holds
 
 
@@ -32,40 +29,25 @@ class EvaluationReply(BaseModel):
     """What another attempt should mend, in one sentence; empty if nothing."""
 
 
-def evaluation_of(reply: EvaluationReply, own: Evaluation, cited: Sequence[Record] = ()) -> Evaluation:
+def evaluation_of(reply: EvaluationReply, own: Evaluation) -> Evaluation:
     """Make an evaluation of a chat model's judgement.
 
     Quality is the share of the parts that are met, faithfulness the share of the statements that are supported. Where
-    the model lists nothing to count, the rules' score stands. An objection to a statement all of whose words and
-    numbers are the cited records' own counts as support: small models object to what is so. Confidence is about the
-    search, which a model cannot see, and always the rules'.
+    the model lists nothing to count, the rules' score stands. Confidence is about the search, which a model cannot see,
+    and always the rules'.
 
     Args:
         reply: The judgement.
         own: What the rules say of the same answer.
-        cited: The records that the answer cites.
     """
-    words = terms_of("".join(map(_words_of, cited)))
-    missing, doubted = _said(reply.missing), _said(reply.unsupported)
-    unsupported = [each for each in doubted if not _holds_all(words, each)]
-    supported = [*_said(reply.supported), *(each for each in doubted if each not in unsupported)]
+    missing, unsupported = _said(reply.missing), _said(reply.unsupported)
     return Evaluation(
         quality_score=_share(_said(reply.met), missing, own.quality_score),
         confidence_score=own.confidence_score,
-        faithfulness_score=_share(supported, unsupported, own.faithfulness_score),
+        faithfulness_score=_share(_said(reply.supported), unsupported, own.faithfulness_score),
         feedback=" ".join(reply.advice.split()) if missing or unsupported else "",
         issues=(*(f"does not meet: {part}" for part in missing), *(f"unsupported: {part}" for part in unsupported)),
     )
-
-
-def _words_of(record: Record) -> str:
-    dated = f"{when(record)} {day_named(record.start.date())}" if record.start else ""
-    return words_of(record) + folded_words(dated)
-
-
-def _holds_all(words: frozenset[str], statement: str) -> bool:
-    wanted = query_terms(statement)
-    return bool(wanted) and words.issuperset(wanted)
 
 
 def _said(parts: list[str]) -> list[str]:
@@ -84,8 +66,6 @@ def evaluate_answer(
     question: Question,
     draft: Draft,
     query_results: Mapping[str, Sequence[Found]],
-    *,
-    threshold: float = DEFAULT_THRESHOLD,
 ) -> Evaluation:
     """Judge an answer.
 
@@ -98,7 +78,6 @@ def evaluate_answer(
         question: What was asked.
         draft: The answer.
         query_results: Table -> the hits that were put before its writer.
-        threshold: The score below which a hit only comes near.
 
     Returns:
         The scores. ``feedback`` is empty where another attempt from the same records could mend nothing, for example
@@ -111,16 +90,14 @@ def evaluate_answer(
     parts = _parts(question, draft, cited)
     marks = marks_in(draft.text, tuple(records))
     said = statements(draft.text, marks)
-    witness = Witness({key: found.record for key, found in records.items()})
-    doubted = [each for each in said if not witness.bears_out(each)]
+    known = {key: found.record for key, found in records.items()}
+    doubted = [each for each in said if not borne_out(each, known)]
     foreign = sum(each.strangers for each in marks) + sum(each not in records for each in draft.referenced_ids)
     counted = len(said) + foreign
     issues = [f"does not meet {part}" for part, share in parts.items() if share < 1]
     mendable = [f"not borne out: {shortened(each.text, _SHOWN)}" for each in doubted]
     if foreign:
         mendable.append(f"{foreign} citations of records that were not found")
-    if passed_over := _passed_over(question, cited, records, threshold):
-        mendable.append(f"does not cite {passed_over}, which fits better than what it cites")
     return Evaluation(
         quality_score=sum(parts.values()) / len(parts) if parts else float(bool(cited)),
         confidence_score=sum(found.score for found in cited) / len(cited) if cited else 0.0,
@@ -145,16 +122,6 @@ def _parts(question: Question, draft: Draft, cited: Sequence[Found]) -> dict[str
     for note in question.notes:
         parts[f"what is to be said: {note}"] = float(note in draft.text or plain(note) in draft.text)
     return parts
-
-
-def _passed_over(question: Question, cited: Sequence[Found], records: Mapping[str, Found], threshold: float) -> str:
-    """The best hit of the main table, where it is good, and all that the answer cites is worse."""
-    main = question.tables[:1]
-    rivals = [found for found in records.values() if not main or found.record.table in main]
-    best = max(rivals, key=lambda found: found.score, default=None)
-    if best is None or best.score < threshold or any(found.score >= best.score for found in cited):
-        return ""
-    return best.record.id
 
 
 def _feedback(question: str, mendable: Sequence[str]) -> str:

@@ -9,8 +9,6 @@ from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record
 from loopwright.workflows.assistant.sources.catalogue import holds
 
-HALF = 0.5
-"""Of a statement, a record must hold at least this share of the words to bear it out."""
 _NO_WORD = re.compile(r"[\W_]+")
 
 

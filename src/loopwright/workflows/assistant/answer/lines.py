@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,13 +33,6 @@ _OTHERWISE: dict[Slot, str] = {
 """What was asked -> how a record differs that does not meet it."""
 
 
-# Not "Cancelling system calls", nor "(replaces a cancelled talk)".
-_CANCELLED = re.compile(
-    r"^\W*cancell?ed\s*(?:[\])*:–—!-]+\s*|$)|[\[(]\s*cancell?ed\s*[\])]|\s[:–—-]+\s*cancell?ed\b", re.IGNORECASE
-)
-"""How a title says it: at its beginning, in brackets, or after a dash."""
-
-
 @dataclass(frozen=True, slots=True)
 class Telling:
     """How the records of one answer are told."""
@@ -68,21 +60,12 @@ def line_of(found: Found, telling: Telling) -> str:
     """
     record = found.record
     said = _talks(record, telling) or _text(record, telling)
-    described = ["Cancelled" if cancelled(record) else "", _facts(record), said]
+    described = [_facts(record), said]
     differs = [part for part in differences(record, telling.filters) if part not in telling.shared]
     if differs:
         described.append(f"But {joined(differs)} than asked")
     told = " ".join(_sentence(part) for part in described if part)
-    return f"- **{plain(_name(record))}** {mark(record.id)}{': ' if told else ''}{told}"
-
-
-def cancelled(record: Record) -> bool:
-    """Whether a record's title says that it will not take place.
-
-    Args:
-        record: The record.
-    """
-    return _CANCELLED.search(record.title) is not None
+    return f"- **{plain(record.title)}** {mark(record.id)}{': ' if told else ''}{told}"
 
 
 def differences(record: Record, filters: Filters) -> tuple[str, ...]:
@@ -117,13 +100,7 @@ def titled(record: Record, most: int = _LONG_TITLE) -> str:
         record: The record.
         most: The most characters of its title.
     """
-    return f"“{plain(shortened(_name(record), most))}” {mark(record.id)}"
-
-
-def _name(record: Record) -> str:
-    """The title without the word before it that says that the record is cancelled, which is told beside it."""
-    marked = _CANCELLED.match(record.title)
-    return record.title[marked.end() :] or record.title if marked else record.title
+    return f"“{plain(shortened(record.title, most))}” {mark(record.id)}"
 
 
 def _facts(record: Record) -> str:

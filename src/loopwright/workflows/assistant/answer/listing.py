@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from loopwright.workflows.assistant.answer.fitting import unmet
-from loopwright.workflows.assistant.answer.lines import Telling, cancelled, differences, line_of, overlaps, titled
+from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, titled
 from loopwright.workflows.assistant.answer.offering import offered
 from loopwright.workflows.assistant.answer.operating import clashing, compared, counted, most, sessions_in, until
 from loopwright.workflows.assistant.answer.references import referenced
@@ -123,7 +123,6 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     told = told[: len(told) - len(further)]
     after = [
         _further(further),
-        _overlapping(question, told),
         _more(question, told, known) if status == "answered" else "",
     ]
     hits = [*hits, *told, *further]
@@ -319,18 +318,6 @@ def _by_part(parts: Sequence[Question], told: Sequence[Found], telling: Telling)
 
 def _begins(found: Found) -> float:
     return found.record.start.timestamp() if found.record.start else 0.0
-
-
-def _overlapping(question: Question, told: Sequence[Found]) -> str:
-    sessions = [each for each in sessions_in(told) if not cancelled(each)]
-    if not question.topic or len(sessions) > 6 or question.operation in ("clash", "compare", "now"):
-        return ""
-    pairs = overlaps(sessions)
-    if not pairs:
-        return ""
-    if len(pairs) > _FEW:
-        return "Some of these are on at the same time."
-    return f"At the same time: {'; '.join(' and '.join(titled(each, 60) for each in pair) for pair in pairs)}."
 
 
 def _further(found: Sequence[Found]) -> str:

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,10 +71,7 @@ def _of_file(path: Path) -> Memory:
             connection.close()
             raise
 
-    def erase() -> None:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    return Memory(store, guard=guard, erase=erase, close=connection.close)
+    return Memory(store, guard=guard, connection=connection)
 
 
 MOST_TURNS = 200
@@ -86,16 +82,13 @@ _CONVERSATIONS = ("conversations",)
 _PAGE = 500
 
 
-def _nothing() -> None:
-    pass
-
-
 class Memory:
     """Keeps profiles and conversations. All methods may be called from any event loop, and at the same time.
 
     A conversation belongs to whoever began it: to a user, or to nobody, and then anyone who knows its id may read it,
     but not as a user. Within one process nothing is lost; where two processes add turns to one conversation at the same
-    moment, those of one may be.
+    moment, those of one may be. Every method raises `InputError` for an id that is blank, or a conversation that is
+    somebody else's, and `StoreError` if the store fails.
     """
 
     def __init__(
@@ -103,21 +96,18 @@ class Memory:
         store: BaseStore,
         *,
         guard: Callable[[], AbstractContextManager[None]] = nullcontext,
-        erase: Callable[[], None] = _nothing,
-        close: Callable[[], None] = _nothing,
+        connection: sqlite3.Connection | None = None,
     ) -> None:
         """Keep in a store.
 
         Args:
             store: A store with synchronous methods, for example `InMemoryStore` or `SqliteStore`.
             guard: Entered around each use of the store, to translate its errors.
-            erase: Called after a deletion, to take what was deleted out of files too.
-            close: Called by `close`.
+            connection: What the store writes to, to take deletions out of the files and to close.
         """
         self._store = store
         self._guard = guard
-        self._erase = erase
-        self._close = close
+        self._connection = connection
         # Turns are added, and profiles changed, by reading and writing, and the store for memory cannot be searched
         # while it grows.
         self._lock = threading.Lock()
@@ -127,10 +117,6 @@ class Memory:
 
         Args:
             user_id: The person.
-
-        Raises:
-            InputError: If `user_id` is blank.
-            StoreError: If the store fails.
         """
         kept = await self._run(self._value, _PROFILES, _named(user_id, "user_id"))
         return None if kept is None else Profile.model_validate(kept)
@@ -140,12 +126,8 @@ class Memory:
 
         Args:
             profile: The profile.
-
-        Raises:
-            InputError: If it names nobody.
-            StoreError: If the store fails.
         """
-        await self._run(self._store.put, _PROFILES, _named(profile.user_id, "user_id"), profile.model_dump(mode="json"))
+        await self.change_profile(profile.user_id, lambda _: profile)
 
     async def change_profile(self, user_id: str, change: Callable[[Profile | None], Profile]) -> Profile:
         """Change what is known of a person; no other change comes between, within one process.
@@ -156,12 +138,15 @@ class Memory:
 
         Returns:
             The new profile.
-
-        Raises:
-            InputError: If `user_id` is blank.
-            StoreError: If the store fails.
         """
-        return await self._run(self._change, _named(user_id, "user_id"), change)
+
+        def changed(user_id: str) -> Profile:
+            kept = self._value(_PROFILES, user_id)
+            profile = change(None if kept is None else Profile.model_validate(kept))
+            self._store.put(_PROFILES, user_id, profile.model_dump(mode="json"))
+            return profile
+
+        return await self._run(changed, _named(user_id, "user_id"))
 
     async def delete_profile(self, user_id: str) -> bool:
         """Forget a person, with all conversations that belong to the person.
@@ -171,10 +156,6 @@ class Memory:
 
         Returns:
             Whether there was anything.
-
-        Raises:
-            InputError: If `user_id` is blank.
-            StoreError: If the store fails.
         """
         return await self._run(self._forget, _named(user_id, "user_id"))
 
@@ -185,10 +166,6 @@ class Memory:
             conversation_id: The conversation.
             limit: At most so many; None for all that are kept.
             user_id: Who asks.
-
-        Raises:
-            InputError: If the conversation belongs to somebody else, or `conversation_id` is blank.
-            StoreError: If the store fails.
         """
         kept = await self._run(self._conversation, conversation_id, user_id)
         turns: list[Any] = kept["turns"] if kept else []
@@ -202,24 +179,8 @@ class Memory:
             conversation_id: The conversation.
             turns: The turns, oldest first.
             user_id: Whose conversation it is; None for nobody's.
-
-        Raises:
-            InputError: If the conversation belongs to somebody else, or `conversation_id` is blank.
-            StoreError: If the store fails.
         """
         await self._run(self._add, conversation_id, turns, user_id)
-
-    async def conversations(self, user_id: str) -> list[str]:
-        """The ids of a person's conversations, the latest first.
-
-        Args:
-            user_id: The person.
-
-        Raises:
-            InputError: If `user_id` is blank.
-            StoreError: If the store fails.
-        """
-        return await self._run(self._conversations, _named(user_id, "user_id"))
 
     async def delete_conversation(self, conversation_id: str, user_id: str | None = None) -> bool:
         """Forget a conversation.
@@ -230,17 +191,14 @@ class Memory:
 
         Returns:
             Whether there was one.
-
-        Raises:
-            InputError: If the conversation belongs to somebody else, or `conversation_id` is blank.
-            StoreError: If the store fails.
         """
         return await self._run(self._delete, conversation_id, user_id)
 
     def close(self) -> None:
         """Let go of the store."""
         with self._lock:
-            self._close()
+            if self._connection is not None:
+                self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -259,12 +217,6 @@ class Memory:
         item = self._store.get(namespace, key)
         return None if item is None else item.value
 
-    def _change(self, user_id: str, change: Callable[[Profile | None], Profile]) -> Profile:
-        kept = self._value(_PROFILES, user_id)
-        changed = change(None if kept is None else Profile.model_validate(kept))
-        self._store.put(_PROFILES, user_id, changed.model_dump(mode="json"))
-        return changed
-
     def _conversation(self, conversation_id: str, user_id: str | None) -> dict[str, Any] | None:
         kept = self._value(_CONVERSATIONS, _named(conversation_id, "conversation_id"))
         if kept is not None and kept["user_id"] != user_id:
@@ -277,29 +229,17 @@ class Memory:
     def _add(self, conversation_id: str, turns: Sequence[Turn], user_id: str | None) -> None:
         kept = self._conversation(conversation_id, user_id)
         whole = [*(kept["turns"] if kept else []), *(turn.model_dump(mode="json") for turn in turns)]
-        value = {
-            "user_id": user_id,
-            "turns": whole[-MOST_TURNS:],
-            "changed_at": datetime.now(UTC).isoformat(timespec="microseconds"),
-        }
-        self._store.put(_CONVERSATIONS, conversation_id, value)
-
-    def _conversations(self, user_id: str) -> list[str]:
-        found: list[tuple[str, str]] = []
-        while True:
-            page = self._store.search(_CONVERSATIONS, filter={"user_id": user_id}, limit=_PAGE, offset=len(found))
-            found += [(item.value["changed_at"], item.key) for item in page]
-            if len(page) < _PAGE:
-                return [key for _, key in sorted(found, reverse=True)]
+        self._store.put(_CONVERSATIONS, conversation_id, {"user_id": user_id, "turns": whole[-MOST_TURNS:]})
 
     def _forget(self, user_id: str) -> bool:
-        conversations = self._conversations(user_id)
-        known = self._value(_PROFILES, user_id) is not None
-        for key in conversations:
-            self._store.delete(_CONVERSATIONS, key)
+        found = self._value(_PROFILES, user_id) is not None
+        while page := self._store.search(_CONVERSATIONS, filter={"user_id": user_id}, limit=_PAGE):
+            found = True
+            for item in page:
+                self._store.delete(_CONVERSATIONS, item.key)
         self._store.delete(_PROFILES, user_id)
         self._erase()
-        return known or bool(conversations)
+        return found
 
     def _delete(self, conversation_id: str, user_id: str | None) -> bool:
         if self._conversation(conversation_id, user_id) is None:
@@ -307,6 +247,10 @@ class Memory:
         self._store.delete(_CONVERSATIONS, conversation_id)
         self._erase()
         return True
+
+    def _erase(self) -> None:
+        if self._connection is not None:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _named(given: str, what: str) -> str:

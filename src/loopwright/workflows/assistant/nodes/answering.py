@@ -134,9 +134,7 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
         records=shown_hits(_offered(state, services)),
         answer=untrusted_line(state.get("response_text") or ""),
     )
-    ids = state.get("referenced_ids") or ()
-    cited = [found.record for found in _offered(state, services) if found.record.id in ids]
-    return _judged(evaluation_of(reply, _by_rules(state, services), cited), services)
+    return _judged(evaluation_of(reply, _by_rules(state)), services)
 
 
 def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -146,21 +144,16 @@ def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]
         state: As for `evaluate`.
         services: The configuration.
     """
-    return _judged(_by_rules(state, services), services)
+    return _judged(_by_rules(state), services)
 
 
-def _by_rules(state: AssistantState, services: Services) -> Evaluation:
+def _by_rules(state: AssistantState) -> Evaluation:
     draft = Draft(
         text=state.get("response_text") or "",
         referenced_ids=tuple(state.get("referenced_ids") or ()),
         status=state.get("status") or "nothing_found",
     )
-    return evaluate_answer(
-        asked_of(state),
-        draft,
-        state.get("query_results") or {},
-        threshold=services.config.assistant.search.score_threshold,
-    )
+    return evaluate_answer(asked_of(state), draft, state.get("query_results") or {})
 
 
 def _judged(evaluation: Evaluation, services: Services) -> dict[str, Any]:

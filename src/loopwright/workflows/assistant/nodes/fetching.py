@@ -9,14 +9,9 @@ from pydantic import BaseModel
 
 from loopwright.workflows.assistant.answer.acknowledging import acknowledgment
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
-from loopwright.workflows.assistant.memory.updating import (
-    MOST_ENTRIES,
-    forgets_all,
-    profile_needs_update,
-    takes_back,
-    updated_profile,
-)
+from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES, profile_needs_update, updated_profile
 from loopwright.workflows.assistant.nodes.asking import ask_model
+from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.reasons import given_profile, question_of, user_of
 from loopwright.workflows.assistant.schemas import Profile
 from loopwright.workflows.assistant.services import Services
@@ -90,8 +85,6 @@ class ProfileReply(BaseModel):
     """What the person wants to buy, learn or find."""
     offering: list[str] = []
     """What the person sells, teaches or brings."""
-    languages: list[str] = []
-    """Language codes that the person understands."""
 
 
 async def update_profile(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -110,13 +103,9 @@ async def update_profile(state: AssistantState, services: Services) -> dict[str,
     if forgets_all(question):
         if user:
             await services.memory.delete_profile(user)
-        left = updated_profile(question, Profile(user_id=user), user)
-        if user and left.model_copy(update={"updated_at": None}) != Profile(user_id=user):
-            await services.memory.keep_profile(left)
-        return {"profile": left, "history": []}
+        return {"profile": Profile(user_id=user), "history": []}
     said = ProfileReply()
-    # A model's reading only adds, and what is taken back is not to come in again.
-    if services.chat(UPDATE_PROFILE) is not None and not takes_back(question):
+    if services.chat(UPDATE_PROFILE) is not None:
         said = await ask_model(services, UPDATE_PROFILE, ProfileReply, question=question)
 
     def changed(known: Profile | None) -> Profile:
@@ -133,7 +122,7 @@ def _joined(profile: Profile, said: ProfileReply) -> Profile:
         return profile
     lists = {
         name: tuple(dict.fromkeys([*getattr(profile, name), *filter(None, getattr(said, name))]))[-MOST_ENTRIES:]
-        for name in ("interests", "seeking", "offering", "languages")
+        for name in ("interests", "seeking", "offering")
     }
     return profile.model_copy(update={**lists, "name": said.name or profile.name, "updated_at": datetime.now(UTC)})
 

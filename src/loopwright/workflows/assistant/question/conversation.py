@@ -12,7 +12,6 @@ from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.catalogue import clock_of
 
 _TIMES: tuple[Slot, ...] = ("start", "end", "on")
-_PLACES: tuple[Slot, ...] = ("room",)
 _SHORT = 7
 
 
@@ -48,7 +47,7 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     }
     said = {token.word for place, token in enumerate(sentence.tokens) if place not in idle}
     content = _content(sentence, reader)
-    if cited and (pointed := _pointed(question, sentence, said, content, cited, reader)):
+    if cited and (pointed := _pointed(question, sentence, said, content, cited)):
         return pointed
     if not _continues(sentence, said, content, question):
         return question
@@ -89,56 +88,39 @@ def _continues(sentence: Sentence, said: set[str], content: list[int], question:
 
 
 def _pointed(
-    question: Question, sentence: Sentence, said: set[str], content: list[int], cited: Sequence[Record], reader: Reader
+    question: Question, sentence: Sentence, said: set[str], content: list[int], cited: Sequence[Record]
 ) -> Question | None:
     """A question about what was cited: one of them, its neighbours in the room, or others of its persons."""
     sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
     positions = {word: place for place, word in enumerate("first second third fourth fifth".split())}
-    ordinal = next(
-        (place for token in sentence.tokens for word, place in positions.items() if token.word == word), None
-    )
-    if said & words("things", "last") and said & {"one"}:
+    ordinal = next((positions[token.word] for token in sentence.tokens if token.word in positions), None)
+    if said & words("things", "last") and "one" in said:
         ordinal = len(sessions) - 1
-    it, there = said & words("turns", "it"), said & {"there", "in"}
-    person = said & words("turns", "person", "en") if sentence.language == "en" else said & words("turns", "person")
+    it, more = said & words("turns", "it"), said & words("turns", "more")
+    person = said & words("turns", "person", "en" if sentence.language == "en" else "")
     slots = [span.condition for span in sentence.spans]
     if ordinal is not None and not slots and not content:
         return _about(question, sessions[ordinal : ordinal + 1]) if ordinal < len(sessions) else None
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
-    if (
-        (after or earlier)
-        and (it or person or there)
-        and not content
-        and not [each for each in slots if each.slot != "day"]
-    ):
+    located = it or person or said & {"there", "in"}
+    if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
         return beside(question, sessions[0], bool(after))
-    if it and not slots and not said & words("turns", "more"):
+    if it and not slots and not more:
         if not content:
             return _about(question, sessions[:1])
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
             topic = " ".join(sentence.tokens[place].raw for place in content)
             own = {term for place in content for term in terms(sentence.word(place))}
-            meant = [
-                record for record in sessions if own & set(terms(" ".join((record.title, *record.texts.values()))))
-            ]
-            if not meant:
-                return question.model_copy(update={"operation": "find", "topic": topic})
+            meant = any(own & set(terms(" ".join((each.title, *each.texts.values())))) for each in sessions)
             wanted = Condition(slot="record", values=tuple(record.id for record in sessions), said="of those")
-            return question.model_copy(
-                update={"operation": "find", "topic": topic, "filters": Filters(include=(wanted,))}
-            )
+            filters = Filters(include=(wanted,)) if meant else question.filters
+            return question.model_copy(update={"operation": "find", "topic": topic, "filters": filters})
     if person and not content:
-        people = list(
-            dict.fromkeys(name for record in sessions[:1] for name in record.values("speaker") or (record.title,))
-        )
-        more = said & words("turns", "more")
-        filters = Filters(
-            include=(
-                *([Condition(slot="person", values=tuple(people), said=f"with {people[0]}")] if people else []),
-                *slots,
-            ),
-            exclude=(*question.filters.exclude, *([_none_of(cited)] if more else [])),
-        )
+        names = (name for record in sessions[:1] for name in record.values("speaker") or (record.title,))
+        people = tuple(dict.fromkeys(names))
+        named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
+        exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
+        filters = Filters(include=(*named, *slots), exclude=exclude)
         return question.model_copy(update={"topic": "", "filters": filters, "tables": (Table.SESSIONS,)})
     return None
 
@@ -151,9 +133,8 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
     wanted = Condition(slot="record", values=tuple(record.id for record in records), said="that one")
     tables = tuple(dict.fromkeys(record.table for record in records))
     operation = question.operation if question.operation == "until" else "find"
-    return question.model_copy(
-        update={"operation": operation, "topic": "", "filters": Filters(include=(wanted,)), "tables": tables}
-    )
+    found = {"operation": operation, "topic": "", "filters": Filters(include=(wanted,)), "tables": tables}
+    return question.model_copy(update={**found, "unread": (), "doubted": False})
 
 
 def beside(question: Question, anchor: Record, after: bool) -> Question:
@@ -219,6 +200,8 @@ def _resumed(
             ),
             "by": question.by or before.by,
             "more": more,
+            "unread": (),
+            "doubted": False,
         }
     )
 

@@ -22,6 +22,7 @@ _STARTS = frozenset("start starts starting begin begins kick kicks open opens".s
 _OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _PARTS_OF_HOURS = frozenset("half quarter halb halv".split())
+_AFTER = frozenset("after past later nach apres na despues dopo".split())
 _CLAUSE = 9
 """So many words before a time belong to it."""
 _BE = frozenset("i'm im am are is be was were".split())
@@ -110,11 +111,7 @@ def _compound(word: str) -> tuple[str, str] | None:
     """A day and a part of it in one word, as in "zondagochtend"."""
     for name in days():
         if len(name) > 4 and word.startswith(name) and len(word) > len(name):
-            rest = (
-                word[len(name) :].removeprefix("'").removeprefix("s")
-                if word[len(name) :] in ("s", "'s")
-                else word[len(name) :]
-            )
+            rest = "" if word[len(name) :] in ("s", "'s") else word[len(name) :]
             part = next((part for part in _PARTS if rest in words("time", part)), "")
             if part or not rest:
                 return name, part
@@ -238,10 +235,10 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
                 _ask_part(sentence, place, place + 1, part)
                 if now and sentence.word(place - 1) == "this":
                     sentence.ask(place - 1, place, "day", now.day.isoformat(), said="today")
-        if _is_half(sentence, place):
-            _ask_part(sentence, place, place + 1, "morning" if sentence.word(place) == "am" else "afternoon")
-            if sentence.word(place) == "pm":
-                sentence.spans[-1] = _until_night(sentence, place)
+        if _is_half(sentence, place) and sentence.word(place) == "pm":
+            sentence.ask(place, place + 1, "start", least=NOON, said="in the afternoon")
+        elif _is_half(sentence, place):
+            _ask_part(sentence, place, place + 1, "morning")
     _read_presence(sentence)
 
 
@@ -259,12 +256,7 @@ def _is_half(sentence: Sentence, place: int) -> bool:
     return before or (place + 1 == len(sentence) and sentence.word(place - 1) not in ("i", "who", "than"))
 
 
-def _until_night(sentence: Sentence, place: int) -> Span:
-    span = sentence.spans[-1]
-    return type(span)(place, place + 1, Condition(slot="start", least=NOON, said="in the afternoon"))
-
-
-def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:  # noqa: C901 - one case after the other
+def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     """Read what begins at a word; gives back the word to go on with."""
     word = sentence.word(place)
     if not sentence.free(place, place + 1):
@@ -272,10 +264,8 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:  # noqa:
     if now and (after := _ahead(sentence, place, now)):
         return after
     first = clock_at(sentence, place + 1)
-    if word in words("time", "between") and first and sentence.is_any(first[2], words("time", "to")):
-        if second := clock_at(sentence, first[2] + 1):
-            return _window(sentence, place, second[2], first[0], second[0])
-    if word in words("time", "after") and first and sentence.is_any(first[2], words("time", "to")):
+    opens = word in words("time", "between") | words("time", "after")
+    if opens and first and sentence.is_any(first[2], words("time", "to")):
         if second := clock_at(sentence, first[2] + 1):
             return _window(sentence, place, second[2], first[0], second[0])
     early, late = word in words("time", "before"), word in words("time", "after")
@@ -289,45 +279,18 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:  # noqa:
         after = first[2] + (sentence.word(first[2]) in ("on", "onwards", "onward"))
         side = "before" if early else "from" if word in ("from", "ab", "vanaf") else "after"
         said = f"{side} {clock_said(first[0] if early else first[1])}"
-        if ends:
-            sentence.ask(
-                place,
-                after,
-                "end",
-                least=None if early else first[1],
-                most=first[0] if early else None,
-                said=f"ending {said}",
-            )
-        elif early:
-            sentence.ask(place, after, "start", most=first[0], said=said)
-        else:
-            exact = word in words("time", "after") - {
-                "after",
-                "past",
-                "later",
-                "nach",
-                "apres",
-                "na",
-                "despues",
-                "dopo",
-            }
-            past = first[1] if exact or first[0] != first[1] else first[1] + _denied(sentence, place)
-            sentence.ask(place, after, "start", least=past, said=said)
+        # "Not after 3": what begins at 3 is still welcome.
+        open_end = not ends and word in _AFTER and first[0] == first[1] and _denied(sentence, place)
+        least, most = (None, first[0]) if early else (first[1] + open_end, None)
+        sentence.ask(
+            place, after, "end" if ends else "start", least=least, most=most, said=f"ending {said}" if ends else said
+        )
         return after
     here = clock_at(sentence, place)
     if here is None:
-        if (
-            word in words("time", "at")
-            and first
-            and (
-                word == "at"
-                or first[0] != first[1]
-                or sentence.word(place + 1)[:1].isdigit()
-                or sentence.word(place + 1) in numbers()
-            )
-        ):
-            return _at(sentence, place, first)
-        return place
+        following = sentence.word(place + 1)
+        clear = first and (word == "at" or first[0] != first[1] or following[:1].isdigit() or following in numbers())
+        return _at(sentence, place, first) if first and clear and word in words("time", "at") else place
     second = None
     if sentence.is_any(here[2], words("time", "to")) or (
         here[2] < len(sentence) and sentence.tokens[here[2]].gap.strip() in ("-", "–")
@@ -342,7 +305,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:  # noqa:
 
 
 def _denied(sentence: Sentence, place: int) -> bool:
-    """Whether "not" stands before it: "not after 3": what begins at 3 is still welcome."""
+    """Whether "not" stands before it."""
     return any(sentence.word(near) in ("not", "don't", "nothing", "no", "doesn't") for near in range(place - 3, place))
 
 
@@ -374,16 +337,8 @@ def _ahead(sentence: Sentence, place: int, now: Now) -> int:
     if not length:
         return 0
     length = 30 if said == "half" else length
-    for condition in now.conditions("start", length + 1):
-        sentence.ask(
-            place,
-            unit + 1,
-            condition.slot,
-            *condition.values,
-            least=condition.least,
-            most=condition.most,
-            said=condition.said,
-        )
+    sentence.spans += [Span(place, unit + 1, each) for each in now.conditions("start", length + 1)]
+    sentence.take(place, unit + 1, "start")
     return unit + 1
 
 
@@ -440,5 +395,5 @@ def _read_presence(sentence: Sentence) -> None:
             condition = Condition(slot="start", least=at, said=f"from {clock_said(at)}")
         else:
             continue
-        sentence.spans[number] = Span(span.first, span.last, condition)
+        sentence.spans[number] = Span(span.first, span.last, condition, told=True)
         sentence.take(clause[0], span.first, condition.slot)

@@ -76,7 +76,7 @@ def _behind(  # noqa: C901 - one case after the other
     sentence: Sentence, place: int, weight: Callable[[int], float], *, weak: bool, at_once: bool
 ) -> tuple[list[Span], list[str], int]:
     """The things behind a cue, and the word after them."""
-    starts = {span.first: span for span in sentence.spans}
+    starts = {span.first: span for span in sentence.spans if not span.told}
     spans: list[Span] = []
     topics: list[str] = []
     run: list[int] = []
@@ -109,7 +109,7 @@ def _behind(  # noqa: C901 - one case after the other
                 or (spans and spans[-1].condition.slot != span.condition.slot and not _same_place(spans[-1], span))
             ):
                 break
-            spans += [each for each in sentence.spans if each.first == place]
+            spans += [each for each in sentence.spans if each.first == place and not each.told]
             place = span.last
             continue
         if spans and word not in _OPENING and word not in words("things", "sessions"):

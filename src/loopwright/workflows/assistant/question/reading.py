@@ -32,9 +32,8 @@ SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
 DOUBTFUL = 3.0
 """The log-odds from which a question may ask for something else than it was read as."""
-CLEAR, NEAR, ALONE, CERTAIN = 2.0, 9.0, 6.5, 14.0
-"""Log-odds: above the next operation; for one on records, and above a search; for what is asked without any subject;
-whatever subject is named."""
+CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
+"""Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
 _SHORT = 8
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
@@ -120,11 +119,16 @@ class Reader:
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence)
         if operation == "recommend" and topic:
             operation = "find"
-        include = _joined([span for span in sentence.spans if span not in spans])
         exclude = tuple(span.condition for span in spans)
+        # What is not wanted is not asked for by being named again: "anything but Sunday; Sunday is for the family".
+        barred = {(each.slot, each.values) for each in exclude if each.values}
+        kept = [each for each in sentence.spans if (each.condition.slot, each.condition.values) not in barred]
+        include = _joined([span for span in kept if span not in spans])
         include += self._when(operation, include)
         include += self._still(include, operation)
         filters = Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded)))
+        # Where a time was read, all that is shown fits it.
+        doubted = doubted and not any(each.slot in ("start", "on", "record") for each in include)
         unread = self._unread(sentence) if operation == "find" and not topic and include else ()
         if unread and any(self._finds(table, " ".join(unread), filters) for table in tables):
             # The only words that could be a subject: searched for, but no answer to them is a sure one.
@@ -161,7 +165,7 @@ class Reader:
                 continue
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else NEAR)
             named = near.operation == "outside" and sentence.asks("person", "track", "type", "record")
-            if unclear or named or (alone and near.likeness < CERTAIN and self._has_subject(sentence, near)):
+            if unclear or named:
                 self.doubted |= (
                     near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
                 )
@@ -169,15 +173,6 @@ class Reader:
                 best = near
         self.doubted &= best.operation == "find"
         return best
-
-    def _has_subject(self, sentence: Sentence, near: Near) -> bool:
-        """Whether something is named beside the words of an example that the programme has several records of."""
-        index = self.index
-        for place in range(len(sentence)):
-            for term in terms(sentence.word(place)):
-                if term not in near.terms and self.weight(sentence, place) >= SUBJECT and len(index.held(term)[0]) > 2:
-                    return True
-        return False
 
     def weight(self, sentence: Sentence, place: int) -> float:
         """How much a word says of a subject.
@@ -228,12 +223,11 @@ class Reader:
         if heavy and len(kept) <= _SHORT:
             kept = [place for place in kept if place in heavy or not _only_asks(sentence.word(place))]
         kept = [sentence.tokens[place].raw for place in kept]
-        if english and sentence.language != "en":
-            kept = [
-                sentence.tokens[place].raw
-                for place in rest
-                if weights[place] >= SUBJECT and self._shared(sentence, place)
-            ]
+        if sentence.language != "en":
+            # Of another language only what the programme has too, and what is known in English.
+            known = [place for place in heavy if self.search.vocabulary.knows(sentence.word(place))]
+            named = [sentence.tokens[place].raw for place in known if sentence.tokens[place].raw[0].isupper()]
+            kept = named if english or named else kept
         return " ".join([*kept, *english]).strip()
 
     def tables(self, sentence: Sentence) -> tuple[Table, ...]:
@@ -264,9 +258,7 @@ class Reader:
         speakers = sentence.tokens and sentence.word(0) in words("things", "speakers")
         if not found and speakers and not sentence.asks("person") and not asked & words("things", "sessions"):
             found = {Table.SESSIONS: None, Table.SPEAKERS: None}
-        if not found or (
-            found.keys() <= {Table.EXHIBITORS} and (asked & words("things", "sessions") or _both(sentence))
-        ):
+        if not found or (found.keys() <= {Table.EXHIBITORS} and asked & words("things", "sessions")):
             found = {Table.SESSIONS: None, **found}
         present = [kind for kind in found if self.search.catalogue.of_table(kind)]
         return tuple(present or found)
@@ -311,10 +303,6 @@ class Reader:
                     found.append(other)
                     break
         return list(dict.fromkeys(found))
-
-    def _shared(self, sentence: Sentence, place: int) -> bool:
-        """Whether a word of another language is one of the programme's too."""
-        return self.search.vocabulary.knows(sentence.word(place)) and sentence.tokens[place].raw[0].isupper()
 
     def _unread(self, sentence: Sentence) -> tuple[str, ...]:
         """The words that say something, were read as nothing, and stand in no example of a search."""
@@ -422,14 +410,6 @@ def _marked(sentence: Sentence, place: int) -> bool:
     """Whether a subject stands here: behind "about", or before "talks"."""
     about = {"about", "on", "uber", "sur", "over", "sobre", "regarding", "with"}
     return sentence.word(place - 1) in about or (_is_thing(sentence.word(place + 1)) and not sentence.begins(place + 1))
-
-
-def _both(sentence: Sentence) -> bool:
-    """Whether something is asked beside a stand: "and where is the stand?"."""
-    return any(
-        sentence.word(place) == "and" and sentence.word(place + 1) in ("where", "is", "which")
-        for place in range(len(sentence))
-    )
 
 
 def _only_asks(word: str) -> bool:

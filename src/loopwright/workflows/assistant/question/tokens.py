@@ -43,6 +43,8 @@ class Span:
     """The one after the last."""
     condition: Condition
     """What they ask."""
+    told: bool = False
+    """Whether it follows from what the person tells, as when they leave, and so is never denied."""
 
 
 @dataclass(slots=True)

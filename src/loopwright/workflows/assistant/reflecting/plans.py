@@ -1,4 +1,4 @@
-"""Whether another search would help, and plans: the mechanical retry, and one that refuses what was searched before."""
+"""Whether another search would help, and plans: the mechanical retry, and one without what was searched before."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Question
 
 ENOUGH_ALONE = 0.75
 """One result with so much evidence is enough, however few there are."""
+THRESHOLD_FACTOR = 0.5
+"""What the threshold is multiplied with at each mechanical relaxation."""
+MAX_LIMIT = 200
+"""The largest limit that a query may have."""
+MAX_QUERIES = 4
+"""Queries of one new plan; a person waits for each."""
 
 
 def wish_after(
@@ -57,18 +63,10 @@ def wish_after(
     return None
 
 
-THRESHOLD_FACTOR = 0.5
-"""What the threshold is multiplied with at each relaxation."""
-LIMIT_FACTOR = 2
-"""What the limit is multiplied with."""
-MAX_LIMIT = 200
-"""The largest limit that a query may have."""
-
-
 def relaxed(
     planned: Sequence[PlannedQuery], outcomes: Sequence[SearchOutcome], config: AssistantSection
 ) -> list[PlannedQuery]:
-    """Ask the same with a lower threshold and a wider limit; the second time also of the record as a whole.
+    """Ask the same with half the threshold and twice the limit; the second time also of the record as a whole.
 
     Args:
         planned: The last plan.
@@ -78,82 +76,31 @@ def relaxed(
     Returns:
         The queries that brought too few, relaxed; all of them if each brought enough, since then they were too weak.
     """
-    poor = [
-        query
-        for query, outcome in zip(planned, outcomes, strict=False)
-        if len(outcome.hits) < max(1, config.search.enough)
+    least = max(1, config.search.enough)
+    poor = [query for query, outcome in zip(planned, outcomes, strict=False) if len(outcome.hits) < least]
+    return [
+        query.model_copy(
+            update={
+                "score_threshold": round(query.score_threshold * THRESHOLD_FACTOR, 4),
+                "limit": min(MAX_LIMIT, query.limit * 2),
+                "search_mode": "master" if query.score_threshold < config.search.score_threshold else query.search_mode,
+            }
+        )
+        for query in poor or planned
     ]
-    return [_wider(query, again=query.score_threshold < config.search.score_threshold) for query in poor or planned]
 
 
-def _wider(query: PlannedQuery, *, again: bool) -> PlannedQuery:
-    return query.model_copy(
-        update={
-            "score_threshold": round(query.score_threshold * THRESHOLD_FACTOR, 4),
-            "limit": min(MAX_LIMIT, query.limit * LIMIT_FACTOR),
-            "search_mode": "master" if again else query.search_mode,
-        }
-    )
+def untried(queries: Iterable[PlannedQuery], attempts: Sequence[Sequence[PlannedQuery]]) -> tuple[PlannedQuery, ...]:
+    """The first of some queries that equal none that was searched in every parameter, each once.
 
-
-MAX_QUERIES = 4
-"""Queries of one new plan; a person waits for each."""
-
-
-class Plan:
-    """Queries to search next, each of them new and none too many."""
-
-    def __init__(self, attempts: Sequence[Sequence[PlannedQuery]], most: int = MAX_QUERIES) -> None:
-        """Begin with what was searched.
-
-        Args:
-            attempts: Every plan so far.
-            most: How many queries it may have.
-        """
-        self._tried = {_form(query) for query in chain.from_iterable(attempts)}
-        self._most = most
-        self.queries: list[PlannedQuery] = []
-        """The queries so far, in order."""
-        self.why_refused = ""
-        """Why `add` refused last."""
-
-    @property
-    def full(self) -> bool:
-        """Whether it has as many queries as it may."""
-        return len(self.queries) >= self._most
-
-    def add(self, query: PlannedQuery) -> bool:
-        """Add a query unless it equals one that was searched or planned in every parameter, or the plan is full.
-
-        Args:
-            query: The query; its text is compared without case, accents and repeated spaces.
-
-        Returns:
-            Whether it was added.
-        """
-        form = _form(query)
-        if self.full:
-            self.why_refused = f"a plan has at most {self._most} queries"
-        elif form in self._tried:
-            self.why_refused = "searched before"
-        else:
-            self._tried.add(form)
-            self.queries.append(query)
-            return True
-        return False
-
-    def add_all(self, queries: Iterable[PlannedQuery]) -> bool:
-        """Add those of several queries that `add` takes.
-
-        Args:
-            queries: The queries, the most promising first.
-
-        Returns:
-            Whether one of them was added.
-        """
-        return any([self.add(query) for query in queries])
+    Args:
+        queries: The queries, the most promising first; texts are compared without case, accents and repeated spaces.
+        attempts: Every plan so far.
+    """
+    tried = {_form(query) for query in chain.from_iterable(attempts)}
+    new = {form: query for query in queries if (form := _form(query)) not in tried}
+    return tuple(new.values())[:MAX_QUERIES]
 
 
 def _form(query: PlannedQuery) -> str:
-    """What two queries are compared by."""
     return query.model_copy(update={"query_text": " ".join(fold(query.query_text).split())}).model_dump_json()

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answer.wording import described, excluded, shortened, subject
 from loopwright.workflows.assistant.config import AssistantSection
-from loopwright.workflows.assistant.reflecting.plans import Plan
-from loopwright.workflows.assistant.reflecting.steps import Step, steps
+from loopwright.workflows.assistant.reflecting.plans import untried
+from loopwright.workflows.assistant.reflecting.steps import steps
 from loopwright.workflows.assistant.schemas import PlannedQuery, Question, Reflection, SearchOutcome, Table
 from loopwright.workflows.assistant.searching import Search
 
@@ -41,21 +41,25 @@ def reflect(
     Returns:
         The plan, without any query that equals an earlier one in every parameter; without queries if nothing is left.
     """
-    plan = Plan([*attempts, planned])
-    taken = next((step for step in steps(question, outcomes, search, config) if plan.add_all(step.queries)), None)
+    tried = [*attempts, planned]
     seen = _seen(outcomes)
-    if taken is None:
-        return Reflection(
-            reasoning=f"{seen} Nothing is left that was not searched.",
-            strategy="",
-            message="There is no other way to look for this, so here is what I have.",
-            queries=(),
-        )
+    for step in steps(question, outcomes, search, config):
+        if queries := untried(step.queries, tried):
+            shown = shortened(subject(question.topic), _LONGEST_TOPIC)
+            about = f" on “{shown}”" if shown else " at that time and place"
+            found = any(outcome.hits for outcome in outcomes)
+            begin = f"There is little{about} so far" if found else f"I found nothing{about} yet"
+            return Reflection(
+                reasoning=f"{seen} Next: {step.name}.",
+                strategy=step.strategy,
+                message=f"{begin}, so I {step.told}.",
+                queries=queries,
+            )
     return Reflection(
-        reasoning=f"{seen} Next: {taken.name}.",
-        strategy=taken.strategy,
-        message=_message(question, outcomes, taken),
-        queries=tuple(plan.queries),
+        reasoning=f"{seen} Nothing is left that was not searched.",
+        strategy="",
+        message="There is no other way to look for this, so here is what I have.",
+        queries=(),
     )
 
 
@@ -119,11 +123,3 @@ def _seen(outcomes: Sequence[SearchOutcome]) -> str:
         for outcome in outcomes
     ]
     return f"{'; '.join(brought) or 'Nothing was searched'}."
-
-
-def _message(question: Question, outcomes: Sequence[SearchOutcome], taken: Step) -> str:
-    shown = shortened(subject(question.topic), _LONGEST_TOPIC)
-    about = f" on “{shown}”" if shown else " at that time and place"
-    found = any(outcome.hits for outcome in outcomes)
-    begin = f"There is little{about} so far" if found else f"I found nothing{about} yet"
-    return f"{begin}, so I {taken.told}."

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pydantic import BaseModel
 
 from loopwright.retrieval.text import fold
 from loopwright.workflows.assistant.config import AssistantSection
-from loopwright.workflows.assistant.reflecting.plans import Plan
-from loopwright.workflows.assistant.schemas import (
-    PlannedQuery,
-    Question,
-    Reflection,
-    SearchMode,
-    Strategy,
-    Table,
-)
+from loopwright.workflows.assistant.reflecting.plans import untried
+from loopwright.workflows.assistant.schemas import PlannedQuery, Question, Reflection, SearchMode, Strategy, Table
 
 LOWEST_THRESHOLD = 0.2
 """A model may not count as a result what scores less: below, anything resembles anything."""
-_MAX_MESSAGE = 300
-"""Characters of a message to the person."""
-_MAX_TEXT = 300
-"""Characters of a query."""
-_JARGON = re.compile(
-    r"(?<![a-z])(?:quer(?:y|ies)|thresholds?|scores?|facet(?:ed|s)?|filters?|tables?|databases?|json|pivot|relax)(?![a-z])",
-    re.IGNORECASE,
-)
-"""Words of a message that speaks of the machinery instead of the programme."""
+_MOST = 300
+"""Characters of a message to the person, and of a query."""
 
 
 class ReflectionQuery(BaseModel):
@@ -78,24 +63,20 @@ def reflection_of(
         config: The usual threshold and limit.
 
     Returns:
-        The plan; `own` with the refusals in its reasoning if none of the queries could be taken.
+        The plan; `own` with that in its reasoning if none of the queries could be taken.
     """
-    plan = Plan(attempts)
-    refused: list[str] = []
-    for proposed in reply.queries:
-        query = _planned(proposed, question, config)
-        if not query.query_text and query.filters.empty:
-            refused.append(f"{query.table.value}: neither words nor filters")
-        elif not plan.add(query):
-            refused.append(f"{query.table.value} {query.query_text!r}: {plan.why_refused}")
-    noted = f" Refused of the model's plan: {'; '.join(refused)}." if refused else ""
-    if not plan.queries:
-        return own.model_copy(update={"reasoning": f"{own.reasoning}{noted or ' The model planned no search.'}"})
+    planned = [_planned(proposed, question, config) for proposed in reply.queries]
+    queries = untried((each for each in planned if each.query_text or not each.filters.empty), attempts)
+    refused = len(planned) - len(queries)
+    noted = f" Of the model's {len(planned)} searches {refused} were refused: searched before, or for nothing."
+    if not queries:
+        return own.model_copy(update={"reasoning": f"{own.reasoning}{noted}"})
+    sought = " and ".join(dict.fromkeys(f'"{query.query_text}"' for query in queries if query.query_text))
     return Reflection(
-        reasoning=f"{_line(reply.reasoning, 2000)}{noted}",
-        strategy=_strategy(plan.queries[0], attempts),
-        message=_message(reply, plan.queries),
-        queries=tuple(plan.queries),
+        reasoning=f"{_line(reply.reasoning, 2000)}{noted if refused else ''}",
+        strategy=_strategy(queries[0], attempts),
+        message=_line(reply.message, _MOST) or f"There is too little so far, so I look for {sought or 'more'}.",
+        queries=queries,
     )
 
 
@@ -108,7 +89,7 @@ def _planned(proposed: ReflectionQuery, question: Question, config: AssistantSec
     return PlannedQuery(
         table=proposed.table,
         search_mode=proposed.search_mode,
-        query_text=_line(proposed.query_text, _MAX_TEXT),
+        query_text=_line(proposed.query_text, _MOST),
         filters=filters,
         limit=config.search.limit,
         score_threshold=min(1.0, max(wanted, min(LOWEST_THRESHOLD, usual))),
@@ -124,16 +105,6 @@ def _strategy(query: PlannedQuery, attempts: Sequence[Sequence[PlannedQuery]]) -
         return "relax"
     asked = {each.table for each in tried}
     return "pivot" if same_text or (asked and query.table not in asked) else "rewrite"
-
-
-def _message(reply: ReflectionReply, queries: Sequence[PlannedQuery]) -> str:
-    """The model's message, unless it says nothing or speaks of the machinery."""
-    said = _line(reply.message, _MAX_MESSAGE)
-    if said and not _JARGON.search(said):
-        return said
-    texts = dict.fromkeys(query.query_text for query in queries if query.query_text)
-    sought = " and ".join(f'"{text}"' for text in texts) or "whatever there is then"
-    return f"There is too little so far, so I look for {sought}."
 
 
 def _line(text: str, most: int) -> str:

@@ -52,27 +52,18 @@ def steps(
     poor = [outcome.query for outcome in outcomes if len(outcome.hits) < config.search.enough] or [
         outcome.query for outcome in outcomes
     ]
-    hit = [outcome.query for outcome in outcomes if outcome.hits]
-    barred = [query for query in poor if query not in hit and _is_barred(query, search)]
-    if barred:
-        yield from _fewer(barred, config)
+    # Where nothing passes the conditions, no other words will find anything.
+    yield from _fewer([each for each in poor if not search.catalogue.filtered(each.table, each.filters)], config)
     if question.topic or any(query.query_text for query in poor):
         for kind, told in _KINDS.items():
             yield from _other_words(poor, kind, told, search)
         yield from _without_strangers(poor, search)
-        yield from _by_meaning(poor)
-        yield from _near(poor)
+        if search.by_meaning:
+            yield from _wider(poor, "meaning", "pivot", "look for what means the same in other words")
+        yield from _wider(poor, "near misses", "relax", "look at what comes near it")
         yield from _elsewhere(question, outcomes, search, config)
     if not any(outcome.hits for outcome in outcomes):
         yield from _fewer(poor, config)
-
-
-def _is_barred(query: PlannedQuery, search: Search) -> bool:
-    """Whether only the conditions keep a search from finding anything."""
-    if not query.filters.include:
-        return False
-    free = query.model_copy(update={"filters": query.filters.model_copy(update={"include": ()})})
-    return not search.catalogue.filtered(query.table, query.filters) or bool(search.run(free).hits)
 
 
 _KINDS = {
@@ -123,24 +114,19 @@ def _without_strangers(poor: Sequence[PlannedQuery], search: Search) -> Iterator
         yield Step("unknown words", "relax", tuple(queries), f"leave out {said}, which the programme does not know")
 
 
-def _by_meaning(poor: Sequence[PlannedQuery]) -> Iterator[Step]:
-    """Aspect by aspect, and by meaning alone where there are vectors: what says the same in no word of the question."""
+def _wider(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Step]:
+    """What comes near counts too: by its meaning alone, or as before."""
     queries = [
-        query.model_copy(update={"search_mode": "faceted", "score_threshold": round(query.score_threshold * NEAR, 4)})
-        for query in poor
-        if query.query_text and query.search_mode == "master"
-    ]
-    yield Step("meaning", "pivot", tuple(queries), "look for what means the same in other words")
-
-
-def _near(poor: Sequence[PlannedQuery]) -> Iterator[Step]:
-    """What comes near counts too: by its meaning where there are vectors, else by a part of the words."""
-    queries = [
-        query.model_copy(update={"score_threshold": round(query.score_threshold * NEAR, 4)})
+        query.model_copy(
+            update={
+                "search_mode": "faceted" if strategy == "pivot" else query.search_mode,
+                "score_threshold": round(query.score_threshold * NEAR, 4),
+            }
+        )
         for query in poor
         if query.query_text
     ]
-    yield Step("near misses", "relax", tuple(queries), "look at what comes near it")
+    yield Step(name, strategy, tuple(queries), told)
 
 
 def _elsewhere(

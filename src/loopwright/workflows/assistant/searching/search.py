@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -20,7 +20,6 @@ from loopwright.workflows.assistant.searching.index import COMMON, Floats, Table
 from loopwright.workflows.assistant.searching.lexicon import synonyms
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
-from loopwright.workflows.assistant.sources.facets import facets_of
 
 
 def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutcome]) -> dict[str, list[Found]]:
@@ -47,8 +46,6 @@ def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutco
 
 NEAR_MISSES = 10
 """How many records below the threshold are shown."""
-NARROW = 0.85
-"""What a faceted score keeps of the best facet where nothing else in the record fits."""
 SUITS = 0.25
 """The share that a record's score gains where it suits the person perfectly."""
 TOLD = 3
@@ -71,7 +68,6 @@ class _Prepared:
     tables: dict[Table, TableIndex]
     vocabulary: Vocabulary
     dense: DenseSearch | None
-    facets: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict[str, dict[str, frozenset[str]]])
 
 
 class Search:
@@ -111,6 +107,16 @@ class Search:
             StoreError: If the store fails.
         """
         return self._current().vocabulary
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether likeness in meaning takes part: there is an embedding model, and every passage has a vector.
+
+        Raises:
+            StoreError: If the store fails.
+        """
+        dense = self._current().dense
+        return dense is not None and dense.ready
 
     def index(self, table: Table = Table.SESSIONS) -> TableIndex:
         """The words of a table, as the store has them now.
@@ -184,29 +190,9 @@ class Search:
             if len(words) >= TOLD:
                 order = np.argsort(likeness + _WORDS * index.coverage(words) ** 2, kind="stable")
                 scores[order] = np.sort(scores)
-        elif query.search_mode == "faceted":
-            scores = self._faceted(made, query.table, words, scores)
         return np.asarray(scores, np.float32)
 
-    def _faceted(self, made: _Prepared, table: Table, words: Sequence[Term], scores: Floats) -> Floats:
-        """Facet by facet: the best one times its breadth, for the records that hold anything of it."""
-        index, kinds = made.tables[table], facets_of(table)
-        whole = sum(each.weight for each in words) or 1.0
-        found = np.array(scores * NARROW, np.float32)
-        for place in np.argsort(-scores, kind="stable")[:_SEEN]:
-            record = index.records[place]
-            own = made.facets.setdefault(
-                record.id, {facet: frozenset(terms(text)) for facet, text in record.texts.items()}
-            )
-            shares = [
-                kind.weight * sum(each.weight for each in words if each.key in own.get(kind.key, ())) / whole
-                for kind in kinds
-            ]
-            breadth = sum(shares) / max(*shares, 1e-9) / sum(kind.weight for kind in kinds)
-            found[place] = scores[place] * (NARROW + (1 - NARROW) * breadth)
-        return found
-
-    def _about(self, made: _Prepared, table: Table, topic: str) -> np.ndarray:
+    def _about(self, made: _Prepared, table: Table, topic: str, *, also_short: bool = True) -> np.ndarray:
         """Which records mention a topic, or name it in the words of the part of the programme that is about it."""
         index = made.tables[table]
         wanted = terms(topic)
@@ -220,9 +206,9 @@ class Search:
             return found if wanted else ~found
         for begun in (term for term in index.total if len(wanted) == 1 and _is_of(term, wanted[0])):
             found[index.held(begun)[0]] = True
-        for other in made.vocabulary.others(topic):
+        for other in made.vocabulary.others(topic) if also_short else ():
             if other.kind == "short form":
-                found |= self._about(made, table, other.text)
+                found |= self._about(made, table, other.text, also_short=False)
         own = [n for n, each in enumerate(index.records) if set(wanted) <= set(terms(" ".join(each.values("track"))))]
         found[own] = True
         for term in _names_of(index, own):
@@ -297,12 +283,17 @@ def _outcome(
         near_misses=tuple(_found(index, words, place, score) for place, score in near if score > 0),
         total=len(records),
         proof=index.proof(words),
-        strangers=tuple(each.word for each in words if not each.known and each.weight > _SAYS),
+        strangers=tuple(each.word for each in words if not each.known and each.weight > _SAYS and _may_name(each.word)),
         counts={
             name: dict(Counter(value for record in records for value in record.values(name)).most_common())
             for name in counted
         },
     )
+
+
+def _may_name(word: str) -> bool:
+    """Whether an unknown word may be a subject, rather than the shorthand of messages, as "abt"."""
+    return len(word) > 3 or not word.islower()
 
 
 def _picked(records: Sequence[Record], pick: Pick) -> list[int]:

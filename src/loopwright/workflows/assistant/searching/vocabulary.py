@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rapidfuzz import process
@@ -97,18 +97,6 @@ class Vocabulary:
         if not found and " " not in word and not self.knows(word):
             found += [Other(each, "form") for each in self._forms(fold(word))]
         return found[:_MOST]
-
-    def expand(self, text: str) -> Iterator[str]:
-        """A query in other words, one word changed at a time.
-
-        Args:
-            text: The query.
-        """
-        for match in re.finditer(r"[^\W_]+", text):
-            for other in self.others(match[0]):
-                yield f"{text[: match.start()]}{other.text}{text[match.end() :]}"
-        for other in self.others(text):
-            yield other.text
 
     def _alike(self, word: str) -> list[str]:
         return [

@@ -150,28 +150,22 @@ def current(store: KnowledgeStore) -> Catalogue:
     Raises:
         StoreError: If the store fails.
     """
-    with _slots_lock:
-        slot = _slots.setdefault(store, _Slot())
     revision = store.revision()
-    catalogue = slot.catalogue
+    with _lock:
+        lock, catalogue = _made.setdefault(store, (threading.Lock(), None))
     if catalogue is not None and catalogue.revision >= revision:
         return catalogue
-    with slot.lock:
-        if slot.catalogue is None or slot.catalogue.revision < revision:
-            slot.catalogue = Catalogue.of(store)
-        return slot.catalogue
+    with lock:
+        catalogue = _made[store][1]
+        if catalogue is None or catalogue.revision < revision:
+            catalogue = Catalogue.of(store)
+            with _lock:
+                _made[store] = lock, catalogue
+        return catalogue
 
 
-class _Slot:
-    """Where the catalogue of one store is kept."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.catalogue: Catalogue | None = None
-
-
-_slots: WeakKeyDictionary[KnowledgeStore, _Slot] = WeakKeyDictionary()
-_slots_lock = threading.Lock()
+_made: WeakKeyDictionary[KnowledgeStore, tuple[threading.Lock, Catalogue | None]] = WeakKeyDictionary()
+_lock = threading.Lock()
 
 
 def _order(record: Record) -> tuple[Table, datetime, str, str]:

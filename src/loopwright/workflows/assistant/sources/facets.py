@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import Literal
 
 import yaml
 from pydantic import Field, TypeAdapter
 
 from loopwright.workflows.assistant.schemas import Frozen, Table
-
-ProfilePart = Literal["interests", "seeking", "offering"]
-"""A part of a person's profile that facets are compared with."""
 
 
 class Facet(Frozen):
@@ -22,8 +18,6 @@ class Facet(Frozen):
     """Names it in `Record.texts`."""
     weight: float = Field(gt=0, le=1)
     """How much a likeness in it says."""
-    pair_with: ProfilePart | None = None
-    """The part of a profile that it is compared with, or None."""
     with_title: bool = False
     """Whether its text is embedded together with the record's title."""
     description: str

@@ -7,7 +7,6 @@ other without a gap, so that joining them gives the text back.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time
 
@@ -27,7 +26,7 @@ PASSAGE_CHARACTERS = 1_500
 _LAYOUT = 1
 # Facets of a document that are not the record's own fields, which never begin with an underscore.
 _START, _END, _URL, _RELATED, _PASSAGES = "_start", "_end", "_url", "_related", "_passages"
-_BREAKS = tuple(re.compile(pattern) for pattern in (r"\n\s*\n\s*", r"\n", r"[.!?。]['\")\]]*\s+", r"\s+"))
+_BREAKS = ("\n", ". ", "。", " ")
 
 
 def contribution_of(record: Record) -> Contribution:
@@ -158,24 +157,21 @@ def _passages(record: Record) -> Iterator[Passage]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Cut a text where a paragraph ends, else a line, a sentence, or a word, at most `PASSAGE_CHARACTERS` each."""
+    """Cut a text where a line ends, else a sentence, or a word, at most `PASSAGE_CHARACTERS` each."""
     start = 0
     while len(text) - start > PASSAGE_CHARACTERS:
-        end = _break(text, start)
+        # A piece of less than a third says too little on its own.
+        least, most = start + PASSAGE_CHARACTERS // 3, start + PASSAGE_CHARACTERS
+        ends = (
+            text.rfind(sign, least, most - len(sign)) + len(sign)
+            for sign in _BREAKS
+            if text.find(sign, least, most - len(sign)) >= 0
+        )
+        end = next(ends, most)
         yield start, end
         start = end
     if start < len(text):
         yield start, len(text)
-
-
-def _break(text: str, start: int) -> int:
-    limit = start + PASSAGE_CHARACTERS
-    for pattern in _BREAKS:
-        # A piece of less than a third says too little on its own.
-        found = [match.end() for match in pattern.finditer(text, start + PASSAGE_CHARACTERS // 3, limit)]
-        if found:
-            return found[-1]
-    return limit
 
 
 def _moments(moment: datetime | None) -> tuple[str, ...]:

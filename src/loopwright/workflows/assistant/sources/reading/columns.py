@@ -26,15 +26,6 @@ def column_name(name: str) -> str:
     return _SIGNS.sub(" ", fold(name)).strip()
 
 
-def column_names(table: Table) -> frozenset[str]:
-    """All names that a table's columns can have, as they are compared.
-
-    Args:
-        table: The table; not `Table.SPEAKERS`, who are derived from the sessions.
-    """
-    return frozenset(name for names in _columns()[table].values() for name in names)
-
-
 def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """What a row says, by what it is about.
 
@@ -63,7 +54,7 @@ def unknown_columns(table: Table, row: Mapping[str, Any]) -> list[str]:
         table: The table that it belongs to.
         row: Its values by column.
     """
-    known = column_names(table)
+    known = {name for names in _columns()[table].values() for name in names}
     return [name for name in row if name and column_name(name) not in known]
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.assistant.sources.reading.markdown_rows import markdown_rows
 
 MOST_BYTES = 50_000_000
 """The largest file in bytes; a schedule of 1,105 sessions has 3.5 million."""
@@ -129,26 +128,21 @@ class Rows:
     """Rows that had to be left out."""
 
 
-def read_rows(path: Path, known_columns: Collection[str]) -> Rows:
+def read_rows(path: Path) -> Rows:
     """Read a table.
 
     Args:
         path: The file, whose name ends in ``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, ``.md`` or
-            ``.markdown``.
-        known_columns: The names that columns can have, to tell a Markdown line ``Name: value`` from text.
+            ``.markdown``; a Markdown file holds tables.
 
     Raises:
         DocumentError: If it cannot be read, is damaged as a whole, or is none of these.
     """
     suffix = path.suffix.lower()
     reader = _READERS.get(suffix)
-    if reader is not None:
-        return reader(path, read_text(path))
-    if suffix in (".md", ".markdown"):
-        rows = markdown_rows(read_text(path), known_columns)
-        return Rows([(f"line {line}", values) for line, values in rows])
-    known = ", ".join((*_READERS, ".md", ".markdown"))
-    raise DocumentError(str(path), f"has an unknown ending {suffix!r}; known: {known}")
+    if reader is None:
+        raise DocumentError(str(path), f"has an unknown ending {suffix!r}; known: {', '.join(_READERS)}")
+    return reader(path, read_text(path))
 
 
 def rows_of_json(path: Path, value: object) -> Rows:
@@ -229,10 +223,37 @@ def _cells(path: Path, reader: Any) -> Iterator[tuple[int, list[str]]]:
         raise DocumentError(str(path), f"is no valid CSV, line {reader.line_num}: {error}") from None
 
 
+def _markdown(path: Path, text: str) -> Rows:
+    from markdown_it import MarkdownIt
+
+    rows: list[tuple[str, dict[str, Any]]] = []
+    names: list[str] = []
+    cells: list[str] = []
+    line = 0
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        line = token.map[0] + 1 if token.map else line
+        if token.type == "tr_open":
+            cells = []
+        elif token.type == "inline" and token.level > 2:  # a cell
+            shown = (part.content if part.type in ("text", "code_inline") else " " for part in token.children or ())
+            cells.append(" ".join("".join(shown).split()))
+        elif token.type == "thead_close":
+            names = cells
+        elif token.type == "tr_close" and names and any(cells):
+            rows.append((f"line {line}", dict(zip(names, cells, strict=False))))
+        elif token.type == "table_close":
+            names = []
+    if not rows:
+        raise DocumentError(str(path), "holds no table; a Markdown file needs one with a header, or give CSV or JSON")
+    return Rows(rows)
+
+
 _READERS: dict[str, Callable[[Path, str], Rows]] = {
     ".csv": _csv,
     ".tsv": _csv,
     ".json": _json,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
+    ".md": _markdown,
+    ".markdown": _markdown,
 }

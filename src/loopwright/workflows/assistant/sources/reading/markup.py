@@ -14,14 +14,17 @@ _TAG = re.compile(
     r"strong|style|sub|sup|table|tbody|td|th|thead|tr|tt|u|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-_BLOCKS = frozenset("article blockquote div h1 h2 h3 h4 h5 h6 hr ol p pre section table tr ul".split())
-_PARAGRAPHS = frozenset("blockquote h1 h2 h3 h4 h5 h6 ol p pre table ul".split())
-_UNSEEN = frozenset("script style template iframe object noscript head".split())
+_EDGES = (
+    (re.compile(r"(</?(?:blockquote|h[1-6]|ol|p|pre|table|ul)\b)", re.IGNORECASE), r"\n\n\1"),
+    (re.compile(r"(<(?:br|hr)\b|</?(?:article|div|section|tr)\b)", re.IGNORECASE), r"\n\1"),
+    (re.compile(r"(<li\b[^<>]*>)", re.IGNORECASE), r"\n\1- "),
+    (re.compile(r"(</t[dh]\b)", re.IGNORECASE), r" \1"),
+)
+"""Where a block begins or ends, and what a reader sees there."""
+_UNSEEN = ("script", "style", "template", "iframe", "object", "noscript", "head")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:https?://|mailto:|/)[^()\s]{0,2000}\)")
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
-
-
 _NOTHING_TO_DO = re.compile(r"[\w .,:;'\"()/+!?-]*", re.ASCII)
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,1900}", re.IGNORECASE)
 
@@ -52,16 +55,6 @@ def plain_line(raw: str) -> str:
     return " ".join((raw if _NOTHING_TO_DO.fullmatch(raw) else plain_text(raw)).split())
 
 
-def plain_value(raw: str) -> tuple[str, ...]:
-    """The same as a field's only value, or no value if nothing is left.
-
-    Args:
-        raw: Plain text, HTML or Markdown.
-    """
-    line = plain_line(raw)
-    return (line,) if line else ()
-
-
 def web_address(raw: str) -> str:
     """The address of a web page, or an empty text if it is none: no script, and nothing that ends a link.
 
@@ -76,28 +69,11 @@ def web_address(raw: str) -> str:
 def _text_of_html(raw: str) -> str:
     from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a module in C; slow to import
 
+    # Line ends within a paragraph are spaces in HTML.
+    marked = INVISIBLE.sub("", raw).replace("\n", " ")
+    for edge, shown in _EDGES:
+        marked = edge.sub(shown, marked)
     parser = etree.HTMLParser(no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
-    root: Any = etree.HTML(f"<div>{INVISIBLE.sub('', raw)}</div>", parser)
-    pieces: list[str] = []
-    unseen = 0
-    for event, node in etree.iterwalk(root, events=("start", "end")):
-        tag = str(node.tag)
-        unseen += (tag in _UNSEEN) * (1 if event == "start" else -1)
-        pieces.append(_edge(tag, event))
-        piece = node.text if event == "start" else node.tail
-        if piece and not unseen:
-            # Line ends within a paragraph are spaces in HTML.
-            pieces.append(piece if tag == "pre" and event == "start" else piece.replace("\n", " "))
-    return "".join(pieces)
-
-
-def _edge(tag: str, event: str) -> str:
-    if tag == "li":
-        return "\n- " if event == "start" else ""
-    if tag in ("td", "th"):
-        return " " if event == "end" else ""
-    if tag == "br":
-        return "\n" if event == "start" else ""
-    if tag not in _BLOCKS:
-        return ""
-    return "\n\n" if tag in _PARAGRAPHS else "\n"
+    root: Any = etree.HTML(f"<div>{marked}</div>", parser)
+    etree.strip_elements(root, *_UNSEEN, with_tail=False)
+    return "".join(root.itertext())

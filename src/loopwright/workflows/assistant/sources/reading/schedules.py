@@ -1,22 +1,24 @@
-"""A schedule, or a table of exhibitors or attendees, from whatever file an organiser has."""
+"""A schedule, or a table of exhibitors or attendees, from whatever file an organiser has, as records."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
-from loopwright.errors import ConfigError, DocumentError
+from loopwright.errors import DocumentError
+from loopwright.retrieval.text import fold
+from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo, zone_of
-from loopwright.workflows.assistant.sources.reading.columns import column_names, row_values, unknown_columns
+from loopwright.workflows.assistant.sources.reading.columns import row_values, unknown_columns
 from loopwright.workflows.assistant.sources.reading.files import (
     Rows,
     as_list,
@@ -28,16 +30,7 @@ from loopwright.workflows.assistant.sources.reading.files import (
     rows_of_json,
 )
 from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
-from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, plain_value, web_address
-from loopwright.workflows.assistant.sources.reading.talks import (
-    Person,
-    Talk,
-    fields_of,
-    filled,
-    records_of,
-    slug,
-    unused_key,
-)
+from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
 from loopwright.workflows.assistant.sources.reading.times import (
     clock_of,
     date_of,
@@ -54,6 +47,10 @@ logger = logging.getLogger("loopwright.assistant")
 NIGHT_ENDS = time(4)
 """When a day of the conference begins where the file does not say: what is earlier belongs to the evening before."""
 _SEPARATORS = re.compile(r"[;|\n]")
+_MOST_KEY = 200
+_NOT_A_WORD = re.compile(r"[\W_]+")
+# What would end or split the mark that cites a record.
+_NOT_IN_KEYS = str.maketrans("[]", "()")
 _TEXTS: dict[Table, tuple[str, ...]] = {
     Table.EXHIBITORS: ("description", "offering", "seeking", "news"),
     Table.ATTENDEES: ("about", "interests", "seeking", "offering"),
@@ -73,14 +70,38 @@ class Schedule:
     """What had to be left out or could not be understood, one sentence each, with its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableRead:
-    """The records of a file that holds one kind of them."""
+class TableRead(NamedTuple):
+    """The exhibitors or attendees of a file."""
 
     records: tuple[Record, ...]
-    """The records in order of the file; of sessions, the speakers follow."""
-    problems: tuple[str, ...] = ()
-    """What had to be left out or could not be understood, one sentence each, with its place."""
+    """The records in order of the file."""
+    problems: tuple[str, ...]
+    """What had to be left out, one sentence each, with its place."""
+
+
+class _Person(NamedTuple):
+    """Somebody who gives a session: the name, what identifies the person in the file, the biography and the page."""
+
+    name: str
+    key: str
+    biography: str
+    url: str
+
+
+@dataclass(slots=True)
+class _Read:
+    """What is known while a schedule is read."""
+
+    zone: ZoneInfo
+    change: time
+    problems: list[str]
+    keys: set[str] = field(default_factory=set[str])
+    days: list[date] = field(default_factory=list[date])
+    people: dict[tuple[str, str], tuple[str, _Person, list[Record]]] = field(
+        default_factory=dict[tuple[str, str], tuple[str, _Person, list[Record]]]
+    )
+    """What identifies a person -> the key, what is known, and the sessions."""
+    people_keys: set[str] = field(default_factory=set[str])
 
 
 def read_schedule(path: Path, *, time_zone: str | None = None) -> Schedule:
@@ -104,40 +125,31 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Schedule:
         zone = zone_of(sheet.time_zone or time_zone or zone_for(moment for moment in starts if moment))
     except ValueError as error:
         raise DocumentError(str(path), str(error)) from None
-    change = sheet.about.get("day_change") or NIGHT_ENDS
-    problems = list(sheet.problems)
-    talks = [
-        talk
+    read = _Read(zone, sheet.about.get("day_change") or NIGHT_ENDS, list(sheet.problems))
+    sessions = [
+        session
         for place, values in sheet.rows
-        if (talk := _talk(values, zone, change, problems, f"{path.name}, {place}")) is not None
+        if (session := _session(values, read, f"{path.name}, {place}")) is not None
     ]
-    if not talks:
+    if not sessions:
         raise DocumentError(str(path), "holds no session")
-    info = _info(path, sheet.about, zone, change, [talk.day for talk in talks if talk.day])
-    return Schedule(info, records_of(talks, info), tuple(problems))
+    speakers = (_speaker(*known) for known in read.people.values())
+    return Schedule(_info(path, sheet.about, read), (*sessions, *speakers), tuple(read.problems))
 
 
-def read_table(path: Path, table: Table, *, time_zone: str | None = None) -> TableRead:
-    """Read the records of one kind.
+def read_table(path: Path, table: Table) -> TableRead:
+    """Read exhibitors or attendees.
 
     Columns and keys are recognised by common names; see ``data/columns.yaml``.
 
     Args:
         path: The file: CSV, TSV, JSON, JSONL or Markdown.
-        table: What it holds; speakers are derived from sessions.
-        time_zone: The zone of times that name none, where sessions are read.
+        table: What it holds.
 
     Raises:
-        ConfigError: If speakers are asked for.
         DocumentError: If it cannot be read, is damaged, or holds no row with a name.
     """
-    if table == Table.SPEAKERS:
-        raise ConfigError("speakers are not read from a table: they follow from who gives the sessions")
-    if table == Table.SESSIONS:
-        schedule = read_schedule(path, time_zone=time_zone)
-        return TableRead(schedule.records, schedule.problems)
-    rows = read_rows(path, column_names(table))
-    sheet = _of_rows(path, rows, table)
+    sheet = _of_rows(path, read_rows(path), table)
     taken: set[str] = set()
     records = tuple(
         _record(table, title, values, taken)
@@ -168,7 +180,7 @@ def _sheet(path: Path) -> Sheet:
     if suffix == ".json":
         value = parse_json(path, read_text(path))
         return pretalx(value) if is_pretalx(value) else _of_rows(path, rows_of_json(path, value), Table.SESSIONS)
-    return _of_rows(path, read_rows(path, column_names(Table.SESSIONS)), Table.SESSIONS)
+    return _of_rows(path, read_rows(path), Table.SESSIONS)
 
 
 def _of_rows(path: Path, rows: Rows, table: Table) -> Sheet:
@@ -176,7 +188,7 @@ def _of_rows(path: Path, rows: Rows, table: Table) -> Sheet:
     if unknown := dict.fromkeys(name for _, row in rows.rows for name in unknown_columns(table, row)):
         logger.info("%s: columns that were not used: %s", path.name, ", ".join(unknown))
     given = [(place, row_values(table, row)) for place, row in rows.rows]
-    if not any(plain_line(as_text(values.get("title"))) for _, values in given):
+    if not any(_line(values, "title") for _, values in given):
         columns = ", ".join(sorted({name for _, row in rows.rows for name in row})) or "none"
         raise DocumentError(str(path), f"no row has a column 'title' or 'name' for {table}; its columns: {columns}")
     about = {name.lower(): value for name, value in rows.about.items()}
@@ -186,55 +198,76 @@ def _of_rows(path: Path, rows: Rows, table: Table) -> Sheet:
     return Sheet(given, said, as_text(about.get("time_zone")), list(rows.problems))
 
 
-def _info(path: Path, about: Mapping[str, Any], zone: ZoneInfo, change: time, days: list[date]) -> ConferenceInfo:
+def _info(path: Path, about: Mapping[str, Any], read: _Read) -> ConferenceInfo:
     """The conference, with what the file does not say taken from its sessions."""
     stated = (date_or_none(as_text(about.get(name))[:10]) for name in ("start", "end"))
-    dates = [*days, *filter(None, stated)]
+    dates = [*read.days, *filter(None, stated)]
     if not dates:
         raise DocumentError(str(path), "no session has a date; name one for each, for example 2025-02-01")
-    named = {name: plain_line(as_text(about.get(name))) for name in ("title", "acronym", "venue", "city")}
+    named = {name: _line(about, name) for name in ("title", "acronym", "venue", "city")}
     named["title"] = named["title"] or path.stem
     try:
-        return ConferenceInfo(**named, start=min(dates), end=max(dates), time_zone=zone.key, day_change=change)
+        return ConferenceInfo(
+            **named, start=min(dates), end=max(dates), time_zone=read.zone.key, day_change=read.change
+        )
     except ValidationError as error:
         problem = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
         raise DocumentError(str(path), f"the days of the conference are wrong: {problem}") from None
 
 
 def _title(values: Mapping[str, Any], place: str, problems: list[str]) -> str:
-    title = plain_line(as_text(values.get("title")))
+    title = _line(values, "title")
     if not title:
         problems.append(f"{place}: has no title or name and was left out")
     return title
 
 
-def _talk(values: Mapping[str, Any], zone: ZoneInfo, change: time, problems: list[str], place: str) -> Talk | None:
-    title = _title(values, place, problems)
+def _session(values: Mapping[str, Any], read: _Read, place: str) -> Record | None:
+    title = _title(values, place, read.problems)
     if not title:
         return None
     day, start, end = date_or_none(as_text(values.get("day")).strip()[:10]), None, None
     try:
-        day, start = _begin(values, zone, change)
+        day, start = _begin(values, read.zone, read.change)
         end = _end(values, start) if start else None
     except ValueError as error:
         without = "an end" if start else "a time"
-        problems.append(f"{place}: {title!r}: {error}; it was kept without {without}")
-    return Talk(
-        key=plain_line(as_text(values.get("key"))),
+        read.problems.append(f"{place}: {title!r}: {error}; it was kept without {without}")
+    read.days += [day] if day else []
+    persons = _persons(values.get("speakers"))
+    abstract, description = (plain_text(as_text(values.get(name))) for name in ("abstract", "description"))
+    tracks = _one_or_listed(values.get("tracks"))
+    key = _unused(_line(values, "key") or _slug(title), read.keys)
+    record = Record(
+        id=f"{Table.SESSIONS.value}:{key}",
+        table=Table.SESSIONS,
+        key=key,
         title=title,
-        subtitle=plain_line(as_text(values.get("subtitle"))),
-        abstract=plain_text(as_text(values.get("abstract"))),
-        description=plain_text(as_text(values.get("description"))),
-        persons=_persons(values.get("speakers")),
-        rooms=_one_or_listed(values.get("rooms")),
-        tracks=_one_or_listed(values.get("tracks")),
-        types=_one_or_listed(values.get("types")),
-        languages=several(values.get("languages")),
-        start=start,
-        end=end,
-        day=day,
+        texts=_filled(
+            title=title,
+            subtitle=_line(values, "subtitle"),
+            abstract=abstract,
+            description=description if description != abstract else "",
+            track=", ".join(tracks),
+            speakers=", ".join(person.name for person in persons),
+        ),
+        fields=_fields(
+            day=(day.isoformat(),) if day else (),
+            room=_one_or_listed(values.get("rooms")),
+            track=tracks,
+            type=_one_or_listed(values.get("types")),
+            language=several(values.get("languages")),
+            speaker=[person.name for person in persons],
+        ),
+        start=start.astimezone(read.zone) if start else None,
+        end=end.astimezone(read.zone) if end else None,
         url=web_address(as_text(values.get("url"))),
     )
+    keys = [_known(person, read) for person in persons]
+    record = record.model_copy(update={"related": tuple(f"{Table.SPEAKERS.value}:{each}" for each in keys)})
+    for person in persons:
+        read.people[_identity(person)][2].append(record)
+    return record
 
 
 def _begin(values: Mapping[str, Any], zone: ZoneInfo, change: time) -> tuple[date | None, datetime | None]:
@@ -272,17 +305,75 @@ def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:
     return end_after(start, (moment if moment.tzinfo else moment.replace(tzinfo=start.tzinfo)) - start)
 
 
-def _persons(value: object) -> tuple[Person, ...]:
-    """Who gives it: names, or objects with a name and more."""
-    people: dict[str, Person] = {}
+def _persons(value: object) -> list[_Person]:
+    """Who gives it, each once: names, or objects with a name and more."""
+    people: dict[tuple[str, str], _Person] = {}
     for item in as_list(value) or several(value):
         inside = as_mapping(item) or {"name": item}
         name = plain_line(_first(inside, "public_name", "name", "full_public_name"))
-        key = _first(inside, "id", "guid", "code")
+        biography = plain_text(_first(inside, "biography", "bio", "about"))
+        person = _Person(name, _first(inside, "id", "guid", "code"), biography, web_address(_first(inside, "url")))
         if name:
-            biography = plain_text(_first(inside, "biography", "bio", "about"))
-            people.setdefault(key or name, Person(name, key, biography, web_address(_first(inside, "url"))))
-    return tuple(people.values())
+            people.setdefault(_identity(person), person)
+    return list(people.values())
+
+
+def _identity(person: _Person) -> tuple[str, str]:
+    return ("key", person.key) if person.key else ("name", fold(person.name))
+
+
+def _known(person: _Person, read: _Read) -> str:
+    """The key of a person among all of the conference; a biography that was not known before is noted."""
+    identity = _identity(person)
+    if identity not in read.people:
+        read.people[identity] = _unused(person.key or _slug(person.name), read.people_keys), person, []
+    key, known, sessions = read.people[identity]
+    if person.biography and not known.biography:
+        read.people[identity] = key, person, sessions
+    return key
+
+
+def _speaker(key: str, person: _Person, sessions: Sequence[Record]) -> Record:
+    tracks = dict.fromkeys(track for session in sessions for track in session.values("track"))
+    return Record(
+        id=f"{Table.SPEAKERS.value}:{key}",
+        table=Table.SPEAKERS,
+        key=key,
+        title=person.name,
+        texts=_filled(
+            name=person.name,
+            biography=person.biography,
+            talks="\n".join(dict.fromkeys(session.title for session in sessions)),
+            topics=", ".join(tracks),
+        ),
+        url=person.url,
+        related=tuple(session.id for session in sessions),
+    )
+
+
+def _record(table: Table, title: str, values: Mapping[str, Any], taken: set[str]) -> Record:
+    """An exhibitor or an attendee."""
+    # Exhibitors are cited by their names, which are unique; people are not always.
+    own = "" if table is Table.EXHIBITORS else _line(values, "key") or _slug(title)
+    key = _unused(own or title, taken)
+    topics = several(values.get("topics")) if table is Table.EXHIBITORS else ()
+    role = ", ".join(filter(None, (_line(values, name) for name in ("role", "company"))))
+    texts = {name: plain_text(as_text(values.get(name))) for name in _TEXTS[table]}
+    days = [day.isoformat() for text in several(values.get("days")) if (day := date_or_none(text))]
+    room = _line(values, "rooms")
+    return Record(
+        id=f"{table.value}:{key}",
+        table=table,
+        key=key,
+        title=title,
+        texts=_filled(name=title, role=role, **texts, topics=", ".join(topics)),
+        fields=_fields(room=(room,) if room else (), topic=topics, language=several(values.get("languages")), day=days),
+        url=web_address(as_text(values.get("url"))),
+    )
+
+
+def _line(values: Mapping[str, Any], name: str) -> str:
+    return plain_line(as_text(values.get(name)))
 
 
 def _first(inside: Mapping[str, Any], *keys: str) -> str:
@@ -290,31 +381,29 @@ def _first(inside: Mapping[str, Any], *keys: str) -> str:
 
 
 def _one_or_listed(value: object) -> tuple[str, ...]:
-    return several(value) if isinstance(value, list) else plain_value(as_text(value))
+    return several(value) if isinstance(value, list) else tuple(filter(None, (plain_line(as_text(value)),)))
 
 
-def _record(table: Table, title: str, values: Mapping[str, Any], taken: set[str]) -> Record:
-    """An exhibitor or an attendee."""
-    # Exhibitors are cited by their names, which are unique; people are not always.
-    own = "" if table is Table.EXHIBITORS else plain_line(as_text(values.get("key"))) or slug(title)
-    key = unused_key(own or title, taken)
-    topics = several(values.get("topics")) if table is Table.EXHIBITORS else ()
-    role = ", ".join(filter(None, (plain_line(as_text(values.get(name))) for name in ("role", "company"))))
-    texts = {name: plain_text(as_text(values.get(name))) for name in _TEXTS[table]}
-    days = (day.isoformat() for text in several(values.get("days")) if (day := date_or_none(text)))
-    return Record(
-        id=f"{table.value}:{key}",
-        table=table,
-        key=key,
-        title=title,
-        texts=filled({"name": title, "role": role, **texts, "topics": ", ".join(topics)}),
-        fields=fields_of(
-            {
-                "room": plain_value(as_text(values.get("rooms"))),
-                "topic": topics,
-                "language": several(values.get("languages")),
-                "day": tuple(days),
-            }
-        ),
-        url=web_address(as_text(values.get("url"))),
-    )
+def _slug(text: str) -> str:
+    return _NOT_A_WORD.sub("-", fold(text)).strip("-")[:80] or "unnamed"
+
+
+def _unused(wanted: str, taken: set[str]) -> str:
+    """A key that no other record of the table has, and that can stand in the mark that cites it."""
+    base = collapse(wanted.translate(_NOT_IN_KEYS))[:_MOST_KEY] or "unnamed"
+    key, number = base, 1
+    while key in taken:
+        number += 1
+        key = f"{base}-{number}"
+    taken.add(key)
+    return key
+
+
+def _filled(**texts: str) -> dict[str, str]:
+    """The facets that say something."""
+    return {facet: text for facet, text in texts.items() if text}
+
+
+def _fields(**fields: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The fields that have values, each value once."""
+    return {name: found for name, values in fields.items() if (found := tuple(dict.fromkeys(values)))}

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 YEARS = range(1900, 2200)
 """The years that a conference can be in; what is beyond is a mistake, and computing with it may fail."""
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
-_WORDS = re.compile(r"(?:(\d{1,2})\.?\s+)?([a-z]{3,9})\.?\s*(?:(\d{1,2}),?\s+)?(\d{4})", re.IGNORECASE)
-_WEEKDAY = re.compile(r"^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+", re.IGNORECASE)
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?(?::\d{2})?\s*([ap])?\.?(?:m\.?)?", re.IGNORECASE)
 _DURATION = re.compile(r"(?:(\d{1,3}):)?(\d{1,4})(?::00)?\s*(?:min|minutes|mins|m)?\.?", re.IGNORECASE)
+# What a text does not say is taken from these, so that it shows in the difference.
+_BASES = (datetime(2000, 1, 1), datetime(2001, 2, 2, 1, 1))
 
 
 def date_of(text: str) -> date:
@@ -26,10 +24,10 @@ def date_of(text: str) -> date:
     Raises:
         ValueError: If it is none, day and month cannot be told apart, or its year is not one of `YEARS`.
     """
-    day = _date(_WEEKDAY.sub("", text.strip()))
-    if day.year not in YEARS:
-        raise ValueError(f"{text!r} is not between the years {YEARS[0]} and {YEARS[-1]}")
-    return day
+    found = {each.date() for each in _meanings(text)}
+    if len(found) > 1:
+        raise ValueError(f"{text!r} is no whole date, or has two meanings; write it as YYYY-MM-DD")
+    return found.pop()
 
 
 def clock_of(text: str) -> time:
@@ -42,12 +40,10 @@ def clock_of(text: str) -> time:
         ValueError: If it is none.
     """
     match = _CLOCK.fullmatch(text.strip())
-    if match is None or not (match[2] or match[3]):
+    hour = int(match[1]) if match and (match[2] or match[3]) else 24
+    if match is None or hour > 23 or (match[3] and not 1 <= hour <= 12):
         raise ValueError(f"{text!r} is no time of day; write it as HH:MM")
-    hour = int(match[1])
     if match[3]:
-        if not 1 <= hour <= 12:
-            raise ValueError(f"{text!r} is no time of day; write it as HH:MM")
         hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
     return time(hour, int(match[2] or 0))
 
@@ -61,20 +57,10 @@ def moment_of(text: str) -> datetime:
     Raises:
         ValueError: If it is none.
     """
-    text = text.strip()
-    try:
-        if len(text) > len("2025-02-01"):
-            moment = datetime.fromisoformat(text)
-            date_of(moment.date().isoformat())
-            return moment
-    except ValueError:
-        pass  # not written as ISO 8601 says, but perhaps in another way
-    for place in _spaces(text):
-        try:
-            return datetime.combine(date_of(text[:place].rstrip(",")), clock_of(text[place:]))
-        except ValueError:
-            continue
-    raise ValueError(f"{text!r} is no date with a time; write it as YYYY-MM-DD HH:MM")
+    found = _meanings(text) if len(text.strip()) > len("2025-02-01") else set[datetime]()
+    if len(found) != 1:
+        raise ValueError(f"{text!r} is no date with a time; write it as YYYY-MM-DD HH:MM")
+    return found.pop()
 
 
 def duration_of(text: str) -> timedelta:
@@ -143,18 +129,29 @@ def zone_for(moments: Iterable[datetime]) -> str:
     return f"Etc/GMT{-int(hours):+d}" if hours and hours == int(hours) else "UTC"
 
 
-def _spaces(text: str) -> list[int]:
-    """Where the date may end, from the last place: the time may hold a space itself."""
-    return [match.start() for match in re.finditer(r"[ T]", text)][::-1]
+def _meanings(text: str) -> set[datetime]:
+    """What a date with or without a time may mean; more than one where something is not said."""
+    text = text.strip()
+    try:
+        found = {datetime.fromisoformat(text)} if len(text) > len("2025-02-01") else set[datetime]()
+    except ValueError:
+        found = set[datetime]()
+    found = found or _read(text)
+    if any(each.year not in YEARS for each in found):
+        raise ValueError(f"{text!r} is not between the years {YEARS[0]} and {YEARS[-1]}")
+    return found
 
 
-def _date(text: str) -> date:
-    if numbers := _NUMBERS.fullmatch(text):
-        first, sign, second, year = int(numbers[1]), numbers[2], int(numbers[3]), int(numbers[4])
-        if sign != "." and first <= 12 and second <= 12 and first != second:
-            raise ValueError(f"{text!r} has two meanings; write it as {year}-MM-DD")
-        day, month = (second, first) if second > 12 else (first, second)
-        return date(year, month, day)
-    if (words := _WORDS.fullmatch(text)) and words[2][:3].lower() in _MONTHS and (words[1] or words[3]):
-        return date(int(words[4]), _MONTHS.index(words[2][:3].lower()) + 1, int(words[1] or words[3]))
-    return date.fromisoformat(text)
+def _read(text: str) -> set[datetime]:
+    from dateutil.parser import parse  # pyright: ignore[reportMissingModuleSource] - comes without types
+
+    # The year first has its month second, and with full stops the day comes first; else either may.
+    orders = (False,) if re.match(r"\d{4}", text) else (True,) if re.match(r"\d+\.\d+\.", text) else (True, False)
+    try:
+        return {parse(text, dayfirst=order, default=base, tzinfos=_zone) for order in orders for base in _BASES}
+    except (ValueError, OverflowError, TypeError):
+        raise ValueError(f"{text!r} is no date; write it as YYYY-MM-DD") from None
+
+
+def _zone(_name: str | None, seconds: int | None) -> tzinfo | None:
+    return None if seconds is None else timezone(timedelta(seconds=seconds))
