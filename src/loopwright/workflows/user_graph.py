@@ -31,6 +31,9 @@ USUAL_LIMIT = 10
 MESSAGE = "message"
 """What a form asks for in place of a list of messages."""
 
+SCORES = frozenset("score scores quality grade grades rating ratings confidence accuracy faithfulness".split())
+"""Last words of the state keys that say how good a result is: ``draft_score``, ``grades``."""
+
 _BOOK_ENDS = ("__start__", "__end__")
 _LONGEST_MESSAGE = 100_000
 _CONFIG = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -91,6 +94,15 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
     def build(self, services: Services[WorkflowConfig]) -> BoundedGraph:
         """Bound the graph, unless it is bounded already."""
         return self._graph if isinstance(self._graph, BoundedGraph) else bounded(self._graph, limit=self._limit)
+
+    def outcome(self, state: Mapping[str, Any]) -> Outcome:
+        """What came of a run; what the state calls a score is one, and the first from 0 to 1 is the quality."""
+        found = ((key, _last(value)) for key, value in state.items() if key.lower().rpartition("_")[2] in SCORES)
+        scores = {
+            key: float(value) for key, value in found if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        quality = next((score for score in scores.values() if 0 <= score <= 1), None)
+        return super().outcome(state).model_copy(update={"scores": scores, "quality": quality})
 
     def start(self, given: BaseModel, uploads: Mapping[str, Path], run_id: str) -> dict[str, Any]:
         """What the graph is run with: what was given, no defaults.
@@ -167,6 +179,11 @@ def _without_marks(kind: Any) -> Any:
     while get_origin(kind) in (NotRequired, ReadOnly, Required):
         kind = get_args(kind)[0]
     return kind
+
+
+def _last(value: Any) -> Any:
+    """Of a list of scores the newest."""
+    return value[-1] if isinstance(value, list) and value else value  # pyright: ignore[reportUnknownVariableType]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

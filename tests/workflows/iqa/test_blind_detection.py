@@ -77,3 +77,13 @@ def test_blur_noise_and_jpeg_are_stated_and_what_is_stated_is_right(photograph, 
     record_property("said, right, total", (said, right, total))
     assert said >= 0.8 * total, missed
     assert right >= 0.85 * said, missed
+
+
+def test_a_blur_is_seen_through_noise_and_noise_alone_is_no_blur(photograph):
+    for name in SHARP:
+        rgb = photograph(name)
+        for noise in (8, 16, 28):
+            for blur in (2.0, 3.0):
+                kinds = {kind_of(found) for found in stated(white(gaussian(rgb, blur), noise))}
+                assert kinds == {Distortion.BLURS, Distortion.NOISE}, (name, noise, blur)
+            assert Distortion.BLURS not in {kind_of(found) for found in stated(white(rgb, noise))}, (name, noise)

@@ -8,6 +8,7 @@ import signal
 import time
 
 import pytest
+from dying_worker import make_worker
 
 from loopwright.errors import BackendError
 from loopwright.workflows.iqa.batch.processes import Died, over_processes
@@ -15,19 +16,8 @@ from loopwright.workflows.iqa.batch.processes import Died, over_processes
 ONE_BY_ONE = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}
 
 
-def work(job: int) -> tuple[int, int]:
-    """Die over 13; else give twice the number, and the process that did it."""
-    if job == 13:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return 2 * job, os.getpid()
-
-
 def settings(_job: int) -> tuple[set[str | None], object]:
     return {os.environ.get(name) for name in ONE_BY_ONE}, signal.getsignal(signal.SIGINT)
-
-
-def make_worker():
-    return work
 
 
 def make_settings():

@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.runnables.config import merge_configs
 from langgraph.graph import END, StateGraph
 
-from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Stall, StateLimit
+from loopwright.engine import BoundedGraph, GiveUp, Loop, LoopMessages, NodePolicy, Retry, Stall, StateLimit
 from loopwright.engine.nodes.policy import is_transient
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ModelError, NodeFailed, unknown_name_message
@@ -151,14 +151,19 @@ def node_policies(
         "summarizer": GiveUp(goto=END, when=lambda _state: graceful),
     }
     pipeline = config.pipeline
+    retries: tuple[Retry, ...] = ()
+    if pipeline.max_retry_attempts:
+        waits = pipeline.retry
+        retries = (
+            Retry(
+                on=could_pass, retries=pipeline.max_retry_attempts, initial_wait=waits.initial_wait,
+                factor=waits.factor, max_wait=waits.max_wait, jitter="added", name="transient",
+            ),
+        )  # fmt: skip
     return {
         stage: NodePolicy(
             timeout=getattr(pipeline.timeout, stage),
-            retries=pipeline.max_retry_attempts,
-            initial_wait=pipeline.retry.initial_wait,
-            factor=pipeline.retry.factor,
-            max_wait=pipeline.retry.max_wait,
-            retry_on=could_pass,
+            retries=retries,
             give_up=give_up[stage],
             max_model_calls=calls(stage),
             debug=config.langgraph.debug_mode,

@@ -208,7 +208,7 @@ def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, 
         worst = max(found, key=lambda item: (item.severity.rank, item.confidence))
         if not _is_there(worst, lenient=question.tolerant or (absent and not term.free)):
             return absent, f"only {listed_there([worst], facts)}"
-        return not absent, ("probably " if worst.confidence < _GUESS else "") + listed_there(found, facts)
+        return not absent, ("by its number alone, " if worst.confidence < _GUESS else "") + listed_there(found, facts)
     if any(closeness(term.name, name) > 0 for name in facts.unanalysed):
         return not absent, f"{in_words(term.name)} {where(facts)}"
     if not facts.covers((term.name,)):

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import cv2
 
@@ -126,24 +126,8 @@ def over_processes(
 
     Whatever is raised meanwhile, Ctrl-C too, ends the processes where they are.
     """
-    crew = _Crew[J](make, given)
-    finished = False
-    try:
-        for _ in range(workers):
-            crew.start()
-        waiting = (_Task(job) for job in jobs)
-        while busy := crew.feed(waiting, stopped):
-            heard = wait([worker.connection for worker in busy], _LOOK_S)
-            for worker in [worker for worker in busy if worker.connection in heard]:
-                yield from crew.hear(worker)
-        finished = True
-    finally:
-        # A second Ctrl-C in here would leave processes behind.
-        with _ctrl_c_held_back():
-            for worker in crew.workers:
-                worker.end(at_once=not finished or not worker.ready)
-            for worker in crew.workers:
-                worker.join()
+    with Crew[J](make, given, workers) as crew:
+        yield from crew.work(jobs, stopped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,31 +182,65 @@ class _Worker(Generic[J]):
         self.connection.close()
 
 
-class _Crew(Generic[J]):
-    """The workers, and the jobs over which one died."""
+class Crew(Generic[J]):
+    """Workers, and the jobs over which one died.
 
-    def __init__(self, make: Callable[..., Any], given: tuple[Any, ...]) -> None:
-        self.workers: list[_Worker[J]] = []
+    Args:
+        make: Makes, once in each process, what does a job.
+        given: What `make` is given.
+        workers: Processes.
+    """
+
+    def __init__(self, make: Callable[..., Any], given: tuple[Any, ...], workers: int) -> None:
+        self._workers: list[_Worker[J]] = []
         self._given = (make, given)
         self._again: deque[_Task[J]] = deque()
-        self._begun = False
+        self._begun = self._finished = False
         self._false_starts = 0
+        for _ in range(workers):
+            self._start()
 
-    def start(self) -> None:
-        self.workers.append(_Worker(*self._given))
+    def __enter__(self) -> Self:
+        return self
 
-    def feed(self, waiting: Iterator[_Task[J]], stopped: Callable[[], bool]) -> list[_Worker[J]]:
+    def __exit__(self, *problem: object) -> None:
+        # A second Ctrl-C in here would leave processes behind.
+        with _ctrl_c_held_back():
+            for worker in self._workers:
+                worker.end(at_once=not self._finished or not worker.ready)
+            for worker in self._workers:
+                worker.join()
+
+    def work(self, jobs: Iterable[J], stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[J, Any | Died]]:
+        """Do jobs, as `over_processes`; the workers stay for the next ones.
+
+        Args:
+            jobs: What is to be done.
+            stopped: Whether to send no further job.
+        """
+        self._finished = False
+        waiting = (_Task(job) for job in jobs)
+        while busy := self._feed(waiting, stopped):
+            heard = wait([worker.connection for worker in busy], _LOOK_S)
+            for worker in [worker for worker in busy if worker.connection in heard]:
+                yield from self._hear(worker)
+        self._finished = True
+
+    def _start(self) -> None:
+        self._workers.append(_Worker(*self._given))
+
+    def _feed(self, waiting: Iterator[_Task[J]], stopped: Callable[[], bool]) -> list[_Worker[J]]:
         """Send jobs to who has few; the workers that are to be heard of."""
-        for worker in self.workers:
+        for worker in self._workers:
             while worker.ready and len(worker.tasks) < _AHEAD and not stopped():
                 # What may end its worker again comes last, when as little as possible goes on beside it.
                 task = next(waiting, None) or (self._again.popleft() if self._again else None)
                 if task is None:
                     break
                 worker.send(task)
-        return [worker for worker in self.workers if worker.tasks or not (worker.ready or stopped())]
+        return [worker for worker in self._workers if worker.tasks or not (worker.ready or stopped())]
 
-    def hear(self, worker: _Worker[J]) -> Iterator[tuple[J, Any]]:
+    def _hear(self, worker: _Worker[J]) -> Iterator[tuple[J, Any]]:
         """What came of a job, if anything did."""
         try:
             result = worker.connection.recv()
@@ -234,7 +252,7 @@ class _Crew(Generic[J]):
         worker.ready = self._begun = True
 
     def _replace(self, worker: _Worker[J]) -> Iterator[tuple[J, Died]]:
-        self.workers.remove(worker)
+        self._workers.remove(worker)
         how = worker.ending()
         if not worker.tasks:
             self._false_starts += 1
@@ -243,7 +261,7 @@ class _Crew(Generic[J]):
                     f"a worker process {how} before it began; run one image with `iqa assess` to see why, and in a "
                     "script, call this below `if __name__ == '__main__':`"
                 )
-        self.start()
+        self._start()
         culprit, *others = worker.tasks or [None]
         self._again.extend(task for task in others if task)
         if culprit is None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -18,6 +18,7 @@ from loopwright.engine import run as engine_run
 from loopwright.errors import LoopwrightError, NodeFailed
 from loopwright.workflows.iqa.batch.journal import Journal, Record, journal_of
 from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes, processors
+from loopwright.workflows.iqa.batch.ray_engine import over_ray
 from loopwright.workflows.iqa.batch.reporting import WORST, Digest
 from loopwright.workflows.iqa.batch.samples import (
     Sample,
@@ -117,6 +118,9 @@ def told(error: Exception) -> str:
     return " ".join(text.split())[:1000]
 
 
+Engine = Literal["local", "ray"]
+"""Who runs the workers of a batch."""
+
 DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
 """What is asked where nobody says."""
 
@@ -142,6 +146,8 @@ def run_batch(
     query: str = DEFAULT_QUERY,
     config: IQAConfig | None = None,
     workers: int | None = None,
+    engine: Engine = "local",
+    address: str | None = None,
     shard: Shard | None = None,
     resume: bool = False,
     report: Path | None = None,
@@ -160,7 +166,9 @@ def run_batch(
         query: What to ask about images that come without a question.
         config: The configuration; by default the embedded one, without a model.
         workers: How many processes assess at the same time, and so the most calls to a chat model at the same time;
-            by default the processors that this process may use.
+            by default the processors that this process may use, or all of the cluster.
+        engine: Who runs the workers: ``"local"``, processes of this machine, or ``"ray"``, a Ray cluster.
+        address: The Ray cluster, ``"auto"`` for the one that this machine belongs to; None starts one here.
         shard: The part to do; None does all.
         resume: Go on from the journal: finished rows do not run again, failed ones do.
         report: Where to write an HTML report, or None.
@@ -171,7 +179,7 @@ def run_batch(
         The counts, and the table if there is one.
 
     Raises:
-        InputError: If the source, the table's name or a journal cannot be used.
+        InputError: If the source, the table's name or a journal cannot be used, or the engine is not installed.
         ConfigError: If a model's settings are wrong.
         BackendError: If the journal or the table cannot be written, or workers do not start.
     """
@@ -187,7 +195,7 @@ def run_batch(
     # Ctrl-C is noted from here on: what it raises is lost where Python happens to be in a finaliser.
     with _interruptible() as stopped, Journal.open(journal_of(out), shard=name, resume=resume) as journal:
         batch = _Batch(root, config, journal, on_progress or _ignore)
-        interrupted = batch.run(samples, workers or processors(), stopped)
+        interrupted = batch.run(samples, engine, address, workers, stopped)
         if interrupted:
             return BatchResult(batch.progress, None, batch.failures, interrupted=True)
         digest = Digest(worst, root)
@@ -223,16 +231,28 @@ class _Batch:
         self.progress = Progress(0)
         self.failures: list[tuple[str, str]] = []
 
-    def run(self, samples: Sequence[Sample], workers: int, stopped: Callable[[], bool]) -> bool:
+    def run(
+        self,
+        samples: Sequence[Sample],
+        engine: Engine,
+        address: str | None,
+        workers: int | None,
+        stopped: Callable[[], bool],
+    ) -> bool:
         """Run what is not finished; whether it was interrupted."""
         jobs = [sample for sample in samples if self._journal.keys.get(sample.sample_id) != self._key(sample)]
         self.progress = Progress(len(samples), unchanged=len(samples) - len(jobs))
         if not jobs:
             return False
-        workers = min(workers, len(jobs))
+        # Workers elsewhere do not know what folder this process is in.
+        given = (self._root.absolute(), self._config)
+        if engine == "ray":
+            results = over_ray(Assessor, given, jobs, workers, address, stopped)
+        else:
+            results = over_processes(Assessor, given, jobs, min(workers or processors(), len(jobs)), stopped)
         # A second Ctrl-C ends the workers where they are; what they had not sent is run on resume.
         with suppress(KeyboardInterrupt):
-            for sample, found in over_processes(Assessor, (self._root, self._config), jobs, workers, stopped):
+            for sample, found in results:
                 self._keep(self._dead(sample, found.said) if isinstance(found, Died) else found)
                 self._on_progress(self.progress)
         return self.progress.done < len(samples)

@@ -292,6 +292,7 @@ def _twice(samples: list[Sample], lines: list[int]) -> list[str]:
 
 
 _WITHOUT_EFFECT = {
+    "allowances": True,
     "langgraph": {"debug_mode", "save_graph_visualization", "log_dir"},
     "pipeline": {"checkpoint"},
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -37,6 +37,12 @@ def batch(
     workers: Annotated[
         int | None, typer.Option("--workers", "-w", min=1, help="Processes; by default one for each processor.")
     ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="Processes of this machine, or a Ray cluster (loopwright[ray]).")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="The Ray cluster: 'auto', HOST:PORT; without it, one is started here.")
+    ] = None,
     shard: Annotated[str | None, typer.Option(help="Do only part i of n: i/n.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on: finished rows stay, failed ones run again.")] = False,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="A YAML file.", readable=False)] = None,
@@ -47,9 +53,12 @@ def batch(
     from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY, run_batch
     from loopwright.workflows.iqa.batch.samples import Shard
 
+    if address is not None and engine != "ray":
+        raise typer.BadParameter("only a Ray cluster has one; give --engine ray, too", param_hint="--address")
     with shown_progress() as on_progress:
         result = run_batch(
             source, out, query=query or DEFAULT_QUERY, config=IQAConfig.load(config), workers=workers,
+            engine=engine, address=address,
             shard=Shard.parse(shard) if shard else None, resume=resume, report=report, worst=worst or WORST,
             on_progress=on_progress,
         )  # fmt: skip

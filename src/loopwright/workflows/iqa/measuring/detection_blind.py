@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.features import ImageFeatures
+from loopwright.workflows.iqa.measuring.features.single import VISIBLE_NOISE
 from loopwright.workflows.iqa.measuring.severity import DIRECTED, is_veiled
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
@@ -20,8 +21,6 @@ WHITE = 1.2
 UNLIKE = 0.35
 """Correlation of the channels' grain below which it is noise, though it be as coarse as texture: texture has the same
 grain in all channels (0.45 and more)."""
-NOISE_MIN = 3.0
-"""Noise below which nobody sees it, grey levels."""
 EVEN = 0.85
 """Density of specks in calm areas over the mean from which they are no texture."""
 TWO_SIDED = 0.2
@@ -43,6 +42,9 @@ BLURRED = 0.9
 """Median blur of the strongest edges from which the whole image may be blurred, pixels; sharp photographs stay below
 0.85,
 also with bokeh, since what is in focus has the strongest edges."""
+BLURRED_IN_NOISE = 0.95
+"""The same at half the size (`edge_sigma_half`); sharp photographs stay below 0.8 under noise of up to 30 grey levels,
+blurred by 2 pixels they have 1.0 and more."""
 NO_SHARP_TILE = 0.4
 """Blur that even the sharpest tiles have in a blurred image, pixels."""
 NO_FINE_DETAIL = 0.7
@@ -89,7 +91,8 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     coded = _jpeg(features)
     if coded:
         return [*coded, *_blur(features, coded=True), *_tone(features, clean=False)]
-    found = _banding(features) or _specks(features) or _noise(features)
+    noise = _noise(features)
+    found = _banding(features) or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
     if not found:
         found = [*_blur(features, coded=False), *_sharpened(features)]
     return [*found, *_tone(features, clean=not found)]
@@ -157,7 +160,7 @@ def _specks(features: ImageFeatures) -> list[Sign]:
 
 
 def _noise(features: ImageFeatures) -> list[Sign]:
-    if features.noise_sigma < NOISE_MIN:
+    if features.noise_sigma < VISIBLE_NOISE:
         return []
     if features.noise_whiteness < WHITE:
         if features.noise_likeness > UNLIKE or features.jpeg_evidence >= JPEG_EVIDENCE:
@@ -212,6 +215,13 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
     confidence = 0.4 + 0.4 * (features.edge_sigma_strong - BLURRED) + 0.6 * (WIPED - spread)
     why = f"no tile is sharp, and {features.fine_detail_gap:.0%} of the textured area has lost its finest detail"
     return [Sign("gaussian blur", min(0.95, confidence), why)]
+
+
+def _blur_in_noise(features: ImageFeatures, noise: list[Sign]) -> list[Sign]:
+    if not noise or not features.edge_sigma_half > BLURRED_IN_NOISE:
+        return []
+    confidence = min(0.9, 0.5 + features.edge_sigma_half - BLURRED_IN_NOISE)
+    return [Sign("gaussian blur", confidence, "edges are wide also at half the size, where the noise hardly reaches")]
 
 
 def _sharpened(features: ImageFeatures) -> list[Sign]:

@@ -67,7 +67,7 @@ CHANNEL_SHIFT: Gauge[PairFeatures] = Gauge(
 )
 
 _BLUR: Gauge[ImageFeatures] = Gauge(
-    "the blur of the strongest edges", "pixels", lambda f: f.edge_sigma_strong,
+    "the blur of the strongest edges", "pixels", lambda f: f.edge_blur,
     (0.9, 1.3, 2.0, 3.4),
     ("edge_sigma", "edge_sigma_strong", "edge_sigma_typical", "edge_sigma_weak", "fine_detail_gap"),
 )  # fmt: skip

@@ -178,22 +178,18 @@ def _missing_distortion(case: Case) -> Iterator[Lack]:
         yield Lack(reason, f"The analysis found nothing of {what}, so everything is looked for", detecting)
 
 
-def _contradiction(case: Case, *, told: bool = False) -> Iterator[Lack]:
-    """The tools that contradict the primary one outnumber those that agree with it, or the feedback says so."""
+def _contradiction(case: Case) -> Iterator[Lack]:
+    """The tools that contradict the primary one outnumber those that agree with it."""
     scores, opposed, other = case.evidence.quality_scores, contradicting(case.evidence), case.untried
-    outvoted = 2 * len(opposed) > len(scores) - 1
-    if case.evidence.error or not case.plan.plan.tool_execution or len(scores) < 2 or not other:
+    outvoted = opposed and 2 * len(opposed) > len(scores) - 1
+    if case.evidence.error or not case.plan.plan.tool_execution or not outvoted or not other:
         return
-    if not (outvoted or told):
-        return
-    reason = None
-    if opposed:
-        primary, against = case.evidence.primary_tool or "", opposed[0]
-        errors = f"{calibration_error(primary):.1f} + {calibration_error(against):.1f}"
-        reason = (
-            f"Tools {primary} ({scores[primary]:.1f}) and {against} ({scores[against]:.1f}) {CONTRADICT} beyond "
-            f"their calibration errors ({errors}); {other} is untried"
-        )
+    primary, against = case.evidence.primary_tool or "", opposed[0]
+    errors = f"{calibration_error(primary):.1f} + {calibration_error(against):.1f}"
+    reason = (
+        f"Tools {primary} ({scores[primary]:.1f}) and {against} ({scores[against]:.1f}) {CONTRADICT} beyond "
+        f"their calibration errors ({errors}); {other} is untried"
+    )
     shown = ", ".join(f"{name} {score:.1f}" for name, score in scores.items())
     why = f"The tools {CONTRADICT} ({shown}), so {other} is required to decide"
     yield Lack(reason, why, _requiring(case, [*_kept_tools(case), other]))
@@ -261,70 +257,38 @@ def revise(
     Args:
         previous: The plan that was not enough.
         evidence: What it found.
-        feedback: Why plans were not enough, oldest first; at least one reason. What the evidence lacks counts first;
-            where that is silent, the words of the last one.
+        feedback: Why plans were not enough, oldest first; at least one reason. It is told in the plan; what is changed
+            is what the evidence lacks, or where it lacks nothing, something that was not done yet.
         reading: What the query asks for.
 
     Returns:
         The changed plan; one with `NOTHING_LEFT` in its rationale and otherwise equal to `previous` if no rule applies.
     """
-    found = evidence or ExecutorOutput()
-    reason, case = feedback[-1].lower(), Case(previous, found, reading)
+    case = Case(previous, evidence or ExecutorOutput(), reading)
     told: list[str] = []
-
-    def follow(rules: Sequence[Callable[[Case], Iterator[Lack]]]) -> None:
-        nonlocal case
-        for rule in rules:
-            lack = next((lack for lack in rule(case) if lack.fields), None)
-            if lack is not None:
-                told.append(lack.why)
-                case = dataclasses.replace(case, plan=_changed(case.plan, lack.fields))
-
-    if previous.query_type is not QueryType.OTHER:
-        disputed = bool(re.search(r"contradict|disagree|conflict|inconsisten", reason))
-        follow([*RULES[:-1], lambda case: _contradiction(case, told=disputed)])
-        if not told and not found.error:
-            follow(
-                [lambda case, words=words: words(case, reason) for words in (_of_places, _of_tools, _of_distortions)]
-            )
+    for rule in () if previous.query_type is QueryType.OTHER else (*RULES, _anything_more):
+        if rule is _anything_more and (told or case.evidence.error):
+            break
+        lack = next((lack for lack in rule(case) if lack.fields), None)
+        if lack is not None:
+            told.append(lack.why)
+            case = dataclasses.replace(case, plan=_changed(case.plan, lack.fields))
     sentences = [f"Replanned, because: {feedback[-1].rstrip('.')}."]
     sentences += [NOTHING_LEFT] if case.plan.same_work(previous) else [f"{why}." for why in told]
     return case.plan.model_copy(update={"rationale": " ".join(sentences)})
 
 
-def _of_places(case: Case, reason: str) -> Iterator[Lack]:
-    """The feedback speaks of a region or of an object in the scope."""
-    scope = case.plan.query_scope
-    if isinstance(scope, str) or any(name.startswith(REGION_PREFIX) for name in case.measured):
-        return
-    about_place = re.search(r"\b(?:regions?|objects?|scope|area|locat\w+|whole image|global)\b", reason)
-    if about_place or any(name.casefold() in reason for name in scope):
-        why = "The feedback speaks of a place that has too little evidence, so the scope is widened to Global"
-        yield Lack(None, why, _globally(case.plan))
-
-
-def _of_tools(case: Case, reason: str) -> Iterator[Lack]:
-    """The feedback speaks of tools or scores: run them, or one more."""
-    if not re.search(r"\b(?:tools?|scores?|metrics?)\b", reason):
-        return
-    if not case.plan.plan.tool_execution:
+def _anything_more(case: Case) -> Iterator[Lack]:
+    """By the evidence nothing is missing, yet somebody asks for more: whatever was not done yet."""
+    flags = case.plan.plan
+    if not flags.tool_execution:
         on = _flags(case, tool_execution=True, tool_selection=not case.plan.required_tools)
-        yield Lack(None, "The feedback misses tool scores, so the tools are switched on", on)
-    elif other := case.untried:
-        why = f"The feedback speaks of tools, so {other} is required as well"
-        yield Lack(None, why, _requiring(case, [*_kept_tools(case), other]))
-
-
-def _of_distortions(case: Case, reason: str) -> Iterator[Lack]:
-    """The feedback names a distortion, or speaks of detection, analysis or severity."""
-    if not named_distortions(reason) and not re.search(r"distort|detect|analys|severit|art[ie]fact", reason):
-        return
-    if not case.plan.plan.distortion_analysis:
-        why = "The feedback misses an analysis, so it is switched on"
-        yield Lack(None, why, _flags(case, distortion_analysis=True))
-    elif not case.plan.plan.distortion_detection:
+        yield Lack(None, "More evidence is wanted, so the tools are switched on", on)
+    elif not flags.distortion_analysis:
+        yield Lack(None, "More evidence is wanted, so the analysis is on", _flags(case, distortion_analysis=True))
+    elif not flags.distortion_detection:
         on = {"distortion_source": "Inferred", **_flags(case, distortion_detection=True)}
-        yield Lack(None, "The feedback speaks of distortions, so all are looked for", on)
+        yield Lack(None, "More evidence is wanted, so all distortions are looked for", on)
 
 
 def _kept_tools(case: Case) -> list[str]:

@@ -39,6 +39,9 @@ class ImageFeatures:
     edge_sigma_weak: float
     """Median blur of the weaker half of the edges; far above `edge_sigma_strong` where a coder wiped weak detail,
     pixels."""
+    edge_sigma_half: float
+    """`edge_sigma_strong` of the image at half its size, where noise hardly reaches, pixels of that size: 0.5 to 0.8
+    for sharp photographs, whatever the noise. NaN without visible noise."""
     edge_ratio: float
     """Median ratio of the gradient after smoothing by 0.5 and by 1.5 pixels; at most 3 for steps, above for sharpened
     edges."""
@@ -105,6 +108,14 @@ class ImageFeatures:
     def contrast_range(self) -> float:
         """From the 1st to the 99th percentile of luma, grey levels."""
         return self.bright_point - self.dark_point
+
+    @property
+    def edge_blur(self) -> float:
+        """Blur of the strongest edges, pixels; where noise would steepen them, as `edge_sigma_half` tells it."""
+        if math.isnan(self.edge_sigma_half):
+            return self.edge_sigma_strong
+        # At half the size, a sharp edge has a variance of a quarter already.
+        return 2 * math.sqrt(max(0.0, self.edge_sigma_half**2 - 0.25))
 
     @property
     def least_blur(self) -> float:

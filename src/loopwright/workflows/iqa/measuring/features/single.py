@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +24,12 @@ from loopwright.workflows.iqa.measuring.features.grain import (
     specks,
     surroundings,
 )
-from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, Rgb
+from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked, detail_view, luma, whole_view
 from loopwright.workflows.iqa.measuring.features.tone import tone
+
+VISIBLE_NOISE = 3.0
+"""Noise below which nobody sees it, grey levels."""
 
 
 def measure(rgb: Rgb) -> ImageFeatures:
@@ -58,6 +63,7 @@ def measure(rgb: Rgb) -> ImageFeatures:
 
     edges = find_edges(whole_luma, slope, grain.sigma)
     sharpness = tile_sharpness(edges, whole_luma.shape[1])
+    half = math.nan if grain.sigma < VISIBLE_NOISE else _strongest_at_half_size(whole_luma, grain.sigma)
     anisotropy, direction = motion(whole_luma, grain.sigma)
     return ImageFeatures(
         width=rgb.shape[1],
@@ -67,6 +73,7 @@ def measure(rgb: Rgb) -> ImageFeatures:
         edge_tiles=sharpness.tiles,
         edge_sigma_strong=sharpness.strong,
         edge_sigma_weak=sharpness.weak,
+        edge_sigma_half=half,
         edge_ratio=sharpness.ratio,
         motion_anisotropy=anisotropy,
         motion_direction=direction,
@@ -86,6 +93,12 @@ def measure(rgb: Rgb) -> ImageFeatures:
         pixel_size=pixel_size(close_luma),
         **tone(whole, whole_luma, slope),
     )
+
+
+def _strongest_at_half_size(plane: Plane, noise_sigma: float) -> float:
+    """Four pixels' mean has half their noise, while a blur keeps half its width."""
+    small = np.asarray(cv2.resize(plane, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.float32)
+    return tile_sharpness(find_edges(small, slopes(small), noise_sigma / 2), small.shape[1]).strong
 
 
 def _without(speck: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> Rgb:
