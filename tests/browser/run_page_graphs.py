@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import operator
 from collections import Counter
-from typing import Any
+from typing import Annotated, Any
 
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Send, interrupt
 from typing_extensions import TypedDict
 
-from loopwright.engine import Loop, NodePolicy, add_node, bounded
+from loopwright.engine import Loop, NodePolicy, Retry, add_node, bounded
 from loopwright.workflows.assistant.workflow import AssistantWorkflow
 from loopwright.workflows.user_graph import UserGraph
 
@@ -46,7 +50,7 @@ def parcel() -> UserGraph:
 
     builder = StateGraph(Parcel)
     builder.add_node(weigh)
-    add_node(builder, "send", send, NodePolicy(retries=2, initial_wait=0.05))
+    add_node(builder, "send", send, NodePolicy(retries=[Retry(on=OSError, retries=2, initial_wait=0.05)]))
     builder.add_edge(START, "weigh")
     builder.add_edge("weigh", "send")
     builder.add_edge("send", END)
@@ -133,3 +137,111 @@ def laps() -> UserGraph:
     )
     lap = Loop(name="lap", target="run", sources=("count",), limit=ROUNDS, exhausted="__end__", reason=lambda _: "more")
     return UserGraph("laps", bounded(builder, [lap]), title="Laps", description="Goes round and round.")
+
+
+class Given(TypedDict, total=False):
+    topic: str
+    size: int
+
+
+class Desk(Given, total=False):
+    sections: list[str]
+    notes: Annotated[list[str], operator.add]
+    facts: Annotated[list[str], operator.add]
+    draft: str
+    score: float
+    rounds: int
+    ballast: str
+    allowed: bool
+
+
+class Search(TypedDict, total=False):
+    topic: str
+    tries: int
+    facts: Annotated[list[str], operator.add]
+
+
+def _search() -> Any:
+    """A graph with a cycle of its own, for a node of the desk."""
+
+    def look(state: Search) -> dict[str, Any]:
+        tries = state.get("tries", 0) + 1
+        return {"tries": tries, "facts": [f"fact {tries}"]}
+
+    def judge(state: Search) -> dict[str, Any]:
+        return {}
+
+    builder = StateGraph(Search)
+    builder.add_node(look)
+    builder.add_node(judge)
+    builder.add_edge(START, "look")
+    builder.add_edge("look", "judge")
+    builder.add_conditional_edges("judge", lambda state: "look" if state["tries"] < 3 else END, ["look", END])
+    return builder.compile()
+
+
+def desk() -> UserGraph:
+    """A graph as somebody else would write it, bounded by nobody: twelve nodes, parallel ones, a graph inside one, six
+    workers by ``Send``, a model that streams, a question to a person, and a value of any size."""
+
+    async def note(state: Desk) -> dict[str, Any]:
+        await asyncio.sleep(0.02)
+        return {"notes": ["noted"]}
+
+    def plan(state: Desk) -> dict[str, Any]:
+        return {"sections": [f"section {number}" for number in range(6)]}
+
+    async def work(state: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(0.01 * state["number"])
+        return {"notes": [state["section"]]}
+
+    async def write(state: Desk) -> dict[str, Any]:
+        words = f"All that is known of {state['topic']}, in words that come one by one, as a model says them."
+        model = GenericFakeChatModel(messages=iter([AIMessage(words)]))
+        text = ""
+        async for chunk in model.astream("write"):
+            text += str(chunk.content)
+            await asyncio.sleep(0.01)
+        return {"draft": text, "rounds": state.get("rounds", 0) + 1}
+
+    def grade(state: Desk) -> dict[str, Any]:
+        return {"score": 0.3 + 0.2 * state["rounds"]}
+
+    def ballast(state: Desk) -> dict[str, Any]:
+        return {"ballast": "x" * state.get("size", 0)}
+
+    def ask(state: Desk) -> dict[str, Any]:
+        schema = {
+            "type": "object",
+            "properties": {"ok": {"type": "boolean", "title": "Publish it"}},
+            "required": ["ok"],
+        }
+        return {"allowed": interrupt({"question": f"Is **{state['topic']}** good?", "schema": schema})["ok"]}
+
+    def nothing(state: Desk) -> dict[str, Any]:
+        return {}
+
+    builder = StateGraph(Desk, input_schema=Given)
+    for name, node in {
+        "intake": nothing, "left": note, "right": note, "research": _search(), "plan": plan, "work": work,
+        "write": write, "grade": grade, "ballast": ballast, "ask": ask, "publish": nothing, "archive": nothing,
+    }.items():  # fmt: skip
+        builder.add_node(name, node)
+    for source, target in (
+        (START, "intake"), ("intake", "left"), ("intake", "right"), ("research", "plan"), ("work", "write"),
+        ("write", "grade"), ("ballast", "ask"), ("publish", END), ("archive", END),
+    ):  # fmt: skip
+        builder.add_edge(source, target)
+    builder.add_edge(["left", "right"], "research")
+    builder.add_conditional_edges(
+        "plan",
+        lambda state: [Send("work", {"section": name, "number": at}) for at, name in enumerate(state["sections"])],
+        ["work"],
+    )
+    builder.add_conditional_edges(
+        "grade", lambda state: "write" if state["score"] < 0.8 else "ballast", ["write", "ballast"]
+    )
+    builder.add_conditional_edges(
+        "ask", lambda state: "publish" if state["allowed"] else "archive", ["publish", "archive"]
+    )
+    return UserGraph("desk", builder.compile(), title="Desk", description="A graph that nobody here wrote.")

@@ -1,6 +1,6 @@
 """Serves the sample assistant and small graphs for the tests of the page, until its standard input ends.
 
-Usage: serve_for_browser.py DATA [--port PORT] [--token TOKEN]; it prints the address once clients can connect.
+Usage: serve_for_browser.py DATA [--port PORT] [--token TOKEN] [--runs ADDRESS]; it prints the address once clients can connect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 from conferences import sample_services
-from run_page_graphs import Mechanical, laps, parcel, permit
+from run_page_graphs import Mechanical, desk, laps, parcel, permit
 
 from loopwright.engine import Loop, bounded
 from loopwright.server.serving import Serving, serve
@@ -108,6 +108,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--token")
+    parser.add_argument("--runs")
     given = parser.parse_args()
     # The tests end with this pipe, however they end.
     threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
@@ -117,8 +118,10 @@ def main() -> None:
         sample_services(reflection_enabled=False) as without,
     ):
         serving = Serving(
-            workflows=[AssistantWorkflow(services), essay(), Mechanical(without), parcel(), laps(), permit()],
+            workflows=[AssistantWorkflow(services), essay(), Mechanical(without), parcel(), laps(), permit(), desk()],
             settings=ServerSettings(data=given.data),
+            runs=given.runs,
+            lease=2.0,
         )
         serve(serving, port=given.port, token=given.token, started=lambda address: print(address, flush=True))
 

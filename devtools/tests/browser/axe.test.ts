@@ -29,10 +29,11 @@ async function findings(page: Page): Promise<string[]> {
 describe('axe', () => {
   it('finds nothing on any view, light and dark, wide and narrow', async () => {
     const { id } = await ranOnce(browser.url(), 'permit', { parcel: 'a piano' });
+    const desk = await ranOnce(browser.url(), 'desk', { topic: 'bays' });
     const [a, b] = [await ranOnce(browser.url(), 'essay', { topic: 'bees' }), await ranOnce(browser.url(), 'essay', { topic: 'bees' })];
     const views = [
       '#/runs', `#/runs/${DEMO}`, `#/runs/${id}`, '#/inbox', '#/workflows', '#/workflows/assistant', `#/compare?a=${a.id}&b=${b.id}`,
-      '#/prompts/assistant', '#/models/assistant', '#/loops/essay', '#/nowhere',
+      `#/runs/${desk.id}`, '#/prompts/assistant', '#/models/assistant', '#/loops/essay', '#/nowhere',
     ];
     for (const [colorScheme, width] of [['light', 1280], ['dark', 390]] as const) {
       const page = await browser.open('#/runs', { colorScheme, viewport: { width, height: 800 } });
@@ -40,15 +41,17 @@ describe('axe', () => {
         await page.goto(`${browser.url()}/${hash}`);
         await page.locator('main :is(h1, h2, a)').first().waitFor();
         await page.waitForTimeout(300);
+        const inside = page.getByRole('button', { name: /^Open Research/ });
+        if (await inside.count()) await inside.click();
         expect.soft(await findings(page), `${hash} ${colorScheme} ${width}`).toEqual([]);
-        for (const tab of hash === `#/runs/${DEMO}` ? await page.getByRole('tab').all() : []) {
+        for (const tab of hash === `#/runs/${DEMO}` || hash.includes(desk.id) ? await page.getByRole('tab').all() : []) {
           await tab.click();
           expect.soft(await findings(page), `${hash} ${await tab.textContent()} ${colorScheme} ${width}`).toEqual([]);
         }
       }
       await page.context().close();
     }
-  });
+  }, 240_000);
 
   it('finds nothing in a visit’s inspector and in dialogs, and a dialog gives its field the focus', async () => {
     const { id } = await ranOnce(browser.url(), 'essay', { topic: 'bees' });
@@ -70,6 +73,7 @@ describe('axe', () => {
 
   it('has every node within reach of the arrow keys', async () => {
     const page = await browser.open(`#/runs/${DEMO}`);
+    await page.locator('button[data-node]').first().waitFor();
     const names = await page.locator('button[data-node]').evaluateAll((all) => all.map((each) => each.getAttribute('data-node') ?? ''));
     const reached = new Set<string>();
     const here = (): Promise<string> => page.evaluate(() => document.activeElement?.getAttribute('data-node') ?? '');

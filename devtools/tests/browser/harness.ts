@@ -22,6 +22,7 @@ const START = 90_000;
 
 export interface Server {
   url: string;
+  data: string;
   /** Kill it as a power cut would; its data stays. */
   kill: () => Promise<void>;
   /** Start it again on the same address with the same data. */
@@ -41,15 +42,20 @@ export interface ServerOptions {
   token?: string;
   /** The script of tests/browser that serves. */
   script?: 'serve_for_browser.py' | 'serve_all_workflows.py';
+  /** Where runs are kept, for several servers together, and the folder that they share. */
+  runs?: string;
+  data?: string;
 }
 
 /** Start a server of its own. */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
-  const data = mkdtempSync(join(tmpdir(), 'devtools-'));
+  const data = options.data ?? mkdtempSync(join(tmpdir(), 'devtools-'));
   let child: ChildProcess;
 
   async function start(port: number): Promise<string> {
-    const given = [join(SCRIPTS, options.script ?? 'serve_for_browser.py'), data, '--port', String(port), ...(options.token ? ['--token', options.token] : [])];
+    const given = [join(SCRIPTS, options.script ?? 'serve_for_browser.py'), data, '--port', String(port)];
+    if (options.token) given.push('--token', options.token);
+    if (options.runs) given.push('--runs', options.runs);
     const started = spawn(PYTHON, given, { stdio: ['pipe', 'pipe', 'pipe'] });
     child = started;
     let said = '';
@@ -72,6 +78,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const url = await start(0);
   return {
     url,
+    data,
     kill,
     goOn: () => writeFileSync(join(data, 'go on'), ''),
     hold: () => rmSync(join(data, 'go on'), { force: true }),

@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 
-import { api, shot, useBrowser } from './harness';
+import { api, PYTHON, SCRIPTS, shot, startServer, useBrowser } from './harness';
 
 const browser = useBrowser();
 
@@ -11,19 +14,19 @@ interface Logged {
   seq: number;
   event: { type: string; node?: string | null; loop?: string };
 }
-const logOf = async (run: string): Promise<Logged[]> => (await api<{ events: Logged[] }>(browser.url(), `/runs/${run}/log`)).events;
+const logOf = async (url: string, run: string): Promise<Logged[]> => (await api<{ events: Logged[] }>(url, `/runs/${run}/log`)).events;
 
 const node = (page: Page, name: string): Locator => page.locator(`button[data-node="${name}"]`);
 const slider = (page: Page): Locator => page.getByRole('slider', { name: 'Event' });
 const banner = (page: Page): Locator => page.getByRole('alert').filter({ hasText: 'The server cannot be reached' });
 const status = (page: Page, word: string): Locator => page.locator('main header').getByText(word, { exact: true });
 
-const start = async (topic: string): Promise<string> =>
-  (await api<{ id: string }>(browser.url(), '/runs', { workflow: 'essay', input: { topic } })).id;
+const start = async (topic: string, url = browser.url()): Promise<string> =>
+  (await api<{ id: string }>(url, '/runs', { workflow: 'essay', input: { topic } })).id;
 
 /** Step through the page's events one by one: each is the one that the server's log has in its place. */
-async function hasEveryEvent(page: Page, run: string): Promise<void> {
-  const events = await logOf(run);
+async function hasEveryEvent(page: Page, run: string, url = browser.url()): Promise<void> {
+  const events = await logOf(url, run);
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   await expect.poll(() => slider(page).getAttribute('max')).toBe(String(events.length));
   await slider(page).focus();
@@ -105,4 +108,34 @@ describe('a run whose server is killed', () => {
     await page.reload();
     await hasEveryEvent(page, run);
   });
+});
+
+describe('two servers on one PostgreSQL', () => {
+  it('show a run to its end, each event once, whichever of them is killed', async () => {
+    const postgres = spawn(PYTHON, [join(SCRIPTS, 'serve_postgres.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const [address] = (await once(postgres.stdout, 'data')) as [Buffer];
+    const runs = address.toString().trim();
+    const one = await startServer({ runs });
+    const other = await startServer({ runs, data: one.data });
+    try {
+      for (const [stays, dies] of [[one, other], [other, one]] as const) {
+        const run = await start('bridges, held at the draft', dies.url);
+        const page = await browser.open();
+        await page.goto(`${stays.url}/#/runs/${run}`);
+        await expect.poll(() => node(page, 'write').getAttribute('aria-label')).toMatch(/running/);
+        await dies.kill();
+        one.goOn();
+        await status(page, 'Finished').waitFor({ timeout: 30_000 });
+        await hasEveryEvent(page, run, stays.url);
+        expect(await banner(page).count()).toBe(0);
+        await page.context().close();
+        one.hold();
+        await dies.again();
+      }
+    } finally {
+      await other.close();
+      await one.close();
+      postgres.stdin.end();
+    }
+  }, 240_000);
 });

@@ -12,12 +12,14 @@ let views: Record<string, string> = {};
 beforeAll(async () => {
   const long = { topic: 'a very long title about the history of letters that were never sent, and of those who waited for them' };
   const [a, b] = [await ranOnce(browser.url(), 'essay', long), await ranOnce(browser.url(), 'essay', { topic: 'ships' })];
+  const desk = await ranOnce(browser.url(), 'desk', { topic: 'a graph that nobody here wrote' });
   const { id } = await ranOnce(browser.url(), 'permit', { parcel: 'a piano' });
   views = {
     runs: '#/runs',
     run: `#/runs/${DEMO}`,
     long: `#/runs/${a.id}`,
     asks: `#/runs/${id}`,
+    others: `#/runs/${desk.id}`,
     inbox: '#/inbox',
     workflows: '#/workflows',
     workflow: '#/workflows/assistant',

@@ -1,4 +1,4 @@
-import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { cleanup, fireEvent, render, screen, within } from '@testing-library/svelte';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { splitError, saidOf, stopWords, plainError } from '../../src/components/chat/words';
@@ -7,8 +7,7 @@ import { differences } from '../../src/components/inspector/difference';
 import { compareQueries, queriesOf } from '../../src/components/inspector/reflection';
 import type { LoggedEvent, RunRecord } from '../../src/lib/api/types';
 import { RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
-import { router } from '../../src/lib/stores/router.svelte';
-import { recordOf, serve } from '../form/replies';
+import { recordOf } from '../form/replies';
 import { logOf, recorded, type LogName } from '../model/logs';
 
 afterEach(() => {
@@ -220,27 +219,8 @@ describe('the inspector', () => {
 });
 
 describe('the run as a whole', () => {
-  const loop = { loop: 'reflect', passes: 2, limit: 2, refused: 'exhausted' as const, seconds: 1, tokens: 10, cost: null };
-
-  it('asks what if a loop had not gone round, and goes there', async () => {
-    const sent = serve({ 'POST /runs/r1/counterfactual': recordOf({ id: 'other' }) });
-    const go = vi.spyOn(router, 'go');
-    render(Inspector, shown('assistant-reflect', null, { loops: [loop] }));
-    await fireEvent.click(screen.getByRole('button', { name: 'What if “reflect” had not gone round?' }));
-    await waitFor(() => expect(go).toHaveBeenCalledWith('#/runs/other'));
-    expect(sent).toEqual([{ method: 'POST', path: '/runs/r1/counterfactual', body: { loop: 'reflect' } }]);
-  });
-
-  it('links to the comparison where that was asked before', async () => {
-    const parent = { run_id: 'r1', checkpoint_id: 'c', step: 2, kind: 'counterfactual' as const, loop: 'reflect', edited: [], passes: {}, nodes: [] };
-    serve({ 'GET /runs': { runs: [recordOf({ id: 'other', parent })], total: 1, next: null } });
-    render(Inspector, shown('assistant-reflect', null, { loops: [loop], children: ['other'] }));
-    const link = await screen.findByRole('link', { name: 'Compare with the run without it' });
-    expect(link.getAttribute('href')).toBe('#/compare?a=r1&b=other');
-  });
-
   it('says where a fork comes from', () => {
-    const parent = { run_id: 'r0', checkpoint_id: 'c', step: 4, kind: 'fork' as const, loop: null, edited: ['planned_queries'], passes: {}, nodes: [] };
+    const parent = { run_id: 'r0', checkpoint_id: 'c', step: 4, kind: 'fork' as const, loop: null, kept: 0, edited: ['planned_queries'], passes: {}, nodes: [] };
     render(Inspector, shown('assistant-reflect', null, { parent }));
     expect(screen.getByText(/Forked from/).textContent).toMatch(/Forked from\s+another run\s+at step 4, with “planned_queries” edited\./);
     expect(screen.getByRole('link', { name: 'another run' }).getAttribute('href')).toBe('#/runs/r0');

@@ -14,7 +14,7 @@ afterEach(cleanup);
 
 describe('the report of a loop', () => {
   it('says how often it ran, how it ended and what that cost', () => {
-    const { container } = render(LoopCard, { row, workflow: report.workflow });
+    const { container } = render(LoopCard, { row, workflow: report.workflow, onmore: () => {} });
     const words = container.textContent;
     expect(words).toContain('45 passes in 28 of 60 runs; limit 3');
     expect(words).toMatch(/51 ended by themselves.*6 exhausted.*3 stalled/s);
@@ -23,7 +23,7 @@ describe('the report of a loop', () => {
   });
 
   it('says what it gained, and which limit suits it and why', () => {
-    const { container } = render(LoopCard, { row, workflow: report.workflow });
+    const { container } = render(LoopCard, { row, workflow: report.workflow, onmore: () => {} });
     expect(container.textContent).toMatch(/Of 12 runs that ran again without it,\s*5 came out better with it, 5 as good, 2 worse/);
     expect(container.textContent).toContain('+5.8 points of quality on average over 12 pairs');
     expect(screen.getByText(row.suggestion.why).previousElementSibling?.textContent).toBe('2');
@@ -31,7 +31,7 @@ describe('the report of a loop', () => {
 
   it('says what to do where nothing is known', () => {
     const suggestion = { limit: null, runs: 2, why: 'too few runs' };
-    render(LoopCard, { row: { ...row, gain: null, suggestion }, workflow: report.workflow });
+    render(LoopCard, { row: { ...row, gain: null, suggestion }, workflow: report.workflow, onmore: () => {} });
     expect(screen.getByText(/no run was run again without it/)).toBeTruthy();
     expect(screen.getByText('none yet')).toBeTruthy();
   });

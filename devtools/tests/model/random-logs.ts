@@ -72,8 +72,8 @@ class Engine {
   private spent: Spend;
   private kept: Spend;
   /** Loop -> superstep -> sources that were granted a pass; by process and by saver. */
-  private granted: Record<string, Map<number, string[]>> = {};
-  private grantedKept: Record<string, Map<number, string[]>> = {};
+  private granted: Record<string, Map<number | string, string[]>> = {};
+  private grantedKept: Record<string, Map<number | string, string[]>> = {};
   private limits: Record<string, number> = {};
   private limitsKept: Record<string, number> = {};
   private step: number;
@@ -82,6 +82,8 @@ class Engine {
   private asked: string[] = [];
   private started = 0;
   private saved = 0;
+  /** Task -> where the graph inside it stands, as the saver keeps it. */
+  private inside = new Map<string, { step: number; spent: number }>();
 
   constructor(
     private readonly next: () => number,
@@ -99,7 +101,7 @@ class Engine {
     return [...new Set([...this.origin.nodes, ...this.tasks.values()])];
   }
   get ledger(): Spend {
-    return { ...this.kept };
+    return Object.fromEntries(Object.entries(this.kept).filter(([name]) => !name.includes('/')));
   }
   get lastStep(): number {
     return this.step;
@@ -204,6 +206,7 @@ class Engine {
     for (const task of open) {
       if (task.loop) this.decide(task.loop, step, task.sources);
       else if (this.chance(0.4)) this.call(task.node);
+      if (task.node === 'team') this.goInside(task);
       this.killable();
       if (!task.loop && this.chance(0.05)) {
         asks = [...asks, task];
@@ -223,6 +226,36 @@ class Engine {
     if (this.chance(0.02)) throw new Killed();
     this.save();
     this.killable();
+  }
+
+  /** A graph inside a node, with a loop of its own: each visit has a ledger of its own, and supersteps of its own. */
+  private goInside(task: Task): void {
+    const loop = 'team/again';
+    const at = this.inside.get(task.id) ?? { step: 0, spent: 0 };
+    const inner = { visit: 1, within: task.id, node: 'team/look' };
+    for (;;) {
+      const id = `${task.id}:${at.step}`;
+      this.tasks.set(id, inner.node);
+      this.emit({ type: 'node_started', task_id: id, ...inner });
+      if (this.chance(0.4)) this.call(task.node);
+      this.killable();
+      this.emit({ type: 'node_finished', task_id: id, node: inner.node, visit: 1, seconds: 0.01, update: {}, error: null });
+      if (this.chance(0.4)) return;
+      const granted = at.spent < 2;
+      const [step, spent] = [at.step + 1, at.spent + (granted ? 1 : 0)];
+      this.granted[loop] ??= new Map();
+      this.grantedKept[loop] ??= new Map();
+      for (const each of granted ? [this.granted, this.grantedKept] : []) each[loop]?.set(`${task.id}:${step}`, []);
+      for (const each of [this.spent, this.kept]) each[loop] = spent;
+      for (const each of [this.limits, this.limitsKept]) each[loop] = 2;
+      const decision = granted ? 'granted' : 'exhausted';
+      this.emit({ type: 'loop', loop, decision, spent, limit: 2, reason: '', goto: [], step, waited: 0, why: '', sources: [], within: task.id });
+      // Where the saver has not kept it, it is decided again.
+      this.killable();
+      this.inside.set(task.id, Object.assign(at, { step: step + 1, spent }));
+      this.killable();
+      if (!granted) return;
+    }
   }
 
   private end(task: Task): Record<string, unknown> {
@@ -334,7 +367,7 @@ export function randomLogs(seed: number): RandomLog[] {
   }));
   const none = { passes: {}, nodes: [] };
   const first = new Engine(next, loops, none, seed, -1);
-  first.run(2 + Math.floor(next() * 8));
+  first.run(2 + Math.floor(next() * 5));
   const logs: RandomLog[] = [{ loops, events: first.events, truths: first.truths, origin: none }];
   if (next() < 0.4) {
     const origin = { passes: first.ledger, nodes: first.visited };

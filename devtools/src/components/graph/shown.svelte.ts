@@ -15,6 +15,8 @@ interface Given {
   hovered: string | null;
   onhover: (node: string | null) => void;
   onselect: (node: string) => void;
+  /** A node that is a graph is to stand open, or to be closed. */
+  onfold: (node: string) => void;
   /** The label of a loop was chosen; without it, it is none to choose. */
   onloop?: (loop: string) => void;
 }

@@ -104,10 +104,10 @@ export async function download(path: string, name: string): Promise<void> {
 }
 
 /** Wait, or until the signal ends it. */
-export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+export const pause = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    signal?.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
   });
 
 const ENDS = new Set<RunEvent['type']>(['run_finished', 'run_failed']);

@@ -3,6 +3,7 @@ import dagre from '@dagrejs/dagre';
 
 import type { ShownGraph } from '../api/types';
 import { edgeId } from './routes-taken';
+import { isOpened, placeOf } from './unfold';
 
 export interface Point {
   x: number;
@@ -38,9 +39,12 @@ export function layoutOf(graph: ShownGraph): Layout {
 function layout(graph: ShownGraph): Layout {
   const joined = new Set(graph.edges.flatMap((edge) => [edge.source, edge.target]));
   const shown = graph.nodes.filter((node) => node.kind === 'node' || joined.has(node.name));
-  const drawn = new dagre.graphlib.Graph({ multigraph: true });
+  const drawn = new dagre.graphlib.Graph({ multigraph: true, compound: true });
   drawn.setGraph({ rankdir: 'TB', ...SPACE });
-  for (const node of shown) drawn.setNode(node.name, { ...(node.kind === 'node' ? NODE : TERMINAL) });
+  for (const { name, kind } of shown) {
+    drawn.setNode(name, isOpened(graph, name) ? {} : { ...(kind === 'node' ? NODE : TERMINAL) });
+    if (placeOf(name)) drawn.setParent(name, placeOf(name));
+  }
   for (const edge of graph.edges) {
     // Weight keeps the path from start to end straight; loops go round it.
     const place = edge.loop ? { width: labelWidth(edge.loop), height: LABEL.height, labelpos: 'c', weight: 1 } : { weight: edge.dotted ? 1 : 4 };

@@ -3,7 +3,7 @@ import { isPass, type LoopEntry, type RunView } from './view';
 
 export interface Pass {
   entry: LoopEntry;
-  /** The event before which it ended: the next decision of any loop; null while it goes on, or at the run's end. */
+  /** The event before which it ended: the next decision in its graph, or that graph's end; null while it goes on, or at the run's end. */
   until: number | null;
   /** The nodes that ran in it, in order. */
   nodes: string[];
@@ -13,13 +13,21 @@ export interface Pass {
   state: number;
 }
 
+/** See `Pass.until`. */
+export function endOfPass(view: RunView, entry: LoopEntry, decisions: readonly LoopEntry[]): number | null {
+  const next = decisions.find((each) => each.seq > entry.seq && each.within === entry.within)?.seq;
+  if (next !== undefined || !entry.within) return next ?? null;
+  const last = view.visits.findLast((visit) => visit.within === entry.within);
+  return last?.endSeq ? last.endSeq + 1 : null;
+}
+
 export function passesOf(view: RunView): Pass[] {
   const decisions = Object.values(view.loops)
     .flatMap((loop) => loop.decisions)
     .sort((a, b) => a.seq - b.seq);
-  return decisions.flatMap((entry, index) => {
+  return decisions.flatMap((entry) => {
     if (!isPass(entry)) return [];
-    const until = decisions[index + 1]?.seq ?? null;
+    const until = endOfPass(view, entry, decisions);
     const within = (seq: number): boolean => seq > entry.seq && (until === null || seq < until);
     const states = view.states.filter((state) => within(state.seq));
     // The first checkpoint behind a decision holds what its own gate wrote.
@@ -28,7 +36,7 @@ export function passesOf(view: RunView): Pass[] {
       {
         entry,
         until,
-        nodes: view.visits.filter((visit) => within(visit.startSeq)).map((visit) => visit.node),
+        nodes: view.visits.filter((visit) => visit.within === entry.within && within(visit.startSeq)).map((visit) => visit.node),
         changed: [...new Set(changed)],
         state: view.states.findLastIndex((state) => state.seq < entry.seq),
       },

@@ -36,6 +36,8 @@ import {
 
 /** How the names of the engine's own nodes begin: gates are loops, not visits. */
 const ENGINE = 'loop.';
+/** A node's name within its own graph. */
+const own = (node: string): string => node.slice(node.lastIndexOf('/') + 1);
 /** What the server calls the end of a run that somebody stopped, or that the server's own end stopped -> its status. */
 const STOPPED: Record<string, RunStatus> = { Cancelled: 'cancelled', Shutdown: 'interrupted' };
 /** How LangGraph names the task that stands in for a node that failed, before the node's name. */
@@ -61,8 +63,8 @@ export class Reducer {
   private asked: Asked[] = [];
   private gaps: Gap[] = [];
   private ms = 0;
-  /** The loop whose last decision is a pass that goes on. */
-  private pass: string | null = null;
+  /** The loops whose last decision is a pass that goes on, each within the one before; what is used counts for the last. */
+  private passes: string[] = [];
   private started = 0;
   private ended: number | null = null;
   private lastAt = 0;
@@ -160,7 +162,7 @@ export class Reducer {
   private goOn(ms: number, used: Spent): void {
     this.ms += ms;
     this.spent = plus(this.spent, used);
-    const loop = this.pass === null ? undefined : this.loops[this.pass];
+    const loop = this.loops[this.passes.at(-1) ?? ''];
     const last = loop?.decisions.at(-1);
     if (!loop || !last) return;
     const decisions = [...loop.decisions.slice(0, -1), { ...last, ms: last.ms + ms, used: plus(last.used, used) }];
@@ -182,8 +184,8 @@ export class Reducer {
   }
 
   private nodeStarted(event: NodeStarted, at: number, seq: number): void {
-    const { node } = event;
-    if (node.startsWith(ENGINE) || node.startsWith(IN_PLACE)) return;
+    const { node, within = '' } = event;
+    if (own(node).startsWith(ENGINE) || own(node).startsWith(IN_PLACE)) return;
     if (node === this.writer) this.answer = '';
     // A task that was cut off, failed or waited for a person is the same visit when it runs again.
     const known = this.tasks.get(event.task_id);
@@ -214,8 +216,11 @@ export class Reducer {
       spent: NOTHING,
       startSeq: seq,
       endSeq: null,
-      step: before ? before.step + 1 : null,
-      stateBefore: before ? this.states.length - 1 : null,
+      within,
+      given: event.given ?? null,
+      // The log has the checkpoints of the run's own graph.
+      step: before && !within ? before.step + 1 : null,
+      stateBefore: before && !within ? this.states.length - 1 : null,
       stateAfter: null,
     };
     const index = this.visits.push(visit) - 1;
@@ -225,19 +230,21 @@ export class Reducer {
   }
 
   private nodeFinished(event: NodeFinished, at: number, seq: number): void {
-    if (event.node.startsWith(IN_PLACE)) {
-      const index = this.byNode.get(event.node.slice(IN_PLACE.length))?.at(-1);
+    if (own(event.node).startsWith(IN_PLACE)) {
+      const index = this.byNode.get(event.node.replace(IN_PLACE, ''))?.at(-1);
       const visit = index === undefined ? undefined : this.visits[index];
       if (index !== undefined && visit) {
         this.change(index, { update: event.update, ended: at, endSeq: seq, durationMs: at - visit.started });
       }
       return;
     }
-    if (event.node.startsWith(ENGINE)) return this.keep((entry) => ENGINE + entry.loop === event.node);
+    if (own(event.node).startsWith(ENGINE)) return this.keep((entry) => ENGINE + entry.loop === event.node);
     const index = this.tasks.get(event.task_id);
     const visit = index === undefined ? undefined : this.visits[index];
     if (index === undefined || !visit) return;
-    this.unsaved.push(index);
+    // With its visit, a graph inside a node ends, and the pass that goes on in it.
+    this.passes = this.passes.filter((loop) => this.loops[loop]?.decisions.at(-1)?.within !== event.task_id);
+    if (!visit.within) this.unsaved.push(index);
     this.change(index, {
       status: event.error === null ? 'complete' : 'error',
       ended: at,
@@ -295,14 +302,15 @@ export class Reducer {
   }
 
   private loop(event: LoopDecided, seq: number): void {
-    const { loop: name, step } = event;
+    const { loop: name, step, within = '' } = event;
     // A gate that was cut off decides again in the same superstep: that is one decision.
     const before = this.loops[name]?.decisions ?? [];
-    const same = before.find((each) => each.step === step);
+    const same = before.find((each) => each.step === step && each.within === within);
     const decisions = before.filter((each) => each !== same);
-    decisions.push({ ...event, seq, kept: false, ms: same?.ms ?? 0, used: same?.used ?? NOTHING });
+    decisions.push({ ...event, within, seq, kept: false, ms: same?.ms ?? 0, used: same?.used ?? NOTHING });
     this.loops[name] = this.loopOf(name, decisions);
-    this.pass = isPass(event) ? name : null;
+    const others = this.passes.filter((loop) => within && loop !== name && this.loops[loop]?.decisions.at(-1)?.within !== within);
+    this.passes = isPass(event) ? [...others, name] : others;
   }
 
   private loopOf(name: string, decisions: LoopEntry[]): LoopView {
@@ -332,9 +340,10 @@ export class Reducer {
   private takeBack(): void {
     for (const [name, loop] of Object.entries(this.loops)) {
       const last = loop.decisions.at(-1);
-      if (!last || last.kept) continue;
+      // That a graph inside a node keeps it is not told: what such a one decides again replaces what it decided before.
+      if (!last || last.kept || last.within) continue;
       this.loops[name] = this.loopOf(name, loop.decisions.slice(0, -1));
-      if (this.pass === name) this.pass = null;
+      this.passes = this.passes.filter((each) => each !== name);
     }
   }
 
@@ -346,7 +355,11 @@ export class Reducer {
     const index = this.byNode.get(event.node)?.at(-1);
     if (index === undefined) return;
     this.unsaved = this.unsaved.filter((each) => each !== index);
-    this.change(index, { status: 'asking', ended: null, endSeq: null, update: null });
+    // Of a graph inside a node, the one that asks is the one that ended last in there.
+    const inside = this.visits.findLastIndex((each) => each.node.startsWith(`${event.node}/`));
+    for (const each of inside > index ? [index, inside] : [index]) {
+      this.change(each, { status: 'asking', ended: null, endSeq: null, update: null });
+    }
   }
 
   private state(event: StateSaved, at: number, seq: number): void {
@@ -355,7 +368,7 @@ export class Reducer {
     if (last?.checkpointId === event.checkpoint_id) return;
     const { step, next, changed, removed } = event;
     const after = this.states.push({ seq, at, step, checkpointId: event.checkpoint_id, next, changed, removed }) - 1;
-    this.keep((entry) => entry.step <= step);
+    this.keep((entry) => !entry.within && entry.step <= step);
     for (const index of this.unsaved) this.change(index, { stateAfter: after, step });
     this.unsaved = [];
   }

@@ -1,5 +1,6 @@
 /** Which arrows of the graph a run took, and which it is taking. */
 import type { ShownEdge, ShownGraph } from '../api/types';
+import { placeOf } from './unfold';
 import { isOpen, isPass, type RunView, type Visit } from './view';
 
 export interface EdgeView {
@@ -47,22 +48,32 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
       each.active ||= active;
     }
   };
-  const start = graph.nodes.find((node) => node.kind === 'start')?.name ?? '';
-  const end = graph.nodes.find((node) => node.kind === 'end')?.name ?? '';
-  let before: Visit[] = [];
-  for (const step of supersteps(view.visits)) {
-    for (const visit of step) {
-      if (!before.length) take(start, visit.node, isOpen(visit));
-      for (const source of new Set(before.map((each) => each.node))) take(source, visit.node, isOpen(visit));
+  const names = new Set(graph.nodes.map((node) => node.name));
+  /** What an arrow to or from a node names: of one that stands open its graph's start or end. */
+  const into = (node: string): string => (names.has(`${node}/__start__`) ? `${node}/__start__` : node);
+  const from = (node: string): string => (names.has(`${node}/__end__`) ? `${node}/__end__` : node);
+  // The run's own visits, and those of each visit of a graph inside a node.
+  const groups = new Map<string, Visit[]>();
+  for (const visit of view.visits) groups.set(visit.within, [...(groups.get(visit.within) ?? []), visit]);
+  for (const [within, visits] of groups) {
+    const place = placeOf(visits[0]?.node ?? '');
+    const at = (end: string): string => (place ? `${place}/${end}` : end);
+    let before: Visit[] = [];
+    for (const step of supersteps(visits)) {
+      for (const visit of step) {
+        if (!before.length) take(at('__start__'), into(visit.node), isOpen(visit));
+        for (const source of new Set(before.map((each) => each.node))) take(from(source), into(visit.node), isOpen(visit));
+      }
+      before = step;
     }
-    before = step;
+    const ended = within ? !before.some(isOpen) && view.nodes[place]?.status === 'complete' : view.status === 'finished';
+    if (ended) for (const source of new Set(before.map((visit) => visit.node))) take(from(source), at('__end__'), false);
   }
   // What a pass of a loop accounts for went along the loop's arrow.
   for (const edge of graph.edges) {
     const plain = edge.loop === null ? undefined : shown[`${edge.source}>${edge.target}`];
     if (plain) plain.taken = Math.max(0, plain.taken - (shown[edgeId(edge)]?.taken ?? 0));
   }
-  if (view.status === 'finished') for (const source of new Set(before.map((visit) => visit.node))) take(source, end, false);
   return shown;
 }
 

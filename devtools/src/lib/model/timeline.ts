@@ -80,16 +80,18 @@ export function marksOf(visit: Visit, gaps: readonly Gap[] = []): Mark[] {
   ];
 }
 
-/** Each decision of a loop, up to the next decision of any loop or to the end. */
+/** Each decision of a loop, up to the next decision in its graph or to the end. */
 export function bandsOf(view: RunView, end: number): Band[] {
   const decisions = Object.values(view.loops)
     .flatMap((loop) => loop.decisions)
     .filter((each) => each.decision !== 'granted' || isPass(each))
     .sort((a, b) => a.seq - b.seq);
-  return decisions.map((decision, index) => {
-    const next = decisions[index + 1];
+  return decisions.map((decision) => {
+    const next = decisions.find((each) => each.seq > decision.seq && each.within === decision.within);
     const { loop, spent, limit, reason } = decision;
-    return { seq: decision.seq, loop, decision: decision.decision, spent, limit, reason, from: fold(view.gaps, time(decision.at)), to: next ? fold(view.gaps, time(next.at)) : end };
+    const from = fold(view.gaps, time(decision.at));
+    const to = next ? fold(view.gaps, time(next.at)) : decision.within ? from + decision.ms : end;
+    return { seq: decision.seq, loop, decision: decision.decision, spent, limit, reason, from, to };
   });
 }
 

@@ -105,6 +105,10 @@ export interface Visit {
   spent: Spent;
   startSeq: number;
   endSeq: number | null;
+  /** The task of the visit around it, where it is of a graph inside a node; else empty. */
+  within: string;
+  /** What a `Send` gave it; null where it read the state. */
+  given: unknown;
   /** The superstep in which it ran, as LangGraph counts; null where no checkpoint tells. */
   step: number | null;
   /** Indices into `states`. */
@@ -123,7 +127,7 @@ export interface StateStep {
   removed: string[];
 }
 
-/** A decision, and what the pass that it granted took: up to the next decision of any loop. */
+/** A decision, and what the pass that it granted took: up to the next decision in its graph, without passes within it. */
 export interface LoopEntry extends LoopDecided {
   seq: number;
   /** Whether its gate had ended, or a checkpoint holds it: a process that is killed before takes it back. */

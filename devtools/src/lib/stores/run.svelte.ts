@@ -4,6 +4,7 @@ import { untrack } from 'svelte';
 import { ApiError, followRun, get, pause } from '../api/client';
 import type { EventLog, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { RunViewBuilder, type RunView } from '../model/run-view';
+import { unfolded } from '../model/unfold';
 
 /** Events that are fetched and reduced at a time, so that the page answers in between. */
 const PART = 500;
@@ -22,6 +23,8 @@ class OpenRun {
   id = $state<string | null>(null);
   record = $state.raw<RunRecord | null>(null);
   graph = $state.raw<ShownGraph | null>(null);
+  /** The same with the graphs inside its nodes in their places. */
+  whole = $derived(this.graph && unfolded(this.graph));
   /** Whether events are still being fetched or awaited. */
   loading = $state(false);
   following = $state(false);
