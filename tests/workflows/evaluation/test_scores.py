@@ -12,9 +12,6 @@ from loopwright.workflows.evaluation import Expected, gain_of, mean_figure, scor
 from loopwright.workflows.evaluation.results import Asked
 from loopwright.workflows.evaluation.scores import f1_score, ndcg_at
 from loopwright.workflows.iqa.score import score as iqa_score
-from loopwright.workflows.rag.schemas import Answer, Sentence
-from loopwright.workflows.rag.schemas import Citation as Quote
-from loopwright.workflows.rag.score import faithfulness
 
 
 @pytest.mark.parametrize(
@@ -61,26 +58,6 @@ def test_an_outcome_is_scored_by_what_is_expected_and_by_nothing_else():
     assert (nothing["em"], nothing["contains"], nothing["recall@10"]) == (1, 1, None)
     failed = scores_of(Expected(answers=[], status=["answered"]), Outcome(status="failed"))
     assert set(failed.values()) == {0.0}, "a run that failed did not find out that there is no answer"
-
-
-def answer(text: str, quote: str, cited: tuple[int, ...] = (1,)) -> Answer:
-    quoted = Quote(number=1, evidence_id="p", quote=quote, start=0, end=len(quote), title="Daimler Reitwagen")
-    return Answer(text=text, sentences=(Sentence(text=text, citations=cited),), citations=(quoted,))
-
-
-@pytest.mark.parametrize(
-    ("given", "share"),
-    [
-        (answer("Daimler built it in 1885.", "Gottlieb Daimler built the engine in 1885."), 1.0),
-        (answer("The Reitwagen ran on petrol.", "It ran on petrol."), 1.0),  # The title names it.
-        (answer("Daimler built it in 1886.", "Gottlieb Daimler built the engine in 1885."), 0.0),
-        (answer("It ran on petrol.", "It ran on petrol.", cited=()), 0.0),
-        (answer("It ran on petrol.", "It ran on petrol.", cited=(1, 2)), 0.0),
-        (Answer(text=""), None),
-    ],
-)
-def test_a_sentence_is_faithful_if_its_quotes_hold_its_words(given, share):
-    assert faithfulness(given) == share
 
 
 def test_what_is_cited_of_tables_that_nobody_judged_takes_no_place():

@@ -256,4 +256,4 @@ async def test_what_a_model_writes_is_told_piece_by_piece_in_graphs_inside_too()
     assert "".join(piece.text for piece in pieces) == words
     assert {piece.node for piece in pieces} == {"agent"}
     assert 1 < len(pieces) < len(words.split())
-    assert [event.node for event in events if isinstance(event, NodeStarted)] == ["agent"]
+    assert [event.node for event in events if isinstance(event, NodeStarted)] == ["agent", "agent/deep"]
