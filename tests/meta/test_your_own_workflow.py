@@ -100,7 +100,7 @@ def ended(client: httpx.Client, run_id: str) -> dict[str, Any]:
 
 
 def test_the_page_that_builds_it_says_what_is_run_here():
-    blocks = re.findall(r"^```(?:python|toml)\n((?s:.*?))^```$", DOC, re.MULTILINE)
+    blocks = re.findall(r"^```(?:python|toml)[^\n]*\n((?s:.*?))^```$", DOC, re.MULTILINE)
     assert (EXAMPLE / "headline.py").read_text(encoding="utf-8") in blocks
     assert (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8") in blocks
     assert len((EXAMPLE / "headline.py").read_text(encoding="utf-8").splitlines()) <= 60

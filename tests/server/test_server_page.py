@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from fastapi import FastAPI
+from fastapi.middleware.gzip import GZipMiddleware
 
 from loopwright.server.problems import handle_problems
 from loopwright.server.routes.page import BUILT, page_router
@@ -72,6 +73,7 @@ def built(tmp_path):
     (tmp_path / "assets" / "link.js").symlink_to("/etc/passwd")
     app = FastAPI()
     app.include_router(page_router(tmp_path))
+    app.add_middleware(GZipMiddleware)
     handle_problems(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 

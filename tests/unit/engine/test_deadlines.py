@@ -37,10 +37,11 @@ def test_seconds_end_a_graph_inside_a_node_too_and_no_thread_watches_them() -> N
     made.add_sequence([(f"nap{number}", lambda _s: time.sleep(0.05)) for number in range(100)])
     made.add_edge(START, "nap0")
     outer = shapes.graph("START-inner", inner=made.compile())
+    before = {*threading.enumerate()}
     began = time.monotonic()
     assert bounded(outer, budget=Budget(seconds=0.3)).invoke({"log": []})["stop_reason"]["resource"] == "seconds"
     assert time.monotonic() - began < 3
-    assert not any("loopwright" in thread.name for thread in threading.enumerate())
+    assert not any("loopwright" in thread.name for thread in {*threading.enumerate()} - before)
 
 
 async def test_each_of_many_runs_ends_when_its_own_time_is_over() -> None:

@@ -142,7 +142,8 @@ async def test_every_decision_is_an_event_on_the_custom_stream(mode: str) -> Non
     events = [run_event.validate_python(chunk) for chunk in raw]
     assert all(isinstance(event, LoopDecided) for event in events)
     shown = [event.model_dump(exclude={"at"}) for event in events]
-    same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0, "why": "", "sources": ["check"]}
+    same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0, "why": "", "sources": ["check"],
+            "within": ""}  # fmt: skip
     assert shown == [
         {**same, "decision": "granted", "reason": "2 so far", "goto": ["work"], "step": 3},
         {**same, "decision": "exhausted", "reason": "4 so far", "goto": [END], "step": 6},

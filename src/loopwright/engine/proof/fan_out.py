@@ -62,6 +62,11 @@ class FanOut:
         """The nodes that an undeclared number of Sends can reach."""
         return sorted(node for node, senders in self.widths.items() if inf in senders.values())
 
+    @property
+    def known(self) -> dict[str, dict[str, float]]:
+        """Of `widths` the nodes that only declared numbers of Sends reach."""
+        return {node: senders for node, senders in self.widths.items() if inf not in senders.values()}
+
 
 def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
     """Read who sends how much to whom, as far as it is declared.

@@ -188,12 +188,9 @@ def assumptions_of(
         found.append(
             f"how many Sends reach {', '.join(fan_out.unknown)} at once is not declared, so their runs are not counted"
         )
-    found += [
-        f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): "
-        + ", ".join(f"{width} from {sender}" for sender, width in senders.items())
-        for node, senders in fan_out.widths.items()
-        if inf not in senders.values()
-    ]
+    for node, senders in fan_out.known.items():
+        sent = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
+        found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}")
     if isinstance(builder, BoundBuilder) and builder.budget:
         found.append(
             "what a budget counts is what LangChain or record_usage() reports; calls in flight can go over its tokens, "
