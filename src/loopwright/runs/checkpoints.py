@@ -19,7 +19,7 @@ from loopwright.engine.proof.read import read_topology
 from loopwright.errors import InputError
 from loopwright.postgres import SCHEMES, with_schema
 from loopwright.runs.states import logged
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 
 START = "__start__"
 """The node in whose name LangGraph writes the input."""

@@ -38,7 +38,7 @@ from loopwright.runs.launching import Launcher, NewRun
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun, RunReader
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord, RunStatus
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
 

@@ -33,7 +33,7 @@ from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord, RunStatus
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.runs.tally import Tally
 from loopwright.runs.writer import Writer
 from loopwright.workflows.api import Run, RunChanges, Setting, Workflow

@@ -16,7 +16,7 @@ from loopwright.errors import InputError
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunStatus
-from loopwright.runs.store.protocol import KeptEvent
+from loopwright.runs.store.entries import KeptEvent
 from loopwright.server.answering import begin, failure_of
 from loopwright.server.context import Context, Here, unknown_run
 from loopwright.server.described import streamed
