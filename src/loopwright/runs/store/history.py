@@ -22,7 +22,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import AttemptLost, InputError
-from loopwright.runs.schemas import ENDED, Channel, RunFilter, RunPage, RunRecord
+from loopwright.runs.schemas import ENDED, Channel, Order, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.store.listing import page
@@ -206,19 +206,22 @@ class RunStore(Choices):
         with self._database.reading() as connection:
             return connection.execute(found.where(RUNS.c.id == run_id, EVENTS.c.channel == channel)).scalar_one()
 
-    def list(self, wanted: RunFilter, limit: int = 50, before: str | None = None) -> RunPage:
-        """Runs, newest first.
+    def list(
+        self, wanted: RunFilter, limit: int = 50, before: str | None = None, order: Order = "started_at"
+    ) -> RunPage:
+        """Runs, newest or highest first.
 
         Args:
             wanted: Which.
             limit: How many at most.
-            before: What the part before gave as ``next``.
+            before: What the part before gave as ``next``, in the same order.
+            order: What comes first.
 
         Raises:
             InputError: If `before` is nothing that a page gave.
         """
         with self._database.reading() as connection:
-            return page(connection, wanted, limit, before)
+            return page(connection, wanted, limit, before, order)
 
     def delete(self, run_id: str) -> bool:
         """Forget a run with its events; its children stay, and name a parent that is not kept.
