@@ -17,9 +17,9 @@ from run_histories import BEGIN, a_run, forked_from, kept, news, shown
 
 from loopwright.errors import AttemptLost, InputError, StoreError
 from loopwright.runs.schemas import (
-    Order,
     KeptComparison,
     LoopPasses,
+    Order,
     PromptVersion,
     RunFilter,
     RunRecord,

@@ -24,6 +24,7 @@ from loopwright.engine.budget.budget import PriceTable
 from loopwright.errors import (
     AttemptLost,
     BackendError,
+    Busy,
     ConfigError,
     GraphChanged,
     InputError,
@@ -205,7 +206,7 @@ class RunHub(RunReader):
 
         Raises:
             InputError: If the input or a change is unusable, or there is a run with this id.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         run_id = run_id or uuid.uuid4().hex
         with self._reserved_for(run_id, workflow, priority):
@@ -225,7 +226,7 @@ class RunHub(RunReader):
 
         Raises:
             InputError: If there is no such run, or it cannot go on; the message says why.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         with self._reserved_for(run_id, record.workflow, record.priority):
@@ -262,7 +263,7 @@ class RunHub(RunReader):
 
         Raises:
             InputError: If there is no such run or checkpoint, or a value does not fit the state.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         make = partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes)
@@ -288,7 +289,7 @@ class RunHub(RunReader):
 
         Raises:
             InputError: If there is no such run, its state is not kept, or the input is unusable.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         with self._reserved_for(turn, record.workflow, record.priority):
@@ -314,7 +315,7 @@ class RunHub(RunReader):
         Raises:
             InputError: If there is no such run or loop, the loop never was granted that pass, or nothing tells where
                 the run would have gone without it.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         return await self._branch(record.workflow, partial(forking.without_loop, self._launcher, record, loop, kept))
@@ -358,7 +359,7 @@ class RunHub(RunReader):
     def _reserved_for(self, run_id: str, workflow: str, priority: int = 0) -> Generator[None]:
         """Keep a place for a run that is about to go on, and everybody else off it."""
         if refusal := self.refusal:
-            raise BackendError(refusal, transient=True)
+            raise Busy(refusal)
         if run_id in self._going or run_id in self._reserved:
             raise InputError(f"run {run_id!r} goes on already")
         self._reserved.add(run_id)

@@ -19,8 +19,6 @@ from loopwright.server.settings import ServerSettings
 
 TOKEN = "token"
 """What whoever carries the token is counted under."""
-GUESSES = 20
-"""Requests with a wrong token that one address may send in a minute."""
 UNLIMITED = frozenset({"/health/live", "/health/ready"})
 """Where a supervisor asks as often as it likes."""
 
@@ -44,6 +42,7 @@ class RateLimit(Layer):
         self._token = token
         self._reads = _per_minute(settings.reads_per_minute)
         self._starts = _per_minute(settings.starts_per_minute)
+        self._guesses = _per_minute(settings.guesses_per_minute)
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +51,7 @@ class RateLimit(Layer):
             client = self._client(scope)
             kind, allowed = ("read", self._reads) if scope["method"] in SAFE_METHODS else ("start", self._starts)
             if self._token and client != TOKEN and "authorization" in Headers(scope=scope):
-                kind, allowed = "guess", RateLimitItemPerMinute(GUESSES)
+                kind, allowed = "guess", self._guesses
             if allowed is not None:
                 key = (kind, client)
                 if not self._limiter.hit(allowed, *key):
