@@ -26,7 +26,7 @@ from typing import Any
 from loopwright.checkpoints import aopen_checkpointer
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.runs.transfer import export_run, read_run
 from loopwright.workflows.api import Workflow
 

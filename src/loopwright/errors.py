@@ -20,6 +20,7 @@
     ├── BackendError                something that answers are looked up in failed; never "nothing found"
     │   ├── StoreError              a knowledge store cannot be opened, read or written
     │   │   └── AttemptLost         a run goes on elsewhere; what this attempt of it did is not kept
+    │   ├── Busy                    the server takes no further run for the moment
     │   └── SearchError             a web search engine, or a page of its results, cannot be had
     ├── TooManyEvents               a run made more events than may be kept of one
     ├── RunGivenUp                  a run whose process ended each time that it went on
@@ -262,6 +263,13 @@ class AttemptLost(StoreError):
 
 class RunGivenUp(LoopwrightError):
     """A run whose process ended each time that it went on: it may be what ends them."""
+
+
+class Busy(BackendError):
+    """No further run can be taken for the moment; another attempt can succeed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, transient=True)
 
 
 class SearchError(BackendError):

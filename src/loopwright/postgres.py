@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-import ssl
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from loopwright.errors import ConfigError, unknown_name_message
-
-if TYPE_CHECKING:
-    from pg8000.dbapi import Connection
 
 SCHEMES = ("postgres", "postgresql")
 """What the address of a PostgreSQL database begins with."""
@@ -23,13 +18,7 @@ STANDSTILL = 3000
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _IDLE = "idle_in_transaction_session_timeout"
 _OPTIONS = ("host", "schema", "sslmode")
-# What pg8000 takes for each of the names that libpq gives to these; None encrypts where the server can.
-_ENCRYPTION: dict[str, Callable[[], Any]] = {
-    "disable": lambda: False,
-    "prefer": lambda: None,
-    "require": lambda: True,
-    "verify-full": ssl.create_default_context,
-}
+_SSLMODES = ("disable", "prefer", "require", "verify-full")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +75,8 @@ class PostgresAddress:
         if not _SCHEMA.fullmatch(schema):
             raise ConfigError(f"{schema!r} cannot be the schema of {holds}: take small letters, digits and underscores")
         sslmode = options.get("sslmode", "prefer")
-        if sslmode not in _ENCRYPTION:
-            raise ConfigError(unknown_name_message("sslmode", sslmode, _ENCRYPTION))
+        if sslmode not in _SSLMODES:
+            raise ConfigError(unknown_name_message("sslmode", sslmode, _SSLMODES))
         return cls(
             user=unquote(parts.username or "postgres"),
             password=unquote(parts.password) if parts.password else None,
@@ -99,39 +88,13 @@ class PostgresAddress:
             holds=holds,
         )
 
-    def connect(self, search_path: str, idle: int = 0) -> Connection:
-        """Open a connection.
-
-        Args:
-            search_path: The schemas in which names are looked up, separated by commas.
-            idle: Milliseconds after which the server takes back a transaction in which nothing happens: a process
-                that stands still keeps its locks no longer. 0 for never.
-
-        Raises:
-            pg8000.exceptions.Error: If the server does not let it.
-            OSError: If there is no server.
-        """
-        from pg8000 import dbapi  # whoever serves with SQLite alone has no need of it
-
-        by_socket = self.host.startswith("/")
-        return dbapi.connect(
-            self.user,
-            host=self.host,
-            port=self.port,
-            unix_sock=f"{self.host}/.s.PGSQL.{self.port}" if by_socket else None,
-            database=self.database,
-            password=self.password,
-            ssl_context=False if by_socket else _ENCRYPTION[self.sslmode](),
-            application_name="loopwright",
-            startup_params={"search_path": search_path, _IDLE: str(idle)},
-        )
-
     def libpq(self, search_path: str, idle: int = 0) -> dict[str, Any]:
         """Give what psycopg takes to connect.
 
         Args:
             search_path: The schemas in which names are looked up, separated by commas.
-            idle: As for `connect`.
+            idle: Milliseconds after which the server takes back a transaction in which nothing happens: a process
+                that stands still keeps its locks no longer. 0 for never.
         """
         return {
             "user": self.user,
@@ -142,7 +105,7 @@ class PostgresAddress:
             "sslmode": self.sslmode,
             "sslrootcert": "system" if self.sslmode == "verify-full" else None,
             "application_name": "loopwright",
-            "options": f"-c search_path={search_path} -c {_IDLE}={idle}",
+            "options": f"-c search_path={search_path.replace(' ', '')} -c {_IDLE}={idle}",
         }
 
     def __str__(self) -> str:

@@ -144,6 +144,10 @@ def test_an_open_address_needs_a_token(loopwright, tmp_path, monkeypatch):
     done = loopwright("serve", "mine.py", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
     assert done.returncode == 2
     assert "has no token" in done.stderr
+    monkeypatch.setenv("LOOPWRIGHT_TOKEN", "fifteen-letters")
+    done = loopwright("serve", "mine.py", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "its token has 15 characters" in done.stderr and "fifteen" not in done.stderr
 
 
 @pytest.mark.parametrize("file", ["runs.db", "checkpoints.db"])

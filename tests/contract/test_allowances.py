@@ -11,7 +11,7 @@ import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
 
 from loopwright.runs.store import open_runs
-from loopwright.runs.store.protocol import Charge
+from loopwright.runs.store.entries import Charge
 
 PROGRAM = Path(__file__).parents[1] / "support" / "allowance_process.py"
 TOKENS = 7

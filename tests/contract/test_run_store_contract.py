@@ -19,6 +19,7 @@ from loopwright.errors import AttemptLost, InputError, StoreError
 from loopwright.runs.schemas import (
     KeptComparison,
     LoopPasses,
+    Order,
     PromptVersion,
     RunFilter,
     RunRecord,
@@ -215,6 +216,29 @@ def test_filters(store: RunStore) -> None:
     assert ids(stop_reason="replan") == ["a"]
     assert ids(workflow="w", stop_reason="replan") == []
     assert ids(workflow="\x00") == []
+
+
+def test_runs_are_ordered_by_a_figure_and_found_by_date_duration_and_cost(store: RunStore) -> None:
+    for number, (seconds, cost) in enumerate([(2.5, 0.1), (10.0, None), (None, 0.03), (2.5, 2.0)]):
+        store.create(a_run("abcd"[number], minute=number, seconds=seconds, cost=cost), shown())
+
+    def ids(order: Order = "started_at", **wanted: object) -> list[str]:
+        found: list[str] = []
+        before: str | None = None
+        while True:
+            page = store.list(RunFilter.model_validate(wanted), 3, before, order)
+            found += [run.id for run in page.runs]
+            if (before := page.next) is None:
+                assert page.total == len(found)
+                return found
+
+    assert ids("seconds") == ["b", "d", "a", "c"], "the newer of equal ones first, the unknown last"
+    assert ids("cost") == ["d", "a", "c", "b"]
+    assert ids(min_seconds=2.5) == ["d", "b", "a"]
+    assert ids("cost", min_cost=0.05, workflow="w") == ["d", "a"]
+    second = a_run(minute=1).started_at
+    assert ids(since=second) == ["d", "c", "b"]
+    assert ids(until=second) == ["a"]
 
 
 @pytest.mark.parametrize(

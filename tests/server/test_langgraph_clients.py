@@ -137,6 +137,58 @@ async def test_a_question_is_an_interrupt_and_its_answer_a_command(client, page)
     assert [run["status"] for run in page.get("/runs", params={"workflow": "asking"}).json()["runs"]] == ["finished"]
 
 
+async def test_a_run_begins_at_an_earlier_checkpoint(client, page):
+    thread = (await client.threads.create())["thread_id"]
+    whole = await client.runs.wait(thread, "drafts", input={"topic": "x"})
+    history = await client.threads.get_history(thread, limit=99)
+    early = next(each["checkpoint"] for each in history if each["values"].get("drafts") == 1)
+    again = await client.runs.wait(thread, "drafts", checkpoint=early)
+    assert again == whole and again["drafts"] == 3
+    runs = [run for run in page.get("/runs", params={"text": "x"}).json()["runs"] if run["id"].startswith(thread)]
+    assert runs[0]["parent"]["kind"] == "fork" and runs[0]["parent"]["checkpoint_id"] == early["checkpoint_id"]
+    assert len(page.get(f"/runs/{runs[0]['id']}").json()["path"]) == 2, "what came before is not run again"
+
+    chat = (await client.threads.create())["thread_id"]
+    first = await client.runs.wait(chat, "chat", input=said("one"))
+    await client.runs.wait(chat, "chat", input=said("two"))
+    ended = next(
+        each["checkpoint"]["checkpoint_id"]
+        for each in await client.threads.get_history(chat, limit=99)
+        if each["values"] == first
+    )
+    other = await client.runs.wait(chat, "chat", input=said("three"), checkpoint_id=ended)
+    assert [message["content"] for message in other["messages"]][2] == "three", "the second turn is left out"
+    with pytest.raises(Exception, match="there is no checkpoint"):
+        await client.runs.wait(chat, "chat", input=said("four"), checkpoint_id="1ef00000-0000-6000-8000-000000000000")
+
+
+async def test_a_run_stops_before_and_after_nodes_and_goes_on(client, page):
+    thread = (await client.threads.create())["thread_id"]
+    stopped = await client.runs.wait(thread, "drafts", input={"topic": "x"}, interrupt_before=["write"])
+    assert "drafts" not in stopped
+    state = await client.threads.get_state(thread)
+    assert state["next"] == ["write"] and (await client.threads.get(thread))["status"] == "interrupted"
+    parts = [part async for part in client.runs.stream(thread, "drafts", input=None, interrupt_after="*")]
+    assert [part.event for part in parts] == ["metadata", "values", "end"]
+    assert parts[1].data["drafts"] == 1
+    assert page.get(f"/runs/{thread}").json()["error_type"] == "Paused"
+    assert (await client.runs.wait(thread, "drafts", input=None))["drafts"] == 3
+    assert page.get(f"/runs/{thread}").json()["passes"] == {"better": 2}
+
+
+async def test_a_run_in_the_background_is_listed_joined_and_followed(client):
+    thread = (await client.threads.create())["thread_id"]
+    begun = await client.runs.create(thread, "drafts", input={"topic": "x"})
+    assert begun["thread_id"] == thread and begun["status"] in ("pending", "running", "success")
+    assert (await client.runs.join(thread, begun["run_id"]))["drafts"] == 3
+    assert (await client.runs.get(thread, begun["run_id"]))["status"] == "success"
+    assert [run["run_id"] for run in await client.runs.list(thread)] == [begun["run_id"]]
+    parts = [part async for part in client.runs.join_stream(thread, begun["run_id"], stream_mode="updates")]
+    assert [part.event for part in parts] == ["metadata", "updates", "updates", "updates", "end"]
+    with pytest.raises(Exception, match="has no run 'nobody'"):
+        await client.runs.join(thread, "nobody")
+
+
 async def test_what_fails_and_what_cannot_be_is_told(client):
     with pytest.raises(Exception, match="the paper burns"):
         await client.runs.wait(None, "drafts", input={"topic": "fire"})
@@ -145,9 +197,14 @@ async def test_what_fails_and_what_cannot_be_is_told(client):
     assert "the paper burns" in parts[-2].data["message"]
     with pytest.raises(Exception, match="404"):
         await client.runs.wait("nowhere", "drafts", input={"topic": "x"})
-    for wrong in ({"interrupt_before": ["write"]}, {"command": {"goto": "write"}}):
+    for wrong in ({"webhook": "http://127.0.0.1:1"}, {"command": {"goto": "write"}}, {"interrupt_after": ["nobody"]}):
         with pytest.raises(Exception, match="400"):
             await client.runs.wait(None, "drafts", input={"topic": "x"}, **wrong)
+    for elsewhere in (client.store.list_namespaces([]), client.crons.search(), client.threads.search()):
+        with pytest.raises(Exception, match="not here: "):
+            await elsewhere
+    with pytest.raises(Exception, match="needs a thread here"):
+        await client.runs.create(None, "drafts", input={"topic": "x"})
     await client.threads.create(thread_id="mine")
     with pytest.raises(ConflictError):
         await client.threads.create(thread_id="mine")

@@ -31,7 +31,9 @@ def bearer(token: str) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def token_server(serve_in_module):
-    return serve_in_module(token=TOKEN, settings={"reads_per_minute": 0, "starts_per_minute": 0})
+    return serve_in_module(
+        token=TOKEN, settings={"reads_per_minute": 0, "starts_per_minute": 0, "guesses_per_minute": 0}
+    )
 
 
 def operations(described: dict) -> set[tuple[str, str]]:

@@ -7,7 +7,7 @@ import pytest
 from scripted_server import DONE, script, until
 
 FRAMING = frozenset({"transfer-encoding", "content-encoding", "vary"})
-"""Headers that say how the body is sent; whether it is compressed depends on its size."""
+"""Headers that say how the body is sent: what follows from the body alone may be missing (RFC 9110, section 9.3.2)."""
 CHANGING = frozenset({"date", "content-length"}) | FRAMING
 """Headers that differ between two answers of the same address: figures are not the same from one moment to the next."""
 

@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scripted_server import DONE, read_all, script
 
 from loopwright.server.rates import network_of
+from loopwright.server.settings import ServerSettings
 
 
 def statuses(served, method: str, path: str, times: int, **options) -> list[int]:
@@ -33,10 +34,16 @@ def test_who_asks_too_often_is_told_when_to_come_back(serve_script):
     assert statuses(served, "GET", "/health/live", 20) == [200] * 20
 
 
-def test_wrong_tokens_are_counted_and_do_not_use_up_the_right_ones_share(serve_script):
-    served = serve_script(token="right", settings={"reads_per_minute": 5})
-    guesses = [statuses(served, "GET", "/runs", 1, headers={"Authorization": f"Bearer {n}"})[0] for n in range(8)]
-    assert answered(guesses, 401) in (5, 6)
+def test_a_token_cannot_be_guessed_and_wrong_ones_do_not_use_up_the_right_ones_share(serve_script):
+    served = serve_script(token="right", settings={"reads_per_minute": 0, "starts_per_minute": 0})
+    assert set(statuses(served, "GET", "/", 30)) == {200}, "who gives no token does not guess"
+    guesses = [
+        statuses(served, method, "/runs", 1, headers={"Authorization": f"Bearer {number}"})[0]
+        for number in range(20)
+        for method in ("GET", "POST")
+    ]
+    most = ServerSettings.guesses_per_minute
+    assert most <= answered(guesses, 401) <= most + 2
     assert statuses(served, "GET", "/runs", 5, headers={"Authorization": "Bearer right"}) == [200] * 5
 
 

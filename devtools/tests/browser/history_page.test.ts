@@ -86,13 +86,59 @@ describe('the list of runs', () => {
     const runs = (await api<Page>(browser.url(), '/runs?workflow=essay')).runs;
     const id = (title: string): string => runs.find((run) => run.title === title)?.id ?? '';
     const page = await browser.open('#/runs?workflow=essay');
-    await page.getByLabel('Select second bridges to compare').check();
+    await page.getByLabel('Select second bridges').check();
     expect(await page.getByRole('button', { name: 'Compare', exact: true }).isDisabled()).toBe(true);
-    await page.getByLabel('Select first lamps to compare').check();
-    expect(await page.getByLabel('Select third broken rivers to compare').isDisabled()).toBe(true);
+    await page.getByLabel('Select first lamps').check();
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
     await page.waitForURL(/#\/compare/);
     expect(page.url()).toContain(`a=${id('first lamps')}&b=${id('second bridges')}`);
+  });
+
+  it('orders runs by a figure, and finds them by date, duration and cost', async () => {
+    const page = await browser.open('#/runs');
+    const titles = (): Promise<string[]> => page.locator('[data-open]').allTextContents();
+    await page.getByRole('button', { name: 'Duration' }).click();
+    await expect.poll(() => page.getByRole('columnheader', { name: /Duration/ }).getAttribute('aria-sort')).toBe('descending');
+    const slowest = (await api<{ runs: { title: string; seconds: number | null }[] }>(browser.url(), '/runs?order=seconds&limit=3')).runs;
+    await expect.poll(async () => (await titles()).slice(0, 3)).toEqual(slowest.map(({ title }) => title));
+    await page.getByText('Date, time, cost').click();
+    await page.getByLabel('At least seconds').fill('3600');
+    await page.getByLabel('At least seconds').press('Tab');
+    await page.getByText('No run fits this search').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    const tomorrow = new Date(Date.now() + 48 * 3_600_000).toISOString().slice(0, 10);
+    await page.getByLabel('From').fill(tomorrow);
+    await page.getByText('No run fits this search').waitFor();
+    await page.getByLabel('From').fill('');
+    await page.getByText('first lamps').first().waitFor();
+    await page.getByRole('button', { name: 'Started' }).click();
+    await expect.poll(() => page.getByRole('columnheader', { name: /Started/ }).getAttribute('aria-sort')).toBe('descending');
+  });
+
+  it('deletes several runs at once', async () => {
+    for (const topic of ['one to go', 'two to go', 'three to stay']) await ranOnce(browser.url(), 'essay', { topic });
+    const page = await browser.open('#/runs?text=to+go');
+    await page.getByLabel('Select one to go').check();
+    await page.getByLabel('Select two to go').check();
+    await page.getByRole('button', { name: 'Delete 2 …' }).click();
+    await page.getByRole('dialog', { name: 'Delete 2 runs?' }).getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No run fits this search').waitFor();
+    expect((await api<Page>(browser.url(), '/runs?text=three+to+stay')).total).toBe(1);
+  });
+
+  it('saves a run as one page that runs nothing, whatever the run said', async () => {
+    const { id } = await ranOnce(browser.url(), 'essay', { topic: '<img src=x onerror=alert(1)> bees' });
+    const page = await browser.open(`#/runs/${id}`);
+    await page.locator('[data-pass]').first().waitFor();
+    await page.getByRole('button', { name: 'More ▾' }).click();
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as one page (HTML)' }).click()]);
+    expect(file.suggestedFilename()).toBe(`essay-${id}.html`);
+    const shown = await browser.open('#/runs');
+    await shown.setContent(readFileSync(await file.path(), 'utf8'));
+    expect(await shown.locator('h1').textContent()).toContain('<img src=x');
+    expect(await shown.locator('img, script').count()).toBe(0);
+    await shown.getByRole('cell', { name: /^improve 1 of 1/ }).waitFor();
+    expect(await shown.locator('details').count()).toBe((await api<{ total: number }>(browser.url(), `/runs/${id}/log`)).total);
   });
 
   it('exports a run, and imports it again where it is dropped', async () => {

@@ -152,7 +152,7 @@ describe('a conversation', () => {
 
   it('shows an error, and tries again with the same input', async () => {
     const sent = serve({ 'POST /runs': new Refusal(503, 'no further run can start now', 'Busy'), 'POST /runs/r1/resume': recordOf({ status: 'running' }) });
-    const record = recordOf({ status: 'failed', error: 'no reply', error_type: 'NodeTimeout', error_node: 'write', changes: { models: { a: null }, prompts: {} } });
+    const record = recordOf({ status: 'failed', error: 'no reply', error_type: 'NodeTimeout', error_node: 'write', changes: { models: { a: null }, prompts: {}, pause_before: [], pause_after: [] } });
     const onchange = vi.fn();
     render(ChatPanel, { record, graph: null, view: viewOf(logOf(START)), onchange });
     expect(screen.getByRole('alert').textContent).toMatch(/It took longer than it may\..*write.*no reply/s);

@@ -56,7 +56,7 @@ app.command("worker")(worker.worker)
 
 _EXTRAS = {
     "ddgs": "web", "mcp": "mcp", "mcp_types": "mcp", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
-    "pg8000": "postgres", "procrastinate": "postgres", "psycopg": "postgres",
+    "procrastinate": "postgres", "psycopg": "postgres",
     "fastapi": "server", "uvicorn": "server", "starlette": "server", "sqlalchemy": "server",
     "limits": "server", "prometheus_client": "server", "multipart": "server", "python_multipart": "server",
 }  # fmt: skip

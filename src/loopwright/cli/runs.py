@@ -19,7 +19,7 @@ from loopwright.errors import InputError
 
 if TYPE_CHECKING:
     from loopwright.runs.schemas import RunRecord, RunSummary
-    from loopwright.runs.store.protocol import RunStore
+    from loopwright.runs.store.history import RunStore
 
 app = typer.Typer(help="Look at kept runs, hand them on, and forget old ones.", no_args_is_help=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import cast
 
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
@@ -25,6 +24,18 @@ _POSTGRES_FIXES = {
     "53100": "the disk of the server is full; nothing was changed: make room and try again",
     "53300": "the server has no free connection: try again later",
 }
+# What a server says to whom it does not let in, where libpq tells no SQLSTATE; in another language it is "not reached".
+_REFUSED = {
+    "starting up": "57P03",
+    "shutting down": "57P03",
+    "recovery": "57P03",
+    "too many": "53300",
+    "connection slots": "53300",
+    "authentication": "28P01",
+    "pg_hba.conf": "28000",
+    "role": "28000",
+    "database": "3D000",
+}
 _POSTGRES_LOST = ("08", "57P")
 _POSTGRES_TRANSIENT = ("08", "40", "53", "55P03", "57")
 
@@ -44,15 +55,13 @@ def explained(error: Exception, name: str) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.Error):
         return _explained_sqlite(cause, name)
-    told = _told(cause)
-    code, message = told.get("C", ""), told.get("M", "")
+    code, message = _told(cause)
     if is_lost(error):
-        told = message or str(cause)
         return StoreError(
-            f"{name} cannot be reached: {told}; check that the server runs and the address is right", transient=True
+            f"{name} cannot be reached: {message}; check that the server runs and the address is right", transient=True
         )
     fix = next((f": {fix}" for prefix, fix in _POSTGRES_FIXES.items() if code.startswith(prefix)), "")
-    return StoreError(f"{name} failed: {message or cause}{fix}", transient=code.startswith(_POSTGRES_TRANSIENT))
+    return StoreError(f"{name} failed: {message}{fix}", transient=code.startswith(_POSTGRES_TRANSIENT))
 
 
 def is_lost(error: Exception) -> bool:
@@ -64,9 +73,9 @@ def is_lost(error: Exception) -> bool:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.Error):
         return False
-    told = _told(cause)
+    code, _message = _told(cause)
     # What PostgreSQL did not say, the driver or the system said of the connection.
-    return told["C"].startswith(_POSTGRES_LOST) if told else isinstance(error, (DBAPIError, OSError))
+    return code.startswith(_POSTGRES_LOST) if code else isinstance(error, (DBAPIError, OSError))
 
 
 def _explained_sqlite(error: sqlite3.Error, name: str) -> StoreError:
@@ -80,10 +89,12 @@ def _explained_sqlite(error: sqlite3.Error, name: str) -> StoreError:
     )
 
 
-def _told(error: BaseException | None) -> dict[str, str]:
-    # pg8000 gives the fields of the server's message; those of a refused connection are behind the error of closing it.
-    while error is not None:
-        if error.args and isinstance(error.args[0], dict):
-            return cast("dict[str, str]", error.args[0])
-        error = error.__context__
-    return {}
+def _told(error: BaseException | None) -> tuple[str, str]:
+    """The SQLSTATE of an error of PostgreSQL and its message; of a refused connection libpq tells the message alone."""
+    diagnosis = getattr(error, "diag", None)
+    message = " ".join((getattr(diagnosis, "message_primary", None) or str(error)).split())
+    code = getattr(error, "sqlstate", None) or ""
+    if not code and "FATAL:" in message:
+        message = message.rpartition("FATAL:")[2].strip()
+        code = next((code for said, code in _REFUSED.items() if said in message), "")
+    return code, message

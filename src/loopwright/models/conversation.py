@@ -7,7 +7,7 @@ import logging
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypedDict, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
@@ -110,26 +110,22 @@ class _ShortJsonSchema(GenerateJsonSchema):
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Question(Generic[T]):
-    """What is asked; `loopwright.models.structured.consult` describes the fields."""
+class Options(TypedDict, total=False):
+    """How a question is asked; none needs to be given."""
 
-    messages: Messages
-    """The prompt."""
-    schema: type[T]
-    """The pydantic model of the reply."""
     repairs: int
-    """How often each model is asked again after a bad reply."""
+    """How often each model is asked again after a bad reply; 0 never, by default 2."""
     node: str | None
-    """The node that asks."""
+    """The node that asks, for usage, logs and messages."""
     usage: UsageRecorder | None
-    """Counts every call."""
+    """Counts every call, those with bad replies and those that raised or were cancelled too."""
     method: StructuredMethod | None
-    """How to ask."""
+    """How to ask; by default what the model's `ModelSpec` declares, else ``"auto"``."""
     needs_images: bool
-    """Whether the question makes no sense without its images."""
+    """Whether the question makes no sense without its images: then models that see none are passed over."""
     log_probabilities: bool
-    """Whether log-probabilities are asked for where the model gives them."""
+    """Whether to ask for token log-probabilities, where the model's class and provider give them; they are in the
+    ``response_metadata`` of `Answer.message`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +145,22 @@ class Conversation(Generic[T]):
 
     Args:
         model: The model, perhaps with fallbacks.
-        question: What is asked.
+        messages: The prompt.
+        schema: The pydantic model of the reply.
+        options: How it is asked.
 
     Raises:
         ModelError: If no model of the chain can be asked in the way that the question wants.
-        ConfigError: If `Question.repairs` is negative.
+        ConfigError: If `Options.repairs` is negative.
     """
 
-    def __init__(self, model: BaseChatModel, question: Question[T]) -> None:
-        if question.repairs < 0:
-            raise ConfigError(f"repairs is {question.repairs}; it should be 0 or more")
-        self.question = question
-        self.json_schema = json_schema_of(question.schema)
-        messages = question.messages
+    def __init__(self, model: BaseChatModel, messages: Messages, schema: type[T], options: Options) -> None:
+        self.schema, self.options = schema, options
+        self.node, self.usage = options.get("node"), options.get("usage")
+        self.repairs = options.get("repairs", 2)
+        if self.repairs < 0:
+            raise ConfigError(f"repairs is {self.repairs}; it should be 0 or more")
+        self.json_schema = json_schema_of(schema)
         self.asked = convert_to_messages([messages] if isinstance(messages, str) else messages)
         self.chain = chain_of(model)
         self.position = 0
@@ -175,7 +174,7 @@ class Conversation(Generic[T]):
         model = self.chain.links[self.position].model
         self.model = model_name(model)
         if has_images(self.asked) and sees(model) is False:
-            if self.question.needs_images:
+            if self.options.get("needs_images"):
                 self._pass_over_blind()
                 return
             self._leave_out_images(f"model {self.model!r} sees no images")
@@ -196,7 +195,7 @@ class Conversation(Generic[T]):
 
     def _prepare(self, model: BaseChatModel) -> None:
         """Make the runnable and the first messages for one model; the repairs that it had stay spent."""
-        wanted = self.question.method or declared_method(model)
+        wanted = self.options.get("method") or declared_method(model)
         enforced = None if wanted == "prompt" else enforce(model, self.json_schema)
         if enforced is None and wanted == "json_schema":
             raise ModelError(
@@ -206,7 +205,7 @@ class Conversation(Generic[T]):
             self.json_schema, ensure_ascii=False, separators=(",", ":")
         )
         self.runnable: Runnable[Any, Any] = enforced or model
-        self.binds = self.question.log_probabilities and offers_log_probabilities(model)
+        self.binds = self.options.get("log_probabilities") and offers_log_probabilities(model)
         if self.binds:
             self.runnable = self.runnable.bind(logprobs=True, top_logprobs=TOP)
         asked = without_images(self.asked, self.left_out) if self.left_out else self.asked
@@ -222,7 +221,7 @@ class Conversation(Generic[T]):
         """
         if self._goes_on_without(error):
             return True
-        if not self.chain.leaves(self.position, error, self.question.node):
+        if not self.chain.leaves(self.position, error, self.node):
             return False
         self.position += 1
         self._begin()
@@ -232,7 +231,7 @@ class Conversation(Generic[T]):
         link = self.chain.links[self.position]
         if self.binds and refuses_log_probabilities(error):
             forget_log_probabilities(link.model)
-            logger.info("node %r: %s gives no log-probabilities; asking without", self.question.node, self.model)
+            logger.info("node %r: %s gives no log-probabilities; asking without", self.node, self.model)
             self._prepare(link.model)
             return True
         refusal = image_refusal(error) if has_images(self.prompt) else None
@@ -240,14 +239,14 @@ class Conversation(Generic[T]):
             return False
         if refusal == "model":
             remember_blindness(link.model)
-        if self.question.needs_images:
+        if self.options.get("needs_images"):
             if refusal == "image" or self.position + 1 == len(self.chain.links):
                 return False
             self._pass_over_blind()
             return True
         said = redact(" ".join(str(error).split()), [*link.secrets])[:_SHOWN_ERROR]
         lasting = "; it is asked without images from now on" if refusal == "model" else ""
-        logger.warning("node %r: model %r refused the image%s: %s", self.question.node, self.model, lasting, said)
+        logger.warning("node %r: model %r refused the image%s: %s", self.node, self.model, lasting, said)
         self._leave_out_images(
             f"model {self.model!r} takes no images"
             if refusal == "model"
@@ -264,35 +263,33 @@ class Conversation(Generic[T]):
         except GraphBubbleUp:  # a spent budget: the call was not sent
             raise
         except BaseException:
-            if self.question.usage is not None:
-                self.question.usage.record_failure(model=self.model, node=self.question.node)
+            if self.usage is not None:
+                self.usage.record_failure(model=self.model, node=self.node)
             raise
 
     def read(self, reply: Any) -> Answer[T] | None:
         """Validate a reply; None means that `prompt` is to be sent next."""
         message = cast("BaseMessage", reply["raw"] if isinstance(reply, dict) else reply)
-        if self.question.usage is not None:
-            self.question.usage.record(message, model=self.model, node=self.question.node)
+        if self.usage is not None:
+            self.usage.record(message, model=self.model, node=self.node)
         text = reply_text(message)
         try:
-            return Answer(self.question.schema.model_validate_json(find_json_object(text)), message, (*self.notes,))
+            return Answer(self.schema.model_validate_json(find_json_object(text)), message, (*self.notes,))
         except ValidationError as error:
             problems = problem_lines(error)
         except ValueError as error:
             refusal = message.additional_kwargs.get("refusal")
             problems = [f"the model refused: {refusal}" if refusal else str(error)]
-        if self.bad_replies == self.question.repairs:
-            raise StructuredReplyError(
-                self.question.schema.__name__, text, "; ".join(problems), self.question.repairs, node=self.question.node
-            )
+        if self.bad_replies == self.repairs:
+            raise StructuredReplyError(self.schema.__name__, text, "; ".join(problems), self.repairs, node=self.node)
         self.bad_replies += 1
         logger.info(
             "node %r: the reply of %s is not a valid %s, asking again (%d/%d): %s",
-            self.question.node,
+            self.node,
             self.model,
-            self.question.schema.__name__,
+            self.schema.__name__,
             self.bad_replies,
-            self.question.repairs,
+            self.repairs,
             "; ".join(problems),
         )
         self.prompt = [

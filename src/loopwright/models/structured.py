@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel
 
-from loopwright.models.conversation import Answer, Conversation, Messages, Question
-from loopwright.models.spec import StructuredMethod
-from loopwright.models.usage import UsageRecorder
+from loopwright.models.conversation import Answer, Conversation, Messages, Options
 
 T = TypeVar("T", bound=BaseModel)
 
 
-def ask(
-    model: BaseChatModel,
-    messages: Messages,
-    schema: type[T],
-    *,
-    repairs: int = 2,
-    node: str | None = None,
-    usage: UsageRecorder | None = None,
-    method: StructuredMethod | None = None,
-) -> T:
+def ask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> T:
     """Ask a model for a reply that fits a schema.
 
     A reply that does not fit is answered with what was wrong, and the model is asked again. What the model's client
@@ -31,68 +20,31 @@ def ask(
     raised unchanged, so that the node's retry policy sees it. Where that has no retry left, and the model has a
     fallback, the fallback is asked instead.
 
+    Images in the messages are LangChain's standard blocks (``{"type": "image", "base64": ..., "mime_type": ...}``). A
+    model that is known to see none is asked without them; one whose provider refuses them is asked again without them,
+    with a warning, and from then on at once. The model reads in their place that they are missing.
+
     Args:
         model: The chat model.
         messages: The prompt.
         schema: The pydantic model of the reply; describe its fields, use enums for closed lists.
-        repairs: How often each model is asked again after a bad reply; 0 never.
-        node: The node that asks, for usage, logs and messages.
-        usage: Counts every call, those with bad replies and those that raised too.
-        method: How to ask; None takes what the model's `ModelSpec` declares, else ``"auto"``.
+        **options: See `Options`.
 
     Returns:
         The validated reply.
 
     Raises:
         StructuredReplyError: If the last reply that was allowed does not fit either.
-        ModelError: If the method is ``"json_schema"`` and the model's class does not offer it.
-        ConfigError: If `repairs` is negative.
+        ModelError: If the method is ``"json_schema"`` and the model's class does not offer it, or images are needed and
+            no model sees any.
+        ConfigError: If the repairs are negative.
     """
-    return consult(model, messages, schema, repairs=repairs, node=node, usage=usage, method=method).reply
+    return consult(model, messages, schema, **options).reply
 
 
-def consult(
-    model: BaseChatModel,
-    messages: Messages,
-    schema: type[T],
-    *,
-    repairs: int = 2,
-    node: str | None = None,
-    usage: UsageRecorder | None = None,
-    method: StructuredMethod | None = None,
-    needs_images: bool = False,
-    log_probabilities: bool = False,
-) -> Answer[T]:
-    """Do what `ask` does, and say how the reply came about.
-
-    Images in the messages are LangChain's standard blocks (``{"type": "image", "base64": ..., "mime_type": ...}``). A
-    model that is known to see none is asked without them; one whose provider refuses them is asked again without them,
-    with a warning, and from then on at once. The model reads in their place that they are missing, and `Answer.notes`
-    says so too.
-
-    Args:
-        model: See `ask`.
-        messages: See `ask`.
-        schema: See `ask`.
-        repairs: See `ask`.
-        node: See `ask`.
-        usage: See `ask`.
-        method: See `ask`.
-        needs_images: Whether the question makes no sense without its images: then models that see none are passed over.
-        log_probabilities: Whether to ask for token log-probabilities, where the model's class and provider give them;
-            they are in the ``response_metadata`` of `Answer.message`.
-
-    Returns:
-        The validated reply, the message that it was in, and notes.
-
-    Raises:
-        StructuredReplyError: If the last reply that was allowed does not fit either.
-        ModelError: If the method is ``"json_schema"`` and the model's class does not offer it, or `needs_images` and no
-            model sees any.
-        ConfigError: If `repairs` is negative.
-    """
-    question = Question(messages, schema, repairs, node, usage, method, needs_images, log_probabilities)
-    talk = Conversation(model, question)
+def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> Answer[T]:
+    """Do what `ask` does, and say how the reply came about: the message that it was in, and notes."""
+    talk = Conversation(model, messages, schema, options)
     while True:
         try:
             with talk.counting_failure():
@@ -106,36 +58,9 @@ def consult(
                 return answer
 
 
-async def aask(
-    model: BaseChatModel,
-    messages: Messages,
-    schema: type[T],
-    *,
-    repairs: int = 2,
-    node: str | None = None,
-    usage: UsageRecorder | None = None,
-    method: StructuredMethod | None = None,
-) -> T:
-    """Do what `ask` does, without blocking the event loop.
-
-    Args:
-        model: See `ask`.
-        messages: See `ask`.
-        schema: See `ask`.
-        repairs: See `ask`.
-        node: See `ask`.
-        usage: See `ask`; a call that is cancelled counts as failed.
-        method: See `ask`.
-
-    Returns:
-        The validated reply.
-
-    Raises:
-        StructuredReplyError: If the last reply that was allowed does not fit either.
-        ModelError: If the method is ``"json_schema"`` and the model's class does not offer it.
-        ConfigError: If `repairs` is negative.
-    """
-    talk = Conversation(model, Question(messages, schema, repairs, node, usage, method, False, False))
+async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> T:
+    """Do what `ask` does, without blocking the event loop."""
+    talk = Conversation(model, messages, schema, options)
     while True:
         try:
             with talk.counting_failure():

@@ -18,7 +18,8 @@ from loopwright.config import Allowance
 from loopwright.engine.budget.budget import Overspent, PriceTable, Usage
 from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunRecord
-from loopwright.runs.store.protocol import Charge, Refused, RunStore
+from loopwright.runs.store.entries import Charge, Refused
+from loopwright.runs.store.history import RunStore
 
 _USD = 10**12
 """Dollars are counted in so many parts: whole numbers add up."""

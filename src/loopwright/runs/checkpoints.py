@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,12 +14,12 @@ from langgraph.constants import END
 
 from loopwright.engine import BoundedGraph, Loop
 from loopwright.engine.events.schema import LoopDecided, StateSaved
-from loopwright.engine.gate import Gate
+from loopwright.engine.gate import Gate, is_engine_node
 from loopwright.engine.proof.read import read_topology
-from loopwright.errors import InputError
+from loopwright.errors import InputError, UnknownNameError
 from loopwright.postgres import SCHEMES, with_schema
 from loopwright.runs.states import logged
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 
 START = "__start__"
 """The node in whose name LangGraph writes the input."""
@@ -80,6 +80,21 @@ def without_passes(graph: BoundedGraph, name: str) -> BoundedGraph:
         exhausted = {source: _left_by(loop, source, [*ways.get(source, ())]) for source in loop.sources}
     gate.loop = dataclasses.replace(loop, limit=0, exhausted=exhausted)
     return graph.copy({"nodes": {**graph.nodes, loop.gate: node.copy({"bound": gate})}})
+
+
+def pausing(graph: BoundedGraph, before: Sequence[str], after: Sequence[str]) -> BoundedGraph:
+    """A graph that stops before or after some of its nodes, as LangGraph's ``interrupt_before`` has it.
+
+    Raises:
+        UnknownNameError: If it has no such node.
+    """
+    nodes = [node for node in graph.nodes if node != START and not is_engine_node(node)]
+    for name in (*before, *after):
+        if name not in (*nodes, "*"):
+            raise UnknownNameError("node", name, nodes)
+    stops = {"interrupt_before_nodes": before, "interrupt_after_nodes": after}
+    # LangGraph's own "*" stops at the gates of loops too.
+    return graph.copy({key: nodes if "*" in names else [*names] for key, names in stops.items()})
 
 
 def _left_by(loop: Loop, source: str, ways: list[str]) -> str:

@@ -51,6 +51,9 @@ logger = logging.getLogger(__name__)
 SHUTDOWN = "Shutdown"
 """The error type of a run that a stopping server interrupted, and that goes on when it is back."""
 
+PAUSED = "Paused"
+"""The error type of a run that stopped before or after a node, as was asked."""
+
 _OUTCOME = Bounds(text=200_000, items=2_000)
 """How much is kept of a run's outcome."""
 
@@ -202,6 +205,10 @@ class Drive:
     async def _finish(self, finished: RunFinished) -> RunRecord:
         if finished.interrupted:
             asked = await self._questions()
+            if not asked:
+                self._keep(finished, last=True)
+                told = "it stopped at a node, as was asked: resume it to go on"
+                return self._ended("interrupted", error=told, error_type=PAUSED)
             for question in asked:
                 data = {"interrupt": question.value, "id": question.id}
                 told = Told(kind="progress", node=question.node, message=_in_words(question.value), data=data)

@@ -57,9 +57,16 @@ async def forked(
     return await launcher.branch(origin, parent, changes, place, run_id)
 
 
-async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, Any], run_id: str) -> NewRun:
+async def continued(
+    launcher: Launcher,
+    origin: RunRecord,
+    given: Mapping[str, Any],
+    run_id: str,
+    checkpoint_id: str | None,
+    changes: RunChanges,
+) -> NewRun:
     """Make the next turn ready; see `RunHub.continued`."""
-    saved = await launcher.saved(origin.id, None)
+    saved = await launcher.saved(origin.id, checkpoint_id)
     parent = Parent(
         run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=int(saved.metadata.get("step", -1)), kind="turn"
     )
@@ -67,7 +74,7 @@ async def continued(launcher: Launcher, origin: RunRecord, given: Mapping[str, A
     async def place(graph: BoundedGraph, run: Run) -> None:
         await copied(_saver(graph), saved, run_id)
 
-    return await launcher.branch(origin, parent, RunChanges(), place, run_id, given)
+    return await launcher.branch(origin, parent, changes, place, run_id, given)
 
 
 async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, kept: int, run_id: str) -> NewRun:

@@ -24,6 +24,7 @@ from loopwright.engine.budget.budget import PriceTable
 from loopwright.errors import (
     AttemptLost,
     BackendError,
+    Busy,
     ConfigError,
     GraphChanged,
     InputError,
@@ -38,7 +39,7 @@ from loopwright.runs.launching import Launcher, NewRun
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun, RunReader
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord, RunStatus
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
 
@@ -189,7 +190,6 @@ class RunHub(RunReader):
         given: Mapping[str, Any],
         *,
         changes: RunChanges = UNCHANGED,
-        uploads: Mapping[str, Path] = {},
         run_id: str | None = None,
         request: str | None = None,
         priority: int = 0,
@@ -200,31 +200,33 @@ class RunHub(RunReader):
             workflow: Which workflow.
             given: Its input.
             changes: What it does otherwise than configured.
-            uploads: Id of an uploaded file -> where it lies.
             run_id: Names it; None makes a new name.
             request: A digest of what was asked for, to be kept with it.
             priority: Of the runs that wait, those with the highest have their turn first.
 
         Raises:
             InputError: If the input or a change is unusable, or there is a run with this id.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         run_id = run_id or uuid.uuid4().hex
         with self._reserved_for(run_id, workflow, priority):
-            new = await self._launcher.new(workflow, given, changes, uploads, run_id, request, priority)
+            new = await self._launcher.new(workflow, given, changes, run_id, request, priority)
             return await self._begin(new)
 
-    async def resume(self, run_id: str, *, answer: Any = None, force: bool = False) -> LiveRun | KeptRun:
+    async def resume(
+        self, run_id: str, *, answer: Any = None, force: bool = False, changes: RunChanges = UNCHANGED
+    ) -> LiveRun | KeptRun:
         """Go on with a run from its last checkpoint: finished nodes do not run again.
 
         Args:
             run_id: The run.
             answer: What a run that waits is answered.
             force: Go on also if a graph of another structure began it.
+            changes: Where it stops from now on; its models and prompts stay.
 
         Raises:
             InputError: If there is no such run, or it cannot go on; the message says why.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         with self._reserved_for(run_id, record.workflow, record.priority):
@@ -233,7 +235,8 @@ class RunHub(RunReader):
                 raise InputError(f"run {run_id!r} is {record.status}; what can be resumed is {can}")
             if record.status == "waiting" and answer is None:
                 raise InputError(f"run {run_id!r} waits for an answer: give one")
-            record = record.model_copy(update={"lost": 0})
+            pauses = {"pause_before": changes.pause_before, "pause_after": changes.pause_after}
+            record = record.model_copy(update={"lost": 0, "changes": record.changes.model_copy(update=pauses)})
             if not self._jobs.shared:
                 return self._go(await self._launcher.resumed(record, answer, force))
             waits = await self._launcher.waiting(record)
@@ -247,6 +250,7 @@ class RunHub(RunReader):
         *,
         state: Mapping[str, Any] | None = None,
         changes: RunChanges = UNCHANGED,
+        fork_id: str | None = None,
     ) -> LiveRun | KeptRun:
         """Let a new run begin at a checkpoint of another one, which stays as it is.
 
@@ -255,30 +259,42 @@ class RunHub(RunReader):
             checkpoint_id: One of its checkpoints.
             state: Key of the state -> its new value in plain JSON.
             changes: What the new run does otherwise than the other one.
+            fork_id: Names the new run; None makes a new name.
 
         Raises:
             InputError: If there is no such run or checkpoint, or a value does not fit the state.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         make = partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes)
-        return await self._branch(record.workflow, make)
+        return await self._branch(record.workflow, make, fork_id)
 
-    async def continued(self, run_id: str, given: Mapping[str, Any], *, turn: str) -> LiveRun | KeptRun:
-        """Let a new run take up the state that another one ended with, and give it new input: the next turn.
+    async def continued(
+        self,
+        run_id: str,
+        given: Mapping[str, Any],
+        *,
+        turn: str,
+        checkpoint_id: str | None = None,
+        changes: RunChanges = UNCHANGED,
+    ) -> LiveRun | KeptRun:
+        """Let a new run take up a state of another one, and give it new input: the next turn.
 
         Args:
             run_id: The other run, which stays as it is.
             given: The input.
             turn: Names the new run.
+            checkpoint_id: Which state; None for the one that it ended with.
+            changes: What the new run does otherwise.
 
         Raises:
             InputError: If there is no such run, its state is not kept, or the input is unusable.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         with self._reserved_for(turn, record.workflow, record.priority):
-            return await self._begin(await forking.continued(self._launcher, record, given, turn))
+            made = await forking.continued(self._launcher, record, given, turn, checkpoint_id, changes)
+            return await self._begin(made)
 
     def graph(self, workflow: str) -> BoundedGraph:
         """A workflow's graph as its runs have it, with what keeps their states.
@@ -299,7 +315,7 @@ class RunHub(RunReader):
         Raises:
             InputError: If there is no such run or loop, the loop never was granted that pass, or nothing tells where
                 the run would have gone without it.
-            BackendError: If no further run can be taken now; see `refusal`.
+            Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
         return await self._branch(record.workflow, partial(forking.without_loop, self._launcher, record, loop, kept))
@@ -343,7 +359,7 @@ class RunHub(RunReader):
     def _reserved_for(self, run_id: str, workflow: str, priority: int = 0) -> Generator[None]:
         """Keep a place for a run that is about to go on, and everybody else off it."""
         if refusal := self.refusal:
-            raise BackendError(refusal, transient=True)
+            raise Busy(refusal)
         if run_id in self._going or run_id in self._reserved:
             raise InputError(f"run {run_id!r} goes on already")
         self._reserved.add(run_id)
@@ -356,8 +372,10 @@ class RunHub(RunReader):
             if run_id not in self._going:
                 self._local.leave(run_id)
 
-    async def _branch(self, workflow: str, make: Callable[[str], Awaitable[NewRun]]) -> LiveRun | KeptRun:
-        run_id = uuid.uuid4().hex
+    async def _branch(
+        self, workflow: str, make: Callable[[str], Awaitable[NewRun]], run_id: str | None = None
+    ) -> LiveRun | KeptRun:
+        run_id = run_id or uuid.uuid4().hex
         with self._reserved_for(run_id, workflow):
             return await self._begin(await make(run_id))
 

@@ -25,7 +25,7 @@ from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import states
 from loopwright.runs.allowances import RunAllowances
-from loopwright.runs.checkpoints import thread, without_passes
+from loopwright.runs.checkpoints import pausing, thread, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
@@ -33,7 +33,7 @@ from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord, RunStatus
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.runs.tally import Tally
 from loopwright.runs.writer import Writer
 from loopwright.workflows.api import Run, RunChanges, Setting, Workflow
@@ -125,7 +125,6 @@ class Launcher:
         workflow: str,
         given: Mapping[str, Any],
         changes: RunChanges,
-        uploads: Mapping[str, Path],
         run_id: str,
         request: str | None,
         priority: int,
@@ -136,18 +135,19 @@ class Launcher:
         models = await asyncio.to_thread(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
         settings = await self._settings(hosted, changes)
-        run = _within(settings, partial(hosted.run, given, uploads, run_id))
+        run = _within(settings, partial(hosted.run, given, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
         record = record.model_copy(update={"request": request, "priority": priority})
         await self._create(record, hosted)
-        return NewRun(record, graph, run, settings, run.graph_input)
+        return NewRun(record, self._changed(graph, changes), run, settings, run.graph_input)
 
     async def resumed(self, record: RunRecord, answer: Any, force: bool) -> Drive:
         """Make a run ready to go on; see `RunHub.resume`."""
         hosted = self.hosted(record.workflow)
         settings = await self._settings(hosted, record.changes)
         run = _within(settings, partial(hosted.recovered, record.input, self._uploads, record.id))
-        graph = self._as_forked(_within(settings, partial(hosted.graph, self.saver)), record.parent)
+        graph = _within(settings, partial(hosted.graph, self.saver))
+        graph = self._changed(graph, record.changes, record.parent)
         recorder, tally = Recorder(run), Tally()
         counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
         # A run that was cut off before its first checkpoint begins with its input again.
@@ -196,9 +196,9 @@ class Launcher:
             given: Its own input; None goes on with the other run's.
         """
         hosted = self.hosted(origin.workflow)
-        all_changes = RunChanges(
-            models={**origin.changes.models, **changes.models}, prompts={**origin.changes.prompts, **changes.prompts}
-        )
+        before = origin.changes
+        both = {"models": {**before.models, **changes.models}, "prompts": {**before.prompts, **changes.prompts}}
+        all_changes = changes.model_copy(update=both)
         settings = await self._settings(hosted, all_changes)
         make = partial(hosted.recovered, origin.input) if given is None else partial(hosted.run, given)
         run = _within(settings, partial(make, self._uploads, run_id))
@@ -208,7 +208,7 @@ class Launcher:
         record = record.model_copy(update={"parent": parent, **as_before})
         await self._create(record, hosted)
         own = None if given is None else run.graph_input
-        return NewRun(record, self._as_forked(graph, parent), run, settings, own)
+        return NewRun(record, self._changed(graph, all_changes, parent), run, settings, own)
 
     def drive(self, new: NewRun) -> Drive:
         """Make a new run ready to be driven in this process."""
@@ -276,7 +276,9 @@ class Launcher:
             raise InputError(f"{what} is not kept here: it is unknown, was deleted, or the run came from a file")
         return saved
 
-    def _as_forked(self, graph: BoundedGraph, parent: Parent | None) -> BoundedGraph:
+    def _changed(self, graph: BoundedGraph, changes: RunChanges, parent: Parent | None = None) -> BoundedGraph:
+        if changes.pause_before or changes.pause_after:
+            graph = pausing(graph, changes.pause_before, changes.pause_after)
         leaves_out = parent.loop if parent and parent.kind == "counterfactual" else None
         return without_passes(graph, leaves_out) if leaves_out else graph
 

@@ -17,7 +17,7 @@ from typing import Literal
 from loopwright.engine.events.schema import RunFailed
 from loopwright.errors import AttemptLost, TooManyEvents
 from loopwright.runs.schemas import Channel, RunLimits, RunRecord
-from loopwright.runs.store.protocol import KeptEvent, NewEvents, within
+from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.writer import Writer
 
 logger = logging.getLogger(__name__)

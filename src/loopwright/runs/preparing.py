@@ -10,7 +10,7 @@ from loopwright.models.prompts import Prompt
 from loopwright.models.registry import DEFAULT
 from loopwright.runs.driving import SHUTDOWN
 from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord, RunStatus
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Setting, Workflow
 
 _PAGE = 200

@@ -12,7 +12,7 @@ from loopwright.runs.driving import Drive
 from loopwright.runs.live import Following, LiveRun
 from loopwright.runs.schemas import ENDED, Channel, RunRecord
 from loopwright.runs.states import CheckpointView
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 
 LOOK = 5.0
 """Seconds after which the store is looked at without a word of anything new."""

@@ -9,7 +9,7 @@ from typing import Literal
 from loopwright.runs.reporting.gains import counterfactual_pairs, gain_of, suggested_limit
 from loopwright.runs.reporting.schemas import LoopGain, LoopReport, LoopRow, PassCosts, PassCount
 from loopwright.runs.schemas import KeptComparison, LoopPasses, RunFilter, RunRecord
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 
 MOST_RUNS = 1_000
 """Runs that a report reads, the newest first."""

@@ -228,10 +228,22 @@ class RunFilter(Frozen):
     """Words that stand in the title, the input or the answer; letter case means nothing."""
     parent: str | None = None
     """The run that they were forked from."""
+    since: datetime | None = None
+    """They were asked for at this moment or later; UTC if it names no time zone."""
+    until: datetime | None = None
+    """They were asked for before this moment."""
+    min_seconds: float | None = None
+    """They took as long at least."""
+    min_cost: float | None = None
+    """They cost as much at least, in US dollars."""
+
+
+Order = Literal["started_at", "seconds", "model_calls", "tokens", "cost", "quality"]
+"""What a list of runs is ordered by: the newest, or the highest, first."""
 
 
 class RunPage(Frozen):
-    """A part of a list of runs, newest first."""
+    """A part of a list of runs."""
 
     runs: tuple[RunSummary, ...]
     """The runs."""

@@ -12,7 +12,8 @@ import loopwright
 from loopwright.engine.events.schema import RunEvent, StateSaved, run_event
 from loopwright.errors import StoreError, UnknownNameError
 from loopwright.runs.schemas import Frozen
-from loopwright.runs.store.protocol import KeptEvent, RunStore
+from loopwright.runs.store.entries import KeptEvent
+from loopwright.runs.store.history import RunStore
 
 _PAGE = 1000
 """Events that are read at once."""

@@ -25,7 +25,8 @@ from loopwright.diagram.shown import ShownGraph
 from loopwright.engine.events.schema import run_event
 from loopwright.errors import InputError, StoreError
 from loopwright.runs.schemas import ENDED, Channel, Frozen, RunRecord
-from loopwright.runs.store.protocol import KeptEvent, NewEvents, RunStore
+from loopwright.runs.store.entries import KeptEvent, NewEvents
+from loopwright.runs.store.history import RunStore
 
 FORMAT = "loopwright-run/1"
 """The format that is written and read."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunRecord
-from loopwright.runs.store.protocol import NewEvents, RunStore
+from loopwright.runs.store.entries import NewEvents
+from loopwright.runs.store.history import RunStore
 
 PATIENCE = 10.0
 """How long a write that fails for a passing reason is tried again, in seconds."""

@@ -1,4 +1,4 @@
-"""Where every run begins that a client asks for; and a run as one reply, for clients that do not follow it."""
+"""A run as one reply, for clients that do not follow it; and one that is asked for twice and begins once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from loopwright.errors import InputError
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
-from loopwright.server.context import Context, refuse_when_busy
+from loopwright.server.context import Context
 from loopwright.server.problems import Problem, status_of
-from loopwright.workflows.api import Outcome, RunChanges
+from loopwright.workflows.api import Outcome
 
 LONGEST_KEY = 255
 """Characters of an ``Idempotency-Key``."""
@@ -39,46 +39,8 @@ class WorkflowAnswer(BaseModel):
     """Their price in US dollars; null if it is not known."""
 
 
-async def begin(
-    context: Context,
-    workflow: str,
-    given: Mapping[str, Any],
-    *,
-    changes: RunChanges | None = None,
-    run_id: str | None = None,
-    request: str | None = None,
-    priority: int = 0,
-) -> LiveRun | KeptRun:
-    """Begin a run, with the models that people chose unless it asks for others; it may have to wait its turn.
-
-    Args:
-        context: Knows the runs.
-        workflow: Which workflow.
-        given: Its input.
-        changes: What it does otherwise than configured.
-        run_id: Names it; None makes a new name.
-        request: A digest of what was asked for, to be kept with it.
-        priority: Of the runs that wait, those with the highest have their turn first.
-
-    Raises:
-        InputError: If the input or a change is unusable.
-        HTTPException: With status 404 if the workflow is not served, 503 if no further run is taken.
-    """
-    context.workflow(workflow)
-    refuse_when_busy(context)
-    return await context.hub.start(
-        workflow,
-        given,
-        changes=changes or RunChanges(),
-        uploads=context.uploads,
-        run_id=run_id,
-        request=request,
-        priority=priority,
-    )
-
-
 async def begin_once(
-    context: Context, key: str, request: str, begin: Callable[[str], Awaitable[LiveRun | KeptRun]]
+    context: Context, key: str, request: str, begin: Callable[..., Awaitable[LiveRun | KeptRun]]
 ) -> RunRecord:
     """Begin a run, or give the one that the same request began before.
 
@@ -88,7 +50,7 @@ async def begin_once(
         context: Knows the runs.
         key: The value of the header ``Idempotency-Key``.
         request: A digest of what is asked for.
-        begin: Begins the run with the id that it is given.
+        begin: Begins the run with the ``run_id`` that it is given.
 
     Raises:
         HTTPException: With status 400 if the key is unusable, 409 while the first request is worked on, 422 if that
@@ -102,7 +64,7 @@ async def begin_once(
     record = await context.hub.record(run_id)
     if record is None:
         try:
-            return (await begin(run_id)).record
+            return (await begin(run_id=run_id)).record
         except InputError:
             made_ready = context.hub.is_made_ready(run_id)
             record = await context.hub.record(run_id)
@@ -124,7 +86,8 @@ async def answer_with(context: Context, workflow: str, given: Mapping[str, Any])
         InputError: If the input is unusable.
         HTTPException: With status 404 if the workflow is not served; else if the run ended without an outcome.
     """
-    run = await begin(context, workflow, given)
+    context.workflow(workflow)
+    run = await context.hub.start(workflow, given)
     record = await run.wait()
     if record.status != "finished" or record.outcome is None:
         raise failure_of(record).exception

@@ -80,16 +80,6 @@ def unknown_run(run_id: str) -> Problem:
     return Problem(told, "UnknownRun", status=404)
 
 
-def refuse_when_busy(context: Context) -> None:
-    """Refuse to begin a run where none can begin now.
-
-    Raises:
-        HTTPException: With status 503, if none can.
-    """
-    if refusal := context.hub.refusal:
-        raise Problem(refusal, "Busy", can_retry=True, status=503, headers={"Retry-After": "5"}).exception
-
-
 def context_of(request: Request) -> Context:
     """The context of the application that a request is for."""
     return request.app.state.context

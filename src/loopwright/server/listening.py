@@ -9,6 +9,8 @@ import socket
 
 from loopwright.errors import ConfigError
 
+SHORTEST = 16
+"""Characters that a token has at least where other machines reach the server."""
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
 
@@ -41,9 +43,16 @@ def require_token(host: str, token: str | None) -> None:
         token: The bearer token, if any.
 
     Raises:
-        ConfigError: If the address can be reached from other machines and there is no token.
+        ConfigError: If the address can be reached from other machines, and there is no token or a short one.
     """
-    if not token and not is_loopback(host):
+    if is_loopback(host):
+        return
+    if token and len(token) < SHORTEST:
+        raise ConfigError(
+            f"the server would listen on {host!r}, where other machines reach it, and its token has {len(token)} "
+            f"characters, which can be guessed: give one of {SHORTEST} or more, as `openssl rand -hex 16` makes it"
+        )
+    if not token:
         raise ConfigError(
             f"the server would listen on {host!r}, where other machines reach it, and has no token: give a token, or "
             "listen on 127.0.0.1"

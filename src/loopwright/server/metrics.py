@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from loopwright.diagram.shown import ShownGraph
 from loopwright.engine.events.schema import LoopDecided, ModelCalled, run_event
 from loopwright.runs.schemas import ENDED, RunRecord, RunStatus
-from loopwright.runs.store.protocol import NewEvents, RunStore
+from loopwright.runs.store.entries import NewEvents
+from loopwright.runs.store.history import RunStore
 from loopwright.server.layers import Layer
 
 OTHER = "OTHER"

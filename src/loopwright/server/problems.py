@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 INTERNAL = "InternalError"
 """The error type of what nobody foresaw; what it was stands in the server's log."""
 
+AGAIN = "5"
+"""Seconds after which to ask again for what can succeed later."""
+
 LONGEST = 2000
 """Characters of what is told of an error."""
 
@@ -102,7 +105,8 @@ def problem_of(error: BaseException) -> Problem:
     names = [each.__name__ for each in type(cause).__mro__]
     kind = next((name for name in names if hasattr(errors, name)), names[0])
     can_retry = is_transient(cause)
-    return Problem(_message(error), kind, can_retry, status_of(kind, can_retry=can_retry))
+    headers = {"Retry-After": AGAIN} if can_retry else {}
+    return Problem(_message(error), kind, can_retry, status_of(kind, can_retry=can_retry), headers)
 
 
 def status_of(error_type: str, *, can_retry: bool) -> int:

@@ -17,6 +17,8 @@ from loopwright.server.layers import Layer
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
 
+TOKEN = "token"
+"""What whoever carries the token is counted under."""
 UNLIMITED = frozenset({"/health/live", "/health/ready"})
 """Where a supervisor asks as often as it likes."""
 
@@ -25,7 +27,7 @@ class RateLimit(Layer):
     """Refuses a client that asks too often (429), what only reads and what starts something counted apart.
 
     Who carries the token is one client; without it, and where there is none, each address is, and of IPv6 each /64
-    network, within which a client may take any address that it likes. So wrong tokens are counted too.
+    network, within which a client may take any address that it likes. Wrong tokens have a limit of their own.
     """
 
     def __init__(self, app: ASGIApp, token: str | None, settings: ServerSettings) -> None:
@@ -40,14 +42,18 @@ class RateLimit(Layer):
         self._token = token
         self._reads = _per_minute(settings.reads_per_minute)
         self._starts = _per_minute(settings.starts_per_minute)
+        self._guesses = _per_minute(settings.guesses_per_minute)
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it."""
         if scope["path"] not in UNLIMITED:
+            client = self._client(scope)
             kind, allowed = ("read", self._reads) if scope["method"] in SAFE_METHODS else ("start", self._starts)
+            if self._token and client != TOKEN and "authorization" in Headers(scope=scope):
+                kind, allowed = "guess", self._guesses
             if allowed is not None:
-                key = (kind, self._client(scope))
+                key = (kind, client)
                 if not self._limiter.hit(allowed, *key):
                     wait = max(1, math.ceil(self._limiter.get_window_stats(allowed, *key).reset_time - time.time()))
                     told = f"more than {allowed.amount} such requests in a minute: ask again in {wait} s"
@@ -60,7 +66,7 @@ class RateLimit(Layer):
 
     def _client(self, scope: Scope) -> str:
         if self._token and carries(Headers(scope=scope), self._token):
-            return "token"
+            return TOKEN
         return f"address {network_of(scope['client'][0]) if scope.get('client') else 'unknown'}"
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from loopwright.checkpoints.pruning import forget
 from loopwright.errors import LoopwrightError
 from loopwright.runs.schemas import RunFilter
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.server.uploads import Uploads
 
 logger = logging.getLogger(__name__)

@@ -23,8 +23,8 @@ from loopwright.runs.hub import RunHub
 from loopwright.runs.jobs.protocol import Jobs
 from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import open_runs
+from loopwright.runs.store.history import RunStore
 from loopwright.runs.store.opening import SCHEMA
-from loopwright.runs.store.protocol import RunStore
 from loopwright.runs.transfer import ensure_demos
 from loopwright.server.app import create_app
 from loopwright.server.connections import Connection

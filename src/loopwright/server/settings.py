@@ -47,6 +47,8 @@ class ServerSettings:
     """Requests of one client that change nothing; 0 for no limit."""
     starts_per_minute: int = 3000
     """Requests of one client that start or change something; 0 for no limit."""
+    guesses_per_minute: int = 20
+    """Requests with a wrong token that one address may send; 0 for no limit."""
 
     own_paths: Mapping[str, int] = field(default_factory=dict[str, int])
     """Path of a workflow that takes files -> the bytes of these."""

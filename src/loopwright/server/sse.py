@@ -15,7 +15,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
 from starlette.types import Message, Send
 
 from loopwright.runs.schemas import ENDED, Channel
-from loopwright.runs.store.protocol import KeptEvent
+from loopwright.runs.store.entries import KeptEvent
 from loopwright.server.context import Context, kept_run
 from loopwright.server.problems import Problem
 

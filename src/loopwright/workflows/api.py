@@ -142,6 +142,10 @@ class RunChanges(_Frozen):
     """Node (or ``default``) -> the chat model's name, ``provider:name``; None for no model."""
     prompts: dict[str, int | str] = Field(default_factory=dict[str, "int | str"])
     """Prompt -> the version to use, or a text that is not kept as a version (a draft)."""
+    pause_before: tuple[str, ...] = ()
+    """Nodes before which it stops until it is resumed; ``*`` for every one."""
+    pause_after: tuple[str, ...] = ()
+    """Nodes after which it does."""
 
 
 class ClientEvent(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pg8000.dbapi
+import psycopg
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
 from store_contract import contribution
@@ -18,11 +18,9 @@ def parsed(url: str) -> PostgresAddress:
 
 def run(url: str, sql: str) -> None:
     address = parsed(url)
-    connection = pg8000.dbapi.connect(
-        address.user, unix_sock=f"{address.host}/.s.PGSQL.{address.port}", database=address.database
-    )
-    connection.autocommit = True
-    connection.cursor().execute(sql)
+    options = address.libpq("public") | {"application_name": "beside", "autocommit": True}
+    connection = psycopg.connect(**options)
+    connection.execute(sql.encode())
     connection.close()
 
 

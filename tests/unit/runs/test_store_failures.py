@@ -11,14 +11,14 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-import pg8000.dbapi as pg
+import psycopg
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
 from run_histories import a_run, kept, news, shown
-from sqlalchemy import make_url
 
 from loopwright.database import sqlite
 from loopwright.errors import StoreError
+from loopwright.postgres import PostgresAddress
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.store import RunStore, open_runs
 from loopwright.runs.writer import Writer
@@ -26,6 +26,13 @@ from loopwright.runs.writer import Writer
 
 def opened(path: Path) -> RunStore:
     return open_runs(f"sqlite:{path}")
+
+
+def beside(url: str) -> psycopg.Connection:
+    """A connection beside those of the store, which nobody takes for one of them."""
+    address = PostgresAddress.parse(url, schema="", holds="")
+    options = address.libpq(address.schema) | {"application_name": "admin", "autocommit": True}
+    return psycopg.connect(**options)
 
 
 def test_a_file_that_another_process_writes_to_is_locked_for_the_time_being(
@@ -118,13 +125,9 @@ async def test_a_server_that_ends_its_connections_is_found_again(postgres_url: s
     store = open_runs(postgres_url)
     store.create(a_run(), shown())
     writer = Writer(store)  # a connection may also end while it is being used
-    address = make_url(postgres_url)
-    socket = f"{address.query['host']}/.s.PGSQL.5432"
-    with closing(pg.connect(address.username, unix_sock=socket, database=address.database)) as admin:
-        admin.autocommit = True
-        cursor = admin.cursor()
+    with beside(postgres_url) as admin:
         for seq in range(1, 4):
-            cursor.execute(
+            admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright'"
             )
             await writer.write(None, [news("r1", [seq])])
@@ -136,9 +139,6 @@ async def test_a_server_that_ends_its_connections_is_found_again(postgres_url: s
 def test_a_connection_that_ends_in_the_middle_is_a_passing_failure(postgres_url: str) -> None:  # noqa: F811
     store = open_runs(postgres_url)
     store.create(a_run(), shown())
-    address = make_url(postgres_url)
-    socket = f"{address.query['host']}/.s.PGSQL.5432"
-    schema = address.query["schema"]
     caught: list[StoreError] = []
 
     def write() -> None:
@@ -147,23 +147,18 @@ def test_a_connection_that_ends_in_the_middle_is_a_passing_failure(postgres_url:
         except StoreError as error:
             caught.append(error)
 
-    with closing(pg.connect(address.username, unix_sock=socket, database=address.database)) as admin:
-        cursor = admin.cursor()
-        cursor.execute(f"LOCK TABLE {schema}.run_events")
+    with beside(postgres_url) as admin, beside(postgres_url) as killer, admin.transaction(force_rollback=True):
+        admin.execute("LOCK TABLE run_events")
         thread = threading.Thread(target=write)
         thread.start()
-        with closing(pg.connect(address.username, unix_sock=socket, database=address.database)) as killer:
-            killer.autocommit = True
-            ended = False
-            while not ended and thread.is_alive():
-                found = killer.cursor()
-                found.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright' "
-                    "AND wait_event_type = 'Lock'"
-                )
-                ended = bool(found.fetchall())
+        ended = False
+        while not ended and thread.is_alive():
+            found = killer.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright' "
+                "AND wait_event_type = 'Lock'"
+            )
+            ended = bool(found.fetchall())
         thread.join()
-        admin.rollback()
     (error,) = caught
     assert error.transient
     assert "cannot be reached" in str(error)

@@ -95,9 +95,12 @@ export const postFile = <T>(path: string, file: File): Promise<T> =>
   json<T>(path, { method: 'POST', body: file, headers: { 'Content-Type': 'application/gzip' } });
 
 /** Let the browser keep a reply as a file. */
-export async function download(path: string, name: string): Promise<void> {
+export const download = async (path: string, name: string): Promise<void> => save(await (await send(path)).blob(), name);
+
+/** Let it keep what was made here. */
+export function save(content: Blob, name: string): void {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(await (await send(path)).blob());
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);

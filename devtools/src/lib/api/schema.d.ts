@@ -113,7 +113,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description Runs, newest first.
+         * @description Runs, newest or highest first.
          */
         get: operations["list_runs"];
         put?: never;
@@ -1643,6 +1643,16 @@ export interface components {
             prompts?: {
                 [key: string]: number | string;
             };
+            /**
+             * Pause Before
+             * @default []
+             */
+            pause_before: string[];
+            /**
+             * Pause After
+             * @default []
+             */
+            pause_after: string[];
         };
         /**
          * RunFailed
@@ -1695,7 +1705,7 @@ export interface components {
         };
         /**
          * RunPage
-         * @description A part of a list of runs, newest first.
+         * @description A part of a list of runs.
          */
         RunPage: {
             /** Runs */
@@ -1784,7 +1794,9 @@ export interface components {
             /**
              * @default {
              *       "models": {},
-             *       "prompts": {}
+             *       "prompts": {},
+             *       "pause_before": [],
+             *       "pause_after": []
              *     }
              */
             changes: components["schemas"]["RunChanges"];
@@ -2945,8 +2957,13 @@ export interface operations {
                 stop_reason?: string | null;
                 text?: string | null;
                 parent?: string | null;
+                since?: string | null;
+                until?: string | null;
+                min_seconds?: number | null;
+                min_cost?: number | null;
                 limit?: number;
                 before?: string | null;
+                order?: "started_at" | "seconds" | "model_calls" | "tokens" | "cost" | "quality";
             };
             header?: never;
             path?: never;

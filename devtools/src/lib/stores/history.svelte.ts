@@ -9,6 +9,22 @@ export interface Filter {
   status: string;
   stop_reason: string;
   text: string;
+  /** Days, as `YYYY-MM-DD` in the person's own time zone; the last one is counted in. */
+  since: string;
+  until: string;
+  min_seconds: string;
+  min_cost: string;
+  /** What the list is ordered by; empty for the newest first. */
+  order: string;
+}
+export const NO_FILTER: Filter = { workflow: '', status: '', stop_reason: '', text: '', since: '', until: '', min_seconds: '', min_cost: '', order: '' };
+
+/** The beginning of a day, or of the one after it, as the server takes it. */
+function moment(day: string, later = 0): string {
+  if (!day) return '';
+  const at = new Date(`${day}T00:00`);
+  at.setDate(at.getDate() + later);
+  return Number.isNaN(at.getTime()) ? '' : at.toISOString();
 }
 
 export const PART = 50;
@@ -31,7 +47,7 @@ export class History {
     this.#asked += 1;
     const number = this.#asked;
     try {
-      const page = await get<RunPage>(`/runs${query({ ...filter, before, limit: PART })}`);
+      const page = await get<RunPage>(`/runs${query({ ...filter, since: moment(filter.since), until: moment(filter.until, 1), before, limit: PART })}`);
       if (number !== this.#asked) return;
       this.runs = page.runs;
       this.total = page.total;

@@ -1,7 +1,7 @@
 /** The runs that wait for a person, over all workflows; kept up to date on every page. */
-import { History } from './history.svelte';
+import { History, NO_FILTER } from './history.svelte';
 
-const WAITING = { workflow: '', status: 'waiting', stop_reason: '', text: '' };
+const WAITING = { ...NO_FILTER, status: 'waiting' };
 
 class Inbox extends History {
   constructor() {

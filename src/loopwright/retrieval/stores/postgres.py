@@ -25,17 +25,13 @@ from sqlalchemy import (
     text,
 )
 
-from loopwright.errors import ConfigError, StoreError
+from loopwright.database.postgres import open_database
+from loopwright.errors import StoreError
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.backend import Inside, Scored
 from loopwright.retrieval.stores.sql import HOLDS, SqlStore
 from loopwright.retrieval.stores.storable import storable
 from loopwright.retrieval.text import terms as terms_of
-
-try:
-    from loopwright.database.postgres import open_database
-except ModuleNotFoundError as missing:
-    raise ConfigError("a knowledge store in PostgreSQL needs pg8000: pip install 'loopwright[postgres]'") from missing
 
 _MAKE_WORDS = """
 CREATE TABLE passage_words (passage bigint PRIMARY KEY REFERENCES passage ON DELETE CASCADE, words tsvector NOT NULL);

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from loopwright.runs.store.entries import KeptEvent, NewEvents
+from loopwright.runs.store.history import RunStore
 from loopwright.runs.store.opening import open_runs
-from loopwright.runs.store.protocol import KeptEvent, NewEvents, RunStore
 
 __all__ = ["KeptEvent", "NewEvents", "RunStore", "open_runs"]

@@ -9,7 +9,7 @@ from sqlalchemy import and_, delete, or_, select, update
 from loopwright.database.database import Database
 from loopwright.errors import InputError
 from loopwright.runs.schemas import KeptComparison, PromptVersion
-from loopwright.runs.store.protocol import Charge, Refused
+from loopwright.runs.store.entries import Charge, Refused
 from loopwright.runs.store.rows import as_json, microseconds, read
 from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, COMPARISONS, PROMPTS
 
@@ -22,7 +22,12 @@ class Choices:
         self._database = database
 
     def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
-        """The versions that people wrote; see `RunStore.prompt_versions`."""
+        """The versions that people wrote, by prompt and version; those that ship with the package are not here.
+
+        Args:
+            workflow: The workflow.
+            prompt: One of its prompts; None gives all.
+        """
         wanted = select(PROMPTS.c.document).where(PROMPTS.c.workflow == workflow)
         if prompt is not None:
             wanted = wanted.where(PROMPTS.c.prompt == prompt)
@@ -31,7 +36,11 @@ class Choices:
         return [read(PromptVersion, f"a prompt of {workflow!r}", document) for document in documents]
 
     def keep_prompt(self, version: PromptVersion) -> None:
-        """Keep a version of a prompt; see `RunStore.keep_prompt`."""
+        """Keep a version of a prompt.
+
+        Raises:
+            InputError: If this version exists: somebody else was faster.
+        """
         row = {
             "workflow": version.workflow,
             "prompt": version.prompt,
@@ -39,22 +48,29 @@ class Choices:
             "document": as_json(version.model_dump(mode="json")),
         }
         with self._database.writing() as connection:
-            added = connection.execute(self._database.insert(PROMPTS).values(row).on_conflict_do_nothing())
-            if not added.rowcount:
+            added = self._database.insert(PROMPTS).values(row).on_conflict_do_nothing()
+            if connection.scalar(added.returning(PROMPTS.c.version)) is None:
                 raise InputError(
                     f"version {version.version} of the prompt {version.prompt!r} of {version.workflow!r} exists: "
                     "somebody else was faster; read the newest version and change that"
                 )
 
     def assignments(self, workflow: str) -> dict[str, str | None]:
-        """The chat models that people chose; see `RunStore.assignments`."""
+        """The chat models that people chose: node -> model; None for no model."""
         wanted = select(ASSIGNMENTS.c.node, ASSIGNMENTS.c.model).where(ASSIGNMENTS.c.workflow == workflow)
         with self._database.reading() as connection:
             rows = connection.execute(wanted.order_by(ASSIGNMENTS.c.node)).all()
         return {row.node: row.model for row in rows}
 
     def assign(self, workflow: str, node: str, model: str | None, *, clear: bool = False) -> None:
-        """Keep which chat model serves a node; see `RunStore.assign`."""
+        """Keep which chat model serves a node.
+
+        Args:
+            workflow: The workflow.
+            node: The node, or ``default``.
+            model: The model, or None for no model.
+            clear: Forget the choice instead, so that the configuration's holds again.
+        """
         if clear:
             there = and_(ASSIGNMENTS.c.workflow == workflow, ASSIGNMENTS.c.node == node)
             statement = delete(ASSIGNMENTS).where(there)
@@ -66,7 +82,11 @@ class Choices:
             connection.execute(statement)
 
     def charge(self, charges: Sequence[Charge]) -> Refused | None:
-        """Add to what was spent; see `RunStore.charge`."""
+        """Add to what was spent, all of it or, where one goes beyond a limit, nothing; however many ask at once.
+
+        Returns:
+            None, or the first that was refused.
+        """
         table, keys = ALLOWANCES, sorted({charge.key for charge in charges})
         none = [{"key": key, "model_calls": 0, "tokens": 0, "usd": 0} for key in keys]
         with self._database.writing() as connection:
@@ -84,7 +104,7 @@ class Choices:
         return None
 
     def comparisons(self, run_id: str | None = None) -> Sequence[KeptComparison]:
-        """Comparisons, newest first; see `RunStore.comparisons`."""
+        """Comparisons, newest first."""
         wanted = select(COMPARISONS.c.document)
         if run_id is not None:
             wanted = wanted.where(or_(COMPARISONS.c.a == run_id, COMPARISONS.c.b == run_id))
@@ -94,7 +114,7 @@ class Choices:
         return [read(KeptComparison, "a comparison", document) for document in documents]
 
     def keep_comparison(self, comparison: KeptComparison) -> None:
-        """Keep a comparison; see `RunStore.keep_comparison`."""
+        """Keep a comparison, in place of an earlier one of the same two runs."""
         told = {
             "created_at": microseconds(comparison.created_at),
             "document": as_json(comparison.model_dump(mode="json")),

@@ -1,4 +1,4 @@
-"""Lists of runs: what fits a filter, newest first, page by page."""
+"""Lists of runs: what fits a filter, newest or highest first, page by page."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import base64
 import binascii
 import re
 
-from sqlalchemy import ColumnElement, Connection, and_, func, literal, select, true, tuple_
+from sqlalchemy import JSON, ColumnElement, Connection, Float, and_, cast, func, literal, select, true, tuple_
 
 from loopwright.errors import InputError
-from loopwright.runs.schemas import RunFilter, RunPage, RunSummary
-from loopwright.runs.store.rows import read, searchable
+from loopwright.runs.schemas import Order, RunFilter, RunPage, RunSummary
+from loopwright.runs.store.rows import microseconds, read, searchable
 from loopwright.runs.store.tables import RUNS
 
 _LONGEST_SEARCH = 1_000  # SQLite takes at most 1,000 conditions at once
 _PLACE = re.compile(r"(-?\d{1,18}) (.+)", re.DOTALL | re.ASCII)
 
 
-def page(connection: Connection, wanted: RunFilter, limit: int, before: str | None) -> RunPage:
+def page(connection: Connection, wanted: RunFilter, limit: int, before: str | None, order: Order) -> RunPage:
     """A part of a list of runs; see `RunStore.list`.
 
     Args:
@@ -25,29 +25,40 @@ def page(connection: Connection, wanted: RunFilter, limit: int, before: str | No
         wanted: Which runs.
         limit: How many at most.
         before: What the part before gave as ``next``.
+        order: What comes first.
 
     Raises:
         InputError: If `before` is nothing that a page gave, the text is too long, or `limit` is below 1.
     """
     if limit < 1:
         raise InputError(f"at most {limit} runs were asked for: ask for 1 or more")
-    fits = _condition(wanted)
-    rest = true() if before is None else _after(before)
-    rows = connection.execute(
-        select(RUNS.c.started_at, RUNS.c.id, RUNS.c.summary)
-        .where(fits, rest)
-        .order_by(RUNS.c.started_at.desc(), RUNS.c.id.desc())
-        .limit(limit + 1)
-    ).all()
+    fits = _condition(connection, wanted)
+    found = select(RUNS.c.started_at, RUNS.c.id, RUNS.c.summary).where(fits).limit(limit + 1)
+    newest = RUNS.c.started_at.desc(), RUNS.c.id.desc()
+    place, left_out = (None if before is None else _place(before)), 0
+    if order == "started_at":
+        found = found.where(true() if place is None else _behind(place)).order_by(*newest)
+    else:  # figures change while runs go on: a place is how many were shown
+        left_out = place[0] if place else 0
+        found = found.order_by(_figure(connection, order).desc().nulls_last(), *newest).offset(max(0, left_out))
+    rows = connection.execute(found).all()
     shown = rows[:limit]
+    last = (left_out + limit if order != "started_at" else shown[-1].started_at, shown[-1].id) if shown else (0, "")
     return RunPage(
         runs=tuple(read(RunSummary, f"run {row.id!r}", row.summary) for row in shown),
         total=connection.execute(select(func.count()).select_from(RUNS).where(fits)).scalar_one(),
-        next=_cursor(shown[-1].started_at, shown[-1].id) if len(rows) > limit else None,
+        next=_cursor(*last) if len(rows) > limit else None,
     )
 
 
-def _condition(wanted: RunFilter) -> ColumnElement[bool]:
+def _figure(connection: Connection, name: str) -> ColumnElement[float]:
+    """A number of a run's summary."""
+    if connection.dialect.name == "sqlite":
+        return func.json_extract(RUNS.c.summary, f"$.{name}")
+    return cast(func.json_extract_path_text(cast(RUNS.c.summary, JSON), name), Float)
+
+
+def _condition(connection: Connection, wanted: RunFilter) -> ColumnElement[bool]:
     conditions: list[ColumnElement[bool]] = [true()]
     for column, value in (
         (RUNS.c.workflow, wanted.workflow),
@@ -60,6 +71,12 @@ def _condition(wanted: RunFilter) -> ColumnElement[bool]:
         conditions.append(RUNS.c.stop_reason.is_not(None))
     elif wanted.stop_reason is not None:
         conditions.append(RUNS.c.stop_reason == wanted.stop_reason)
+    for moment, beyond in ((wanted.since, RUNS.c.started_at.__ge__), (wanted.until, RUNS.c.started_at.__lt__)):
+        if moment is not None:
+            conditions.append(beyond(microseconds(moment)))
+    for name, least in (("seconds", wanted.min_seconds), ("cost", wanted.min_cost)):
+        if least is not None:
+            conditions.append(_figure(connection, name) >= least)
     text = wanted.text or ""
     if len(text) > _LONGEST_SEARCH:
         raise InputError(f"the text to search for has {len(text)} characters, at most {_LONGEST_SEARCH} are taken")
@@ -72,10 +89,11 @@ def _cursor(started_at: int, run_id: str) -> str:
     return base64.urlsafe_b64encode(f"{started_at} {run_id}".encode()).decode().rstrip("=")
 
 
-def _after(cursor: str) -> ColumnElement[bool]:
+def _behind(place: tuple[int, str]) -> ColumnElement[bool]:
     columns = (RUNS.c.started_at, RUNS.c.id)
-    place = zip(_place(cursor), columns, strict=True)
-    return tuple_(*columns) < tuple_(*(literal(value, column.type) for value, column in place))
+    return tuple_(*columns) < tuple_(
+        *(literal(value, column.type) for value, column in zip(place, columns, strict=True))
+    )
 
 
 def _place(cursor: str) -> tuple[int, str]:

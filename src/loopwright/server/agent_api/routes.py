@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
+from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, failure, frames
-from loopwright.server.agent_api.threads import Strategy, Threads, plain_json
+from loopwright.server.agent_api.threads import Strategy, Threads, ended_well, plain_json, shown_run
 from loopwright.server.context import Context, Here, context_of
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import Problem
-from loopwright.workflows.api import Workflow
+from loopwright.workflows.api import RunChanges, Workflow
 from loopwright.workflows.user_graph import UserGraph
 
 router = APIRouter(include_in_schema=False)
@@ -76,8 +77,16 @@ class Order(BaseModel):
     goto: Any = None
 
 
+REFUSED = {
+    "webhook": "follow the run (join, join_stream), or ask GET /v1/runs/ID",
+    "after_seconds": "ask for the run when it is to begin",
+    "context": "a graph's context is not set by clients; give what it needs as a part of its input",
+}
+"""What a run cannot be asked for with -> what to do instead."""
+
+
 class NewRun(BaseModel):
-    """A run that a client asks for; what is not here (tags, webhooks) is passed over."""
+    """A run that a client asks for; what is not here (tags, metadata, a configuration) is passed over."""
 
     assistant_id: str
     input: Given | None = None
@@ -86,18 +95,37 @@ class NewRun(BaseModel):
     multitask_strategy: Strategy = "enqueue"
     if_not_exists: Literal["create", "reject"] = "reject"
     on_disconnect: Literal["cancel", "continue"] = "continue"
-    interrupt_before: Any = None
-    interrupt_after: Any = None
-    checkpoint: Any = None
-    checkpoint_id: Any = None
+    interrupt_before: list[str] | str | None = None
+    interrupt_after: list[str] | str | None = None
+    checkpoint: Place | None = None
+    checkpoint_id: str | None = None
+    webhook: Any = None
+    after_seconds: Any = None
+    context: Any = None
 
     def require_possible(self) -> None:
         """Refuse what cannot be done here, rather than pass it over."""
-        for name in ("interrupt_before", "interrupt_after", "checkpoint", "checkpoint_id"):
+        for name, instead in REFUSED.items():
             if getattr(self, name):
-                raise InputError(f"{name} cannot be given here")
+                raise InputError(f"{name} cannot be given here: {instead}")
         if self.command and (self.command.update or self.command.goto):
-            raise InputError("a command can only resume here")
+            raise InputError("a command can only resume here: change the state with update_state before it")
+        if self.at and self.command:
+            raise InputError("a command answers the last state of a thread: give it no checkpoint")
+
+    @property
+    def at(self) -> str | None:
+        """The state that it begins with."""
+        return self.checkpoint_id or (self.checkpoint.checkpoint_id if self.checkpoint else None)
+
+    @property
+    def changes(self) -> RunChanges:
+        """Where it stops on its way."""
+        stops = [
+            (each,) if isinstance(each, str) else (*(each or ()),)
+            for each in (self.interrupt_before, self.interrupt_after)
+        ]
+        return RunChanges(pause_before=stops[0], pause_after=stops[1])
 
 
 class Search(BaseModel):
@@ -256,13 +284,54 @@ async def get_history(thread_id: ThreadId, asked: History, context: Here, reques
     return found
 
 
+@router.get("/threads/{thread_id}/runs")
+async def list_thread_runs(
+    thread_id: ThreadId, context: Here, request: Request, limit: int = 10, offset: int = 0
+) -> list[dict[str, Any]]:
+    """Its runs, the last one first."""
+    turns = await _threads(context, request).turns(thread_id)
+    return [_shown(context, record, thread_id) for record in turns[offset:][:limit]]
+
+
+@router.get("/threads/{thread_id}/runs/{run_id}")
+async def get_thread_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> dict[str, Any]:
+    """One of its runs."""
+    return _shown(context, await _turn(thread_id, run_id, context, request), thread_id)
+
+
+@router.get("/threads/{thread_id}/runs/{run_id}/join")
+async def join_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> Response:
+    """Wait for one of its runs, and answer with its state."""
+    return await _ended(await KeptRun(context.hub, await _turn(thread_id, run_id, context, request)).wait(), request)
+
+
+@router.get("/threads/{thread_id}/runs/{run_id}/stream")
+async def join_stream(
+    thread_id: ThreadId, run_id: str, context: Here, request: Request,
+    stream_mode: Annotated[list[Mode] | None, Query()] = None, cancel_on_disconnect: bool = False,
+) -> Response:  # fmt: skip
+    """Follow one of its runs from its beginning."""
+    record = await _turn(thread_id, run_id, context, request)
+    threads, modes = _threads(context, request), stream_mode or ["values"]
+    return _streaming(frames(context, threads, record, modes, after=0, cancel=cancel_on_disconnect), record, thread_id)
+
+
 @router.post("/threads/{thread_id}/runs/{run_id}/cancel")
 async def cancel_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> Response:
     """End one of its runs."""
-    if run_id not in [record.id for record in await _threads(context, request).turns(thread_id)]:
-        raise Problem(f"thread {thread_id} has no run {run_id[:80]!r}", "UnknownRun", status=404).exception
-    await context.hub.cancel(run_id)
+    await context.hub.cancel((await _turn(thread_id, run_id, context, request)).id)
     return Response(status_code=204)
+
+
+async def _turn(thread_id: str, run_id: str, context: Context, request: Request) -> RunRecord:
+    for record in await _threads(context, request).turns(thread_id):
+        if record.id == run_id:
+            return record
+    raise Problem(f"thread {thread_id} has no run {run_id[:80]!r}", "UnknownRun", status=404).exception
+
+
+def _shown(context: Context, record: RunRecord, thread_id: str) -> dict[str, Any]:
+    return shown_run(record, thread_id, _assistant_id(context.workflow(record.workflow)))
 
 
 # Runs
@@ -279,7 +348,9 @@ async def _begun(
     elif asked.if_not_exists == "reject":
         await threads.turns(thread_id)
     answer = asked.command.resume if asked.command else None
-    return await threads.run(thread_id, hosted.name, asked.input, answer, asked.multitask_strategy)
+    return await threads.run(
+        thread_id, hosted.name, asked.input, answer, asked.multitask_strategy, asked.at, asked.changes
+    )
 
 
 async def _streamed(asked: NewRun, thread_id: str | None, request: Request) -> Response:
@@ -289,16 +360,23 @@ async def _streamed(asked: NewRun, thread_id: str | None, request: Request) -> R
     stream = frames(
         context, _threads(context, request), live.record, modes, after=before, cancel=asked.on_disconnect == "cancel"
     )
-    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": live.id}
-    headers["Content-Location"] = f"/threads/{thread_id}/runs/{live.id}" if thread_id else f"/runs/{live.id}"
+    return _streaming(stream, live.record, thread_id)
+
+
+def _streaming(stream: AsyncGenerator[bytes], record: RunRecord, thread_id: str | None) -> Response:
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": record.id}
+    headers["Content-Location"] = f"/threads/{thread_id}/runs/{record.id}" if thread_id else f"/runs/{record.id}"
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
 async def _waited(asked: NewRun, thread_id: str | None, request: Request) -> Response:
+    live, _before = await _begun(asked, thread_id, context_of(request), request)
+    return await _ended(await live.wait(), request)
+
+
+async def _ended(record: RunRecord, request: Request) -> Response:
     context = context_of(request)
-    live, _before = await _begun(asked, thread_id, context, request)
-    record = await live.wait()
-    if record.status not in ("finished", "waiting"):
+    if not ended_well(record):
         return JSONResponse({"__error__": failure(record)})
     return JSONResponse(await _threads(context, request).last(record))
 
@@ -318,8 +396,15 @@ async def run_for_front_end(workflow: str, request: Request) -> Response:
     hosted = _hosted(context, workflow)
     asked, (live, before) = await agui.begun(_threads(context, request), hosted, await request.body())
     stream = agui.frames(context, asked, live.record, before)
-    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": live.id}
-    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+    return _streaming(stream, live.record, asked.thread_id)
+
+
+@router.post("/threads/{thread_id}/runs")
+async def create_run(thread_id: ThreadId, asked: NewRun, request: Request) -> dict[str, Any]:
+    """Run the thread in the background."""
+    context = context_of(request)
+    live, _before = await _begun(asked, thread_id, context, request)
+    return _shown(context, live.record, thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/stream")
@@ -344,3 +429,33 @@ async def stream_stateless(asked: NewRun, request: Request) -> Response:
 async def wait_stateless(asked: NewRun, request: Request) -> Response:
     """Run without a thread, and answer with the state."""
     return await _waited(asked, None, request)
+
+
+# What is not here
+
+
+NOT_HERE = {
+    "/store/{rest:path}": "the store: a graph opens its own, and the page shows what runs wrote",
+    "/runs/crons{rest:path}": "crons: let the system's own scheduler ask for runs",
+    "/threads/{thread_id}/runs/crons": "crons: let the system's own scheduler ask for runs",
+    "/runs/batch": "batches of runs: ask for each run; they wait their turn",
+    "/runs/cancel": "cancelling many runs: cancel each",
+    "/threads/search": "a search in threads: GET /v1/runs lists and searches runs",
+    "/threads/count": "counting threads: GET /v1/runs tells how many runs there are",
+    "/threads/prune": "pruning threads: loopwright runs prune does it",
+    "/threads/{thread_id}/copy": "copies of threads: a run from a checkpoint of it leaves the others as they are",
+    "/threads/{thread_id}/stream": "following a thread: follow its runs (join_stream)",
+    "/assistants": "assistants of clients' own: each workflow that is served is one",
+}
+"""The addresses of LangGraph's server that this one has not -> what is not here, and what to do instead."""
+
+
+def _refusing(told: str) -> Callable[[], Awaitable[None]]:
+    async def refuse() -> None:
+        raise Problem(f"not here: {told}", "NotHere", status=501).exception
+
+    return refuse
+
+
+for _path, _told in NOT_HERE.items():
+    router.add_api_route(_path, _refusing(_told), methods=["GET", "POST", "PUT", "PATCH", "DELETE"])

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fastapi.sse import KEEPALIVE_COMMENT
 
 from loopwright.runs.schemas import RunRecord
-from loopwright.server.agent_api.threads import Threads, asked_of
+from loopwright.server.agent_api.threads import Threads, asked_of, ended_well
 from loopwright.server.context import Context, kept_run
 from loopwright.server.sse import followed
 
@@ -54,7 +54,7 @@ async def frames(
             yield sse("updates", {"__interrupt__": asked_of(last)})
         if "values" in modes:
             yield sse("values", await threads.last(last))
-    elif last.status != "finished":
+    elif not ended_well(last):
         yield sse("error", failure(last))
     yield sse("end", None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -21,17 +21,21 @@ from pydantic_core import to_jsonable_python
 from loopwright.engine.gate import is_engine_node
 from loopwright.errors import GraphError, InputError
 from loopwright.runs.checkpoints import thread as place_of
+from loopwright.runs.driving import PAUSED
+from loopwright.runs.hub import UNCHANGED
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
-from loopwright.server.answering import begin
 from loopwright.server.context import Context
 from loopwright.server.problems import Problem
+from loopwright.workflows.api import RunChanges
 
 Strategy = Literal["reject", "interrupt", "rollback", "enqueue"]
 """What becomes of a run that is asked for while another one of its thread goes on."""
 
-STATUS = {"queued": "busy", "running": "busy", "waiting": "interrupted", "failed": "error"}
+STATUS = {
+    "queued": "busy", "running": "busy", "waiting": "interrupted", "interrupted": "interrupted", "failed": "error",
+}  # fmt: skip
 """Status of a thread's last run -> that of the thread; else it is idle."""
 
 
@@ -111,6 +115,8 @@ class Threads:
         given: Mapping[str, Any] | None,
         answer: Any = None,
         strategy: Strategy = "enqueue",
+        checkpoint_id: str | None = None,
+        changes: RunChanges = UNCHANGED,
     ) -> tuple[LiveRun | KeptRun, int]:
         """Begin a thread's next run, or go on with its last one.
 
@@ -120,6 +126,8 @@ class Threads:
             given: The input; None goes on with the last run.
             answer: What a run that waits is answered.
             strategy: What becomes of it while another one goes on.
+            checkpoint_id: A state of the thread that the run begins with; None for the last.
+            changes: Where it stops on its way.
 
         Returns:
             The run, and how many events it had before.
@@ -138,16 +146,22 @@ class Threads:
                 else:
                     await KeptRun(hub, turns[0]).wait()
                 turns = await self.turns(thread_id)
+            turn = turn_id(thread_id, len(turns) + 1)
+            if checkpoint_id is not None:
+                origin, _snapshot = await self._at(turns, checkpoint_id)
+                if given is None:
+                    return await hub.fork(origin.id, checkpoint_id, changes=changes, fork_id=turn), 0
+                return await hub.continued(origin.id, given, turn=turn, checkpoint_id=checkpoint_id, changes=changes), 0
             if given is None:
                 if not turns or turns[0].status not in RESUMABLE:
                     raise InputError("there is nothing to go on with: give an input")
                 before = await asyncio.to_thread(hub.store.count, turns[0].id)
-                return await hub.resume(turns[0].id, answer=answer), before
+                return await hub.resume(turns[0].id, answer=answer, changes=changes), before
             if not turns:
-                return await begin(self._context, workflow, given, run_id=thread_id), 0
+                return await hub.start(workflow, given, run_id=thread_id, changes=changes), 0
             if turns[0].workflow != workflow:
                 raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
-            return await hub.continued(turns[0].id, given, turn=turn_id(thread_id, len(turns) + 1)), 0
+            return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
 
     # States
 
@@ -158,15 +172,20 @@ class Threads:
             HTTPException: With status 404, if there is no such thread or checkpoint.
         """
         turns = await self.turns(thread_id)
+        if not turns and checkpoint_id is None:
+            empty = StateSnapshot({}, (), place_of(thread_id), None, None, None, (), ())
+            return self.shown(empty, None, thread_id)
+        record, snapshot = await self._at(turns, checkpoint_id)
+        return self.shown(snapshot, record, thread_id)
+
+    async def _at(self, turns: Sequence[RunRecord], checkpoint_id: str | None) -> tuple[RunRecord, StateSnapshot]:
+        """The state of a thread, now or at a checkpoint, and the run that it belongs to."""
         for record in turns:
             graph = self._context.hub.graph(record.workflow)
             snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
             if snapshot.created_at is not None or checkpoint_id is None:
-                return self.shown(snapshot, record, thread_id)
-        if turns or checkpoint_id:
-            raise Problem(f"there is no checkpoint {checkpoint_id!r}", "UnknownCheckpoint", status=404).exception
-        empty = StateSnapshot({}, (), place_of(thread_id), None, None, None, (), ())
-        return self.shown(empty, None, thread_id)
+                return record, snapshot
+        raise Problem(f"there is no checkpoint {checkpoint_id!r}", "UnknownCheckpoint", status=404).exception
 
     async def history(self, thread_id: str, before: str | None) -> AsyncIterator[dict[str, Any]]:
         """The states of a thread, the last one first, each once.
@@ -268,6 +287,24 @@ class Threads:
         snapshot = await self._context.hub.graph(record.workflow).aget_state(place_of(record.id))
         values = self.values(snapshot, record)
         return {**values, "__interrupt__": asked_of(record)} if record.asked else values
+
+
+def ended_well(record: RunRecord) -> bool:
+    """Whether a run ended as it should, or stopped where it was to."""
+    return record.status in ("finished", "waiting") or record.error_type == PAUSED
+
+
+def shown_run(record: RunRecord, thread_id: str, assistant_id: str) -> dict[str, Any]:
+    """A run, as clients see it."""
+    statuses = {"queued": "pending", "running": "running", "failed": "error", "cancelled": "interrupted"}
+    return plain_json(
+        {
+            "run_id": record.id, "thread_id": thread_id, "assistant_id": assistant_id, "created_at": record.started_at,
+            "updated_at": record.ended_at or record.started_at, "metadata": {}, "kwargs": {},
+            "status": "success" if ended_well(record) else statuses.get(record.status, "interrupted"),
+            "multitask_strategy": "enqueue",
+        }
+    )  # fmt: skip
 
 
 def asked_of(record: RunRecord) -> list[dict[str, Any]]:

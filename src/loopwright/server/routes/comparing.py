@@ -13,7 +13,7 @@ from loopwright.runs.compare import compare
 from loopwright.runs.comparing.schemas import Comparison
 from loopwright.runs.schemas import KeptComparison, RunRecord
 from loopwright.runs.states import logged
-from loopwright.runs.store.protocol import RunStore
+from loopwright.runs.store.history import RunStore
 from loopwright.server.context import RUN_ID, Context, Here, kept_run
 from loopwright.server.given import Note
 from loopwright.server.problems import PROBLEM

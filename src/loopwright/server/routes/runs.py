@@ -6,20 +6,20 @@ import asyncio
 import hashlib
 import json
 import re
+from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
-from loopwright.runs.live import LiveRun
-from loopwright.runs.reading import KeptRun
-from loopwright.runs.schemas import LoggedEvent, RunFilter, RunPage, RunRecord, RunStatus
+from loopwright.runs.schemas import LoggedEvent, Order, RunFilter, RunPage, RunRecord, RunStatus
 from loopwright.runs.states import CheckpointView
 from loopwright.runs.transfer import export_run, import_run
-from loopwright.server.answering import begin, begin_once
+from loopwright.server.answering import begin_once
 from loopwright.server.changes import Changes, changes_of, check_state
-from loopwright.server.context import RUN_ID, Context, Here, kept_run, refuse_when_busy, unknown_run
+from loopwright.server.context import RUN_ID, Context, Here, kept_run, unknown_run
 from loopwright.server.described import streamed
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import PROBLEM
@@ -60,6 +60,13 @@ class StartRun(Changes):
     """Its input, as the workflow's input schema has it."""
     priority: Annotated[int, Field(ge=-100, le=100)] = 0
     """Of the runs that wait, those with the highest have their turn first."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_assistants(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "assistant_id" in given:
+            raise ValueError("a background run of LangGraph's clients needs a thread here: create one, and give its id")
+        return given  # pyright: ignore[reportUnknownVariableType]
 
 
 class ResumeRun(BaseModel):
@@ -114,22 +121,11 @@ async def start_run(asked: StartRun, context: Here, idempotency_key: Idempotency
     """Begin a run, or let it wait its turn; it goes on whether or not anybody follows it."""
     hosted = context.workflow(asked.workflow)
     changes = changes_of(asked, hosted)
+    begin = partial(context.hub.start, hosted.name, asked.input, changes=changes, priority=asked.priority)
     if idempotency_key is None:
-        return (await begin(context, asked.workflow, asked.input, changes=changes, priority=asked.priority)).record
+        return (await begin()).record
     request = hashlib.sha256(json.dumps(asked.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
-
-    async def named(run_id: str) -> LiveRun | KeptRun:
-        return await begin(
-            context,
-            asked.workflow,
-            asked.input,
-            changes=changes,
-            run_id=run_id,
-            request=request,
-            priority=asked.priority,
-        )
-
-    return await begin_once(context, idempotency_key, request, named)
+    return await begin_once(context, idempotency_key, request, partial(begin, request=request))
 
 
 @router.get("", operation_id="list_runs")
@@ -140,12 +136,20 @@ async def list_runs(
     stop_reason: str | None = None,
     text: Annotated[str | None, Query(max_length=1000)] = None,
     parent: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    min_seconds: Annotated[float | None, Query(ge=0)] = None,
+    min_cost: Annotated[float | None, Query(ge=0)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: str | None = None,
+    order: Order = "started_at",
 ) -> RunPage:
-    """Runs, newest first."""
-    wanted = RunFilter(workflow=workflow, status=status, stop_reason=stop_reason, text=text, parent=parent)
-    return await asyncio.to_thread(context.hub.store.list, wanted, limit, before)
+    """Runs, newest or highest first."""
+    wanted = RunFilter(
+        workflow=workflow, status=status, stop_reason=stop_reason, text=text, parent=parent, since=since, until=until,
+        min_seconds=min_seconds, min_cost=min_cost,
+    )  # fmt: skip
+    return await asyncio.to_thread(context.hub.store.list, wanted, limit, before, order)
 
 
 @router.post("/import", status_code=201, operation_id="import_run", responses={507: PROBLEM}, openapi_extra={
@@ -210,14 +214,14 @@ async def cancel_run(run_id: RunId, context: Here) -> RunRecord:
 @router.post("/{run_id}/resume", operation_id="resume_run", responses=STARTS)
 async def resume_run(run_id: RunId, context: Here, asked: ResumeRun | None = None) -> RunRecord:
     """Go on with a run from its last checkpoint."""
-    await _startable(context, run_id)
+    await kept_run(context, run_id)
     return (await context.hub.resume(run_id, answer=asked.answer if asked else None)).record
 
 
 @router.post("/{run_id}/fork", status_code=201, operation_id="fork_run", responses=STARTS)
 async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
     """Begin a run at a checkpoint of another one, with something changed."""
-    record = await _startable(context, run_id)
+    record = await kept_run(context, run_id)
     hosted = context.workflow(record.workflow)
     check_state(hosted, asked.state or {})
     changes = changes_of(asked, hosted)
@@ -227,7 +231,7 @@ async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
 @router.post("/{run_id}/counterfactual", status_code=201, operation_id="leave_loop_out", responses=STARTS)
 async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRecord:
     """Run again what followed a loop's first pass, or a later one, without that pass and those behind it."""
-    await _startable(context, run_id)
+    await kept_run(context, run_id)
     return (await context.hub.counterfactual(run_id, asked.loop, asked.kept)).record
 
 
@@ -254,11 +258,6 @@ async def export_archive(run_id: RunId, context: Here) -> Response:
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{record.workflow}-{record.id}")[:100]
     disposition = f'attachment; filename="{name}.json.gz"'
     return Response(data, media_type="application/gzip", headers={"Content-Disposition": disposition})
-
-
-async def _startable(context: Context, run_id: str) -> RunRecord:
-    refuse_when_busy(context)
-    return await kept_run(context, run_id)
 
 
 def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:

@@ -16,8 +16,8 @@ from loopwright.errors import InputError
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunStatus
-from loopwright.runs.store.protocol import KeptEvent
-from loopwright.server.answering import begin, failure_of
+from loopwright.runs.store.entries import KeptEvent
+from loopwright.server.answering import failure_of
 from loopwright.server.context import Context, Here, unknown_run
 from loopwright.server.described import streamed
 from loopwright.server.problems import PROBLEM, Problem, status_of
@@ -130,7 +130,7 @@ async def cancel(run_id: str, context: Here) -> ChatRun:
 
 async def _start(asked: ChatMessage, context: Context) -> LiveRun | KeptRun:
     given = asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-    return await begin(context, ASSISTANT, given)
+    return await context.hub.start(ASSISTANT, given)
 
 
 def answer_of(run_id: str, events: Sequence[KeptEvent]) -> ChatAnswer | None:

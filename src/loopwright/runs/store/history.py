@@ -8,16 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
-    BigInteger,
     Connection,
-    Text,
     bindparam,
-    column,
     delete,
     false,
     func,
-    literal,
     or_,
     select,
     text,
@@ -25,13 +20,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from loopwright.database.text import StorableText, storable
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import AttemptLost, InputError
-from loopwright.runs.schemas import ENDED, Channel, RunFilter, RunPage, RunRecord
+from loopwright.runs.schemas import ENDED, Channel, Order, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.choices import Choices
+from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.store.listing import page
-from loopwright.runs.store.protocol import KeptEvent, NewEvents, within
 from loopwright.runs.store.rows import microseconds, read, record_of, row_of
 from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, METADATA, RUNS
 
@@ -39,11 +33,6 @@ _PORTION = 500
 _SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 _POSTGRES_SIZE = (
     "SELECT sum(pg_total_relation_size(CAST(name AS regclass))) FROM unnest(CAST(:tables AS text[])) AS name"
-)
-
-# As PostgreSQL is to read them; the columns' own types would bring their collation.
-_COLUMNS = tuple(
-    column(part.name, Text() if isinstance(part.type, StorableText) else BigInteger()) for part in EVENTS.c
 )
 
 
@@ -96,33 +85,47 @@ def append(connection: Connection, keys: Mapping[str, int], events: Iterable[New
     ]
     if not rows:
         return
-    if connection.dialect.name == "sqlite":
-        connection.execute(sqlite.insert(EVENTS).on_conflict_do_nothing(), rows)
-        return
-    # pg8000 sends the rows of an executemany one by one, at a tenth of the speed.
-    cleaned = [{**row, "name": storable(row["name"]), "data": storable(row["data"])} for row in rows]
-    given = func.json_to_recordset(literal(cleaned, JSON)).table_valued(*_COLUMNS).render_derived(with_types=True)
-    added = postgresql.insert(EVENTS).from_select([column.name for column in _COLUMNS], select(given))
-    connection.execute(added.on_conflict_do_nothing())
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    connection.execute(insert(EVENTS).on_conflict_do_nothing(), rows)
 
 
-class SqlRunStore(Choices):
-    """A `RunStore`; its methods say only what the protocol does not."""
+class RunStore(Choices):
+    """A run history; `open_runs` gives one on SQLite or PostgreSQL.
+
+    Methods block and may be called from any thread; each is one transaction. Every one raises `StoreError` if the
+    database fails, ``transient=True`` where another attempt may succeed.
+    """
 
     def create(self, run: RunRecord, graph: ShownGraph) -> None:
-        """Keep a new run; the graph is kept once for all runs that have the same."""
+        """Keep a new run.
+
+        Args:
+            run: The run.
+            graph: Its graph, kept once for all runs that have the same: the workflow may look otherwise later.
+
+        Raises:
+            InputError: If there is one with this id.
+        """
         document = graph.model_dump_json()
         digest = hashlib.sha256(document.encode()).hexdigest()
         insert = self._database.insert
         with self._database.writing() as connection:
             shared = insert(GRAPHS).values(digest=digest, document=document).on_conflict_do_nothing()
             connection.execute(shared)
-            added = connection.execute(insert(RUNS).values(**row_of(run), graph=digest).on_conflict_do_nothing())
-            if not added.rowcount:
+            added = insert(RUNS).values(**row_of(run), graph=digest).on_conflict_do_nothing()
+            if connection.scalar(added.returning(RUNS.c.key)) is None:
                 raise InputError(f"there is a run {run.id!r} already: give another id")
 
     def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
-        """Keep what happened; events that are kept already are passed over, so that a write can be repeated."""
+        """Keep what happened, in one transaction: all of it or nothing; what is kept already is passed over.
+
+        Args:
+            runs: Runs as they are now; a run that is not kept (any more) is passed over.
+            events: New events; those of a run that is not kept are passed over.
+
+        Raises:
+            AttemptLost: If a record or events are of an earlier attempt than the newest that began.
+        """
         rows = {run.id: row_of(run) for run in runs}
         added = [item for item in events if item.events]
         if not rows and not added:
@@ -138,7 +141,15 @@ class SqlRunStore(Choices):
             self._tell(connection, keys)
 
     def begin(self, run: RunRecord) -> None:
-        """Keep that a further attempt of a run begins."""
+        """Keep that a further attempt of a run begins: from now on nothing of an earlier one is kept.
+
+        Args:
+            run: The run as it is now, with the epoch that follows the one kept.
+
+        Raises:
+            AttemptLost: If somebody else was faster.
+            InputError: If the run is not kept.
+        """
         kept = select(RUNS.c.key, RUNS.c.epoch).where(RUNS.c.id == run.id).with_for_update()
         with self._database.writing() as connection:
             row = connection.execute(kept).one_or_none()
@@ -168,7 +179,15 @@ class SqlRunStore(Choices):
     def events(
         self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000, size: int | None = None
     ) -> list[KeptEvent]:
-        """Events of a run in order."""
+        """Events of a run in order.
+
+        Args:
+            run_id: The run.
+            channel: Which of its channels.
+            after: The number of the last event that is known, 0 for none.
+            limit: How many at most.
+            size: Characters of JSON that they have together at most; the first is given whatever it has.
+        """
         wanted = (
             select(EVENTS.c.seq, EVENTS.c.name, EVENTS.c.data)
             .join(RUNS, RUNS.c.key == EVENTS.c.run)
@@ -187,13 +206,29 @@ class SqlRunStore(Choices):
         with self._database.reading() as connection:
             return connection.execute(found.where(RUNS.c.id == run_id, EVENTS.c.channel == channel)).scalar_one()
 
-    def list(self, wanted: RunFilter, limit: int = 50, before: str | None = None) -> RunPage:
-        """Runs, newest first."""
+    def list(
+        self, wanted: RunFilter, limit: int = 50, before: str | None = None, order: Order = "started_at"
+    ) -> RunPage:
+        """Runs, newest or highest first.
+
+        Args:
+            wanted: Which.
+            limit: How many at most.
+            before: What the part before gave as ``next``, in the same order.
+            order: What comes first.
+
+        Raises:
+            InputError: If `before` is nothing that a page gave.
+        """
         with self._database.reading() as connection:
-            return page(connection, wanted, limit, before)
+            return page(connection, wanted, limit, before, order)
 
     def delete(self, run_id: str) -> bool:
-        """Forget a run with its events, and with what people thought of it beside others."""
+        """Forget a run with its events; its children stay, and name a parent that is not kept.
+
+        Returns:
+            Whether it was kept.
+        """
         with self._database.writing() as connection:
             # A share of its lock would not do: two that delete the same run would wait for each other.
             found = select(RUNS.c.key).where(RUNS.c.id == run_id).with_for_update()
@@ -203,18 +238,32 @@ class SqlRunStore(Choices):
         return key is not None
 
     def prune(self, *, older_than: datetime | None = None, keep: int | None = None) -> Sequence[str]:
-        """Forget old runs that have ended, with what people thought of them beside others."""
+        """Forget old runs that have ended; demonstrations stay.
+
+        Args:
+            older_than: Runs that began before this moment go.
+            keep: Of the rest the newest so many stay, for each workflow.
+
+        Returns:
+            The ids of what was forgotten.
+        """
         with self._database.writing() as connection:
             gone = outdated(connection, older_than, keep)
             forget(connection, gone)
         return tuple(gone)
 
     def claim(self) -> None:
-        """Be the one server of this history; again does nothing."""
+        """Be the one server of a history in a file until it is closed, or its process ends, however that is.
+
+        One in PostgreSQL may have any number of servers and workers.
+
+        Raises:
+            StoreError: If another one has it. Who only reads, or forgets old runs, needs no claim.
+        """
         self._database.claim()
 
     def stats(self) -> dict[str, Any]:
-        """How much is kept."""
+        """How much is kept: ``runs`` by status, ``events``, ``bytes`` on disk where that is known."""
         by_status = select(RUNS.c.status, func.count().label("runs")).group_by(RUNS.c.status)
         with self._database.reading() as connection:
             return {
@@ -224,7 +273,7 @@ class SqlRunStore(Choices):
             }
 
     def close(self) -> None:
-        """Close the database; again does nothing."""
+        """Close the database."""
         self._database.close()
 
     def _tell(self, connection: Connection, runs: Iterable[str]) -> None:
