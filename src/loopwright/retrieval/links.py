@@ -45,7 +45,9 @@ class PassageLinks:
         pairs = np.concatenate([mentions, np.stack([titled, self._title_of[titled]], axis=1)])
         # One number for each pair, of which there may be millions, sorts them by passage.
         entities = max(len(self.entity_position), 1)
-        self._passage, self._entity = np.divmod(np.unique(pairs[:, 0] * entities + pairs[:, 1]), entities)
+        numbers = np.sort(pairs[:, 0] * entities + pairs[:, 1])
+        # What np.unique would do, which first imports masked arrays for 0.1 s.
+        self._passage, self._entity = np.divmod(numbers[np.diff(numbers, prepend=-1) > 0], entities)
         self._starts = np.searchsorted(self._passage, np.arange(len(self.passages) + 1))
         self._spread = np.bincount(self._entity, minlength=len(self.entity_position))
         self.weight: Floats = np.maximum(np.log(max(len(self.passages), 1) / (1.0 + self._spread)), 0.0).astype(

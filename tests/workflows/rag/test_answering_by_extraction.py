@@ -149,3 +149,21 @@ def test_a_passage_that_the_reranker_cannot_score_is_the_worst(logits: list[floa
     answer = extract_answer("Where is bread baked?", evidence, logits=logits)
     assert answer.citations[0].title == evidence[best].title
     assert 0 <= answer.confidence <= 1
+
+
+def test_what_stands_together_in_a_file_is_quoted_together():
+    def part(file: str, start: int, text: str, row: str = "") -> Evidence:
+        document = f"/{file}{row}"
+        return Evidence(id=f"{document}::{start}", document_id=document, start=start, text=text, title=file)
+
+    rows = [part("ropes.csv", 0, f"rope: R-{n}\nlength: {n}0 m\nstatus: in use", f"#{n}") for n in (2, 3, 4)]
+    rule = part("rules.md", 900, "A rope is thrown away after ten years.")
+    after = part("rules.md", 940, "Then it is cut up on the same day.")
+    far = part("rules.md", 9000, "The committee meets in May.")
+    answer = extract_answer("Which rope in use has which length?", [rows[2], rule, rows[0], rows[1], far, after])
+    first, second = answer.sentences[:2]
+    assert first.text.splitlines()[::3] == ["rope: R-2", "rope: R-3", "rope: R-4"] and len(first.citations) == 3
+    assert second.text == f"{rule.text}\n{after.text}"
+    for citation in answer.citations:
+        source = next(each for each in (*rows, rule, after, far) if each.id == citation.evidence_id)
+        assert source.text[citation.start : citation.end] == citation.quote

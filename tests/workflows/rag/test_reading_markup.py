@@ -140,3 +140,11 @@ def test_sizes_are_bounded(tmp_path: Path):
         path.write_bytes(b"x" * 101)
         with pytest.raises(DocumentError, match="at most"):
             list(read_source(path, limits=limits))
+
+
+def test_a_short_first_line_heads_a_text(tmp_path: Path):
+    path = tmp_path / "notice-2023.txt"
+    for first, headings in (("Notice to all guests", ("Notice to all guests",)), ("word " * 40, ())):
+        path.write_text(f"\n{first}\n\nThe key is at the farm.", encoding="utf-8")
+        (document,) = read_source(path)
+        assert (document.title, document.sections[0].headings) == ("notice-2023", headings)

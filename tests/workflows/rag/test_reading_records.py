@@ -204,3 +204,22 @@ def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
     assert [document.key for document in found] == ["same", "3"]
     assert found[0].names and not found[1].names and found[1].text == "text wins"
     assert len(problems) == 1 and "#same: an earlier record" in problems[0]
+
+
+def test_lists_in_an_object_hold_records_and_the_rest_is_one(tmp_path: Path):
+    value = {
+        "kept_by": "Ina",
+        "dogs": [{"name": "Fly", "finds": 9}, {"breed": "collie"}],
+        "closed": [{"day": "1 May"}],
+    }
+    found, problems = read(written(tmp_path / "kennel_list.json", json.dumps(value)))
+    assert not problems
+    assert [(each.key, each.title, each.sections[0].headings, each.text) for each in found] == [
+        ("dogs.1", "Fly", ("kennel list", "dogs"), "name: Fly\nfinds: 9"),
+        ("dogs.2", "kennel list", ("kennel list", "dogs"), "breed: collie"),
+        ("closed.1", "kennel list", ("kennel list", "closed"), "day: 1 May"),
+        ("rest", "kennel list", ("kennel list",), "kept_by: Ina"),
+    ]
+    whole = {"title": "A talk", "text": "It is long.", "comments": [{"by": "Bo"}]}
+    (only,), _ = read(written(tmp_path / "talk.json", json.dumps(whole)))
+    assert (only.key, only.text) == ("1", "It is long.")

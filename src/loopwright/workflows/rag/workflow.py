@@ -39,7 +39,6 @@ from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Froz
 from loopwright.workflows.rag.schemas import Citation as Quoted
 from loopwright.workflows.rag.score import names_of, score
 from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.sources.sample import sample_store
 from loopwright.workflows.rag.state import GraphState, QuestionInput
 
 logger = logging.getLogger("loopwright.rag")
@@ -244,6 +243,8 @@ class RagWorkflow(Workflow[Services]):
     def sample(cls, config: RAGConfig | None = None) -> Self:
         """The same over the made-up town that comes with the package, read into a store in memory."""
         services = Services.of(config or RAGConfig())
+        from loopwright.workflows.rag.sources.sample import sample_store
+
         services.opened.entered("store", sample_store)
         return cls(services)
 

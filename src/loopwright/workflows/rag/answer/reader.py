@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
 from loopwright.workflows.rag.answer.sentences import sentence_spans
@@ -31,10 +32,16 @@ FITS = 0.08
 _WITHOUT_RERANKER = (-2.60, 3.09, 1.86, -1.01)
 _WITH_RERANKER = (-1.30, 1.40, 0.72, -0.87, 0.139)
 
+# Of one file so many characters are quoted together: passages that fit nearly as well as the best of it, that is at
+# least by this share (rows of a table, which say the same of different things, by another), then the next to it.
+_ROOM = 900
+_RIVAL = 0.6
+_RIVAL_ROW = 0.7
+_NEXT = 1500
 _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
 _RANK = 5
-_FOUND = 0.5
+_FOUND = 0.25
 _LEXICAL = 2.0
 _MARKUP = re.compile(r"^\s{0,3}(?:#{1,6}\s+|>\s?)|`+|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?", re.MULTILINE)
 # Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
@@ -93,16 +100,14 @@ def extract_answer(
     ]
     words = asked_words(question, lexicon)
     wanted = {**asked_words(" ".join(leads), lexicon), **words}
-    found = [_quote(wanted, evidence[place]) for place in _ranked(wanted, evidence, lexicon, logits)[:QUOTES]]
-    quotes = [quote for quote in found if quote.holds]
+    order, gains = _ranked(wanted, evidence, lexicon, logits)
+    groups = _composed(wanted, evidence, order, gains)
+    quotes = [group[0] for group in groups]
     confidence = 0.0
     if words and quotes:
         confidence = _confidence(_signs(question, words, quotes), max(logits) if logits else None)
     listed = CitationList()
-    sentences = tuple(
-        Sentence(text=plain_text(quote.text), citations=(listed.add(quote.evidence, quote.start, quote.end),))
-        for quote in quotes
-    )
+    sentences = tuple(_sentence(group, listed) for group in groups)
     text = joined(sentences, "\n\n")
     abstained = not sentences or confidence < FITS
     if abstained:
@@ -131,13 +136,13 @@ def plain_text(text: str) -> str:
 
 def _ranked(
     words: Mapping[str, Asked], evidence: Sequence[Evidence], lexicon: Lexicon, logits: Sequence[float] | None
-) -> list[int]:
-    """The places of the passages, best first.
+) -> tuple[list[int], list[float]]:
+    """The places of the passages, best first, and what speaks for each.
 
     By the weight of the question's words, beside which a reranker's logit is worth about six times as much, and half as
     much by the order in which they were found, which knows of links and vectors.
     """
-    weights = _weights(words, [TermCounts(each) for each in evidence], lexicon)
+    weights = _weights(words, evidence, lexicon)
     most = max(weights, default=0.0) or 1.0
     scores = [
         _LEXICAL * weight / most + logit for weight, logit in zip(weights, logits or [0.0] * len(weights), strict=True)
@@ -145,15 +150,70 @@ def _ranked(
     least = min(scores, default=0.0)
     spread = (max(scores, default=0.0) - least) or 1.0
     gains = [(score - least) / spread + _FOUND * _RANK / (_RANK + place) for place, score in enumerate(scores)]
-    return sorted(range(len(evidence)), key=lambda place: -gains[place])
+    return sorted(range(len(evidence)), key=lambda place: -gains[place]), gains
 
 
-def _weights(words: Mapping[str, Asked], passages: Sequence[TermCounts], lexicon: Lexicon) -> list[float]:
-    """The words' weight in each passage, as BM25 counts mentions and length; of a word's forms the likeliest counts."""
+def _composed(
+    words: Mapping[str, Asked], evidence: Sequence[Evidence], order: Sequence[int], gains: Sequence[float]
+) -> list[list[_Quote]]:
+    """Up to three quotes, each of one file: the best passage that is left, and what fits beside it."""
+    groups: list[list[_Quote]] = []
+    used: set[int] = set()
+    for place in order:
+        if place in used or len(groups) == QUOTES:
+            continue
+        first = _quote(words, evidence[place])
+        if not first.holds:
+            continue
+        used.add(place)
+        groups.append([first])
+        room = _ROOM - len(first.text)
+        for other in _beside(place, evidence, gains):
+            quote = _quote(words, evidence[other])
+            if other not in used and len(quote.text) <= room:
+                used.add(other)
+                groups[-1].append(quote)
+                room -= len(quote.text)
+    return groups
+
+
+def _beside(place: int, evidence: Sequence[Evidence], gains: Sequence[float]) -> list[int]:
+    """The other passages of a file that fit nearly as well as one, best first; then those that stand next to it."""
+    first = evidence[place]
+    same = [n for n, each in enumerate(evidence) if n != place and _file(each) == _file(first)]
+    is_row = "#" in first.document_id
+    least = gains[place] * (_RIVAL_ROW if is_row else _RIVAL)
+    rivals = sorted((n for n in same if gains[n] >= least), key=lambda n: -gains[n])
+    apart = {n: abs(evidence[n].start - first.start) for n in same if not is_row}
+    return list(dict.fromkeys([*rivals, *sorted((n for n in apart if apart[n] <= _NEXT), key=lambda n: apart[n])]))
+
+
+def _file(evidence: Evidence) -> str:
+    return evidence.document_id.partition("#")[0] or evidence.id
+
+
+def _sentence(group: Sequence[_Quote], listed: CitationList) -> Sentence:
+    """What is quoted of one file as one sentence, in the order in which it stands there."""
+    ordered = sorted(group, key=lambda quote: (quote.evidence.document_id, quote.evidence.start))
+    return Sentence(
+        text="\n".join(plain_text(quote.text) for quote in ordered),
+        citations=tuple(listed.add(quote.evidence, quote.start, quote.end) for quote in ordered),
+    )
+
+
+def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
+    """The words' weight in each passage, as BM25 counts mentions and length; of a word's forms the likeliest counts.
+
+    What stands in the headings counts as one more mention, however often it stands there: all passages of a document
+    have its title, so that it tells documents apart and not what is said in them.
+    """
+    texts = [terms(each.text) for each in passages]
+    above = [set(terms(f"{each.title} {each.heading}")) for each in passages]
+    counted = [Counter(text) + Counter(headings) for text, headings in zip(texts, above, strict=True)]
+    lengths = np.array([len(text) for text in texts], np.float32)
     total = np.zeros(len(passages), np.float32)
-    lengths = np.array([passage.length for passage in passages], np.float32)
     for asked in words.values():
-        counts = np.array([[passage.counts[form] for passage in passages] for form in asked.forms], np.float32)
+        counts = np.array([[count[form] for count in counted] for form in asked.forms], np.float32)
         sure = np.array([*asked.forms.values()], np.float32)[:, None]
         total += asked.weight * (sure * lexicon.saturation(counts, lengths)).max(axis=0)
     return total.tolist()

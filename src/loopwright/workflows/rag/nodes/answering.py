@@ -107,8 +107,8 @@ async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Ans
 
 
 def evidence_for(state: GraphState) -> list[Evidence]:
-    """What an answer is written and graded from: what was found last, then what was found before."""
-    found = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
+    """What an answer is written and graded from: what was found first, by the question's own words, then the rest."""
+    found = [*(state.get("earlier_documents") or []), *(state.get("documents") or [])]
     return unique(found)
 
 

@@ -116,7 +116,7 @@ async def query_transformation(state: GraphState, services: Services | None = No
         found = await asyncio.to_thread(_widened, state, question, tried, services)
         step, query = found or ("none", tried[-1])
     logger.info("asked in other words (%s): %r", step, query)
-    earlier = [*(state.get("documents") or []), *(state.get("earlier_documents") or [])]
+    earlier = [*(state.get("earlier_documents") or []), *(state.get("documents") or [])]
     return {
         "query": query,
         "queries": [*tried, query],

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-
-from rapidfuzz import process
-from rapidfuzz.distance import DamerauLevenshtein
 
 from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
@@ -84,8 +81,8 @@ def _corrected(word: str, lexicon: Lexicon) -> str:
     if not folded.isalpha() or len(folded) < 3 or folded in english or any(map(lexicon.knows, terms(folded))):
         return word
     most = 1 if len(folded) < 5 else 2
-    near = process.extract(folded, english.keys(), scorer=DamerauLevenshtein.distance, score_cutoff=most, limit=None)
-    known = [(distance, -english[other], other) for other, distance, _ in near if lexicon.knows(terms(other)[0])]
+    near = _nearest(folded, english.keys(), most)
+    known = [(distance, -english[other], other) for other, distance in near if lexicon.knows(terms(other)[0])]
     return min(known)[2] if known else word
 
 
@@ -123,12 +120,20 @@ def _forms(word: str, term: str, lexicon: Lexicon) -> dict[str, float]:
     known = [each for each in lexicon.terms if len(each) > 2 and each.isalpha()]
     if word not in english_words():
         most = 1 if len(word) < 5 else 2
-        near = process.extract(term, known, scorer=DamerauLevenshtein.distance, score_cutoff=most, limit=8)
-        least = min((distance for _, distance, _ in near), default=0)
-        forms |= {form: _CORRECTED for form, distance, _ in near if distance == least}
+        near = _nearest(term, known, most)[:8]
+        forms |= {form: _CORRECTED for form, distance in near if distance == near[0][1]}
     if len(word) > 4:
         for form in known:
             begins = word.startswith(form) and len(form) >= _LEAST_PREFIX * len(word)
             if begins or form.startswith(word):
                 forms.setdefault(form, _RELATED)
     return forms
+
+
+def _nearest(word: str, known: Collection[str], most: int) -> list[tuple[str, float]]:
+    """The words that are at most so many edits away, nearest first."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import DamerauLevenshtein
+
+    near = process.extract(word, known, scorer=DamerauLevenshtein.distance, score_cutoff=most, limit=None)
+    return [(other, distance) for other, distance, _ in near]

@@ -20,6 +20,9 @@ from loopwright.workflows.rag.sources.reading.text import text_of
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
+_MOST_HEADING = 90
+
+
 def read(source: Source) -> Iterator[ReadDocument]:
     """Read a Markdown file; its text is the source without the front matter, so that spans are those of the source."""
     data = source.data(source.limits.text_bytes)
@@ -40,11 +43,17 @@ def read(source: Source) -> Iterator[ReadDocument]:
 
 
 def read_text(source: Source) -> Iterator[ReadDocument]:
-    """Read a text file as one document without headings, named like the file."""
+    """Read a text file as one document, headed by its first line where that is short, and named like the file."""
     data = source.data(source.limits.text_bytes)
     text = text_of(source, data)
+    first = next(filter(None, map(str.strip, text.split("\n", 20)[:20])), "")
+    headings = (first,) if 0 < len(first) <= _MOST_HEADING else ()
     yield source.document(
-        text, (Section(start=0, end=len(text)),), title=source.path.stem, media_type="text/plain", raw=data
+        text,
+        (Section(headings=headings, start=0, end=len(text)),),
+        title=source.path.stem,
+        media_type="text/plain",
+        raw=data,
     )
 
 

@@ -33,11 +33,7 @@ def read_json(source: Source) -> Iterator[ReadDocument]:
         DocumentError: If it is no valid JSON.
     """
     value = _parsed(source, text_of(source, source.data(source.limits.whole_bytes)))
-    if isinstance(value, dict) and isinstance(inner := cast(dict[str, Any], value).get("documents"), list):
-        value = cast(list[Any], inner)
-    return _documents(
-        source, "application/json", enumerate(cast(list[Any], value) if isinstance(value, list) else [value], 1)
-    )
+    return _documents(source, "application/json", _records(value))
 
 
 def read_jsonl(source: Source) -> Iterator[ReadDocument]:
@@ -71,7 +67,7 @@ def unusable_date(value: object) -> str:
     return f"its date {shown} is not ISO 8601, or too far away; the file's own counts instead"
 
 
-def _documents(source: Source, media_type: str, values: Iterable[tuple[int, object]]) -> Iterator[ReadDocument]:
+def _documents(source: Source, media_type: str, values: Iterable[tuple[object, object]]) -> Iterator[ReadDocument]:
     """The documents of a file's records, one after the other; one that is broken or comes again is told and left out.
 
     A record with ``text`` is that text; of the other fields ``id``, ``title`` (or ``name``), ``date``, ``tags``,
@@ -107,7 +103,9 @@ def _document(source: Source, media_type: str, number: str, value: object) -> Re
         title = as_text(fields.get("source")) or title or source.path.stem
     elif text is None:
         # A row says what it is, and only its file of what: of a price list, of the staff.
-        text, headings = "\n".join(_lines(value)), (_SEPARATORS.sub(" ", source.path.stem).strip(),)
+        text, file = "\n".join(_lines(value)), _SEPARATORS.sub(" ", source.path.stem).strip()
+        # The number of a line names nothing.
+        title, headings = title or ("" if "id" in fields else file), (file, *filter(None, [number.rpartition(".")[0]]))
     elif not isinstance(text, str):
         raise source.error(f"its text is a {type(text).__name__}, not a string", key=key)
     date = source.date(fields.get("date"))
@@ -131,6 +129,30 @@ def _document(source: Source, media_type: str, number: str, value: object) -> Re
         facets=shown,
         names=names,
     )
+
+
+def _records(value: object) -> Iterator[tuple[str, object]]:
+    """The records of a JSON value, each with its key.
+
+    A list holds records. So does each list of objects in an object without ``text``; what else the object says is one
+    more record.
+    """
+    fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    value = inner if isinstance(inner := fields.get("documents"), list) else value
+    if isinstance(value, list):
+        yield from ((str(place), record) for place, record in enumerate(cast(list[Any], value), 1))
+        return
+    lists = {name: each for name, each in fields.items() if "text" not in fields and _is_list_of_objects(each)}
+    for name, records in lists.items():
+        yield from ((f"{name}.{place}", record) for place, record in enumerate(records, 1))
+    if not lists:
+        yield "1", value
+    elif rest := {name: each for name, each in fields.items() if name not in lists}:
+        yield "rest", rest
+
+
+def _is_list_of_objects(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in cast(list[Any], value))
 
 
 def _triple(source: Source, fields: Mapping[str, Any], key: str) -> tuple[str, tuple[str, ...]]:
