@@ -107,9 +107,9 @@ def test_a_chat_goes_on_until_it_is_told_to_end(tmp_path, talk):
     assert "nothing found" not in done.stderr, "what comes after the end is not asked"
 
 
-def test_a_profile_lasts_beyond_the_program_where_the_memory_is_a_file(assistant, tmp_path):
+def test_a_conversation_lasts_beyond_the_program_where_the_memory_is_a_file(assistant, tmp_path):
     (tmp_path / "config.yaml").write_text("assistant: {memory: 'sqlite:people.db'}\n")
-    assistant("ask", "I'm interested in typography. What should I see?", "--user", "mia", "-c", "config.yaml")
+    assistant("ask", "Is there anything on typography?", "--user", "mia", "--conversation", "one", "-c", "config.yaml")
     assert b"typography" in b"".join(path.read_bytes() for path in tmp_path.glob("people.db*"))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from loopwright.engine.loop import Spend, decide
 from loopwright.workflows.assistant import AssistantConfig
 from loopwright.workflows.assistant.graph import loops_of, should_retry
-from loopwright.workflows.assistant.routes import wish_after_check, wish_after_evaluation
+from loopwright.workflows.assistant.routes import wish_after_check
 from loopwright.workflows.assistant.schemas import RetryWish, Table
 
 WISH = RetryWish(reason="nothing was found", kind="no_results", tables=(Table.SESSIONS,))
@@ -29,8 +29,3 @@ def test_after_the_check(wanted, spent, limit, reflecting):
     with patch("loopwright.workflows.assistant.graph.settings") as settings:
         settings.reflection_enabled = reflecting
         assert should_retry(state) == wish
-
-
-@given(st.text(max_size=5))
-def test_after_the_evaluation(feedback):
-    assert wish_after_evaluation({"evaluation_feedback": feedback}) == ("generate_response" if feedback else "__end__")

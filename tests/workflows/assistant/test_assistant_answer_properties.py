@@ -16,7 +16,6 @@ from loopwright.workflows.assistant.answer import (
     without_strangers,
 )
 from loopwright.workflows.assistant.answer.listing import NEAREST
-from loopwright.workflows.assistant.answer.references import marks_in
 from loopwright.workflows.assistant.schemas import Found, Record, Table
 
 WORDS = st.text(alphabet="ab [](){}*_`<>|\\\n:,;.!#-ไท中é【】0", max_size=30)
@@ -52,12 +51,11 @@ def test_an_answer_cites_only_hits_within_the_limit_and_never_claims_without_one
     assert set(draft.referenced_ids) <= set(offered)
     assert len(draft.referenced_ids) == len(set(draft.referenced_ids)) <= min(limit, len(found))
     assert referenced(draft.text, offered) == draft.referenced_ids
-    assert not any(each.strangers for each in marks_in(draft.text, offered))
+    assert without_strangers(draft.text, offered) == draft.text
     assert draft.referenced_ids or draft.status == "nothing_found"
     told = [line for line in draft.text.splitlines() if line.startswith("- **")]
     assert draft.status != "nothing_found" or len(told) <= NEAREST
-    scored = evaluate_answer(question, draft, results)
-    assert scored.feedback == "" or scored.faithfulness_score < 1
+    assert evaluate_answer(question, draft, results).faithfulness_score is None
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -72,7 +70,7 @@ def test_taking_out_strangers_keeps_the_citations_and_leaves_none(pieces: list[s
     text = "".join(pieces)
     cleaned = without_strangers(text, offered)
     assert referenced(cleaned, offered) == referenced(text, offered)
-    assert not any(each.strangers for each in marks_in(cleaned, offered))
+    assert without_strangers(cleaned, offered) == cleaned
     assert set(referenced(text, offered)) <= set(offered)
 
 

@@ -10,7 +10,7 @@ from conferences import sample_services, shared_sample
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.testing import ScriptedChatModel, always
+from loopwright.testing import always
 from loopwright.workflows.assistant import astream_chat, chat
 from loopwright.workflows.assistant.answer import referenced
 from loopwright.workflows.assistant.nodes.telling import Telling
@@ -101,17 +101,6 @@ def test_marks_of_records_that_were_not_offered_are_never_streamed():
     assert len(pieces) > 3
     assert "".join(pieces) == written(events) == result.answer
     assert result.answer == f"See this, or this [{FIRST.id}] (and [a link](https://example.org))."
-
-
-def test_a_judged_answer_that_is_written_anew_replaces_the_first():
-    poor = {"met": [], "missing": ["everything"], "supported": [], "unsupported": ["all of it"], "advice": "Cite."}
-    writer = ScriptedChatModel("A first answer.", f"A second one [{FIRST.id}].")
-    models = {"generate_response": writer, "evaluate": always(poor)}
-    with sample_services(models, regeneration_enabled=True) as services:
-        events = streamed(QUESTION, services)
-    assert [event.visit for event in of_node(events, "generate_response", "node_start")] == [1, 2]
-    assert shown(events) == written(events) == f"A second one [{FIRST.id}]."
-    assert events[-1].referenced_ids == (FIRST.id,)
 
 
 IDS = ("sessions:1", "exhibitors:Pots (and) pans", "speakers:Ada")

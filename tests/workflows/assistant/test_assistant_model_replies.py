@@ -23,7 +23,6 @@ from loopwright.workflows.assistant.sources.sample import sample_store
 CONFIG = AssistantSection()
 RULES = Question(
     text="Whom should I meet about bees?",
-    query_mode="hybrid",
     tables=(Table.ATTENDEES, Table.SPEAKERS),
     topic="bees",
 )
@@ -50,7 +49,6 @@ def replanned(query: dict[str, object], message: str = "Let me look again.") -> 
     [
         ({"table": "sessions", "query_text": "Bees", "score_threshold": 0.25}, "relax"),
         ({"table": "sessions", "query_text": "apiculture"}, "rewrite"),
-        ({"table": "sessions", "query_text": "bees", "search_mode": "faceted"}, "pivot"),
         ({"table": "exhibitors", "query_text": "bees"}, "pivot"),
         ({"table": "exhibitors", "query_text": "apiculture"}, "pivot"),
     ],

@@ -1,4 +1,4 @@
-"""What a person says of itself is carried out and confirmed, also with nothing known, also with chat models."""
+"""What a chat model notes of a person, and that it is forgotten on request, also with nothing known."""
 
 from __future__ import annotations
 
@@ -25,19 +25,6 @@ def say(message: str, services: Services, **context: Any) -> str:
     return chat(message, user_context=WHO | context, services=services).answer
 
 
-def test_a_statement_is_noted_and_confirmed_without_a_search() -> None:
-    with sample_services() as services:
-        result = chat("My name is Ana. I work on salt.", user_context=WHO, services=services)
-        profile = known(services)
-        assert profile is not None
-        assert (profile.name, profile.interests) == ("Ana", ("salt",))
-        assert result.queries == ()
-        assert result.status == "answered"
-        assert "Noted." in result.answer
-        assert "your name is Ana; you are interested in salt" in result.answer
-        assert "salt" in say("what do you know about me?", services)
-
-
 @pytest.mark.parametrize("profile", [None, Profile(user_id="ana"), ANA])
 @pytest.mark.parametrize("message", ["forget everything about me", "Please delete my profile."])
 def test_forgetting_everything_deletes_profile_and_conversations(profile: Profile | None, message: str) -> None:
@@ -56,7 +43,8 @@ def test_a_model_adds_to_a_profile_and_does_not_bring_back_what_is_forgotten() -
         say("I work on salt.", services)
         profile = known(services)
         assert profile is not None
-        assert (profile.interests, profile.seeking) == (("salt",), ("a mill",))
+        assert (profile.name, profile.seeking) == ("Ana", ("a mill",))
+        assert "you look for a mill" in say("what do you know about me?", services)
         say("forget everything", services)
         assert known(services) is None
 
@@ -67,6 +55,4 @@ def test_a_model_leaves_questions_about_the_conference_alone() -> None:
     with sample_services(models) as services:
         counted = chat("How many talks are there?", services=services)
         assert (counted.model_calls, counted.answer[:10]) == (1, "There are ")
-        stated = chat("I work on salt.", user_context=WHO, services=services)
-        assert (stated.model_calls, stated.queries) == (0, ())
         assert chat("talks about salt", services=services).queries[0].query_text == "made up"

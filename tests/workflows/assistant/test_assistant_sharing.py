@@ -22,25 +22,26 @@ NODES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def services(tmp_path):
-    with sample_services(memory=f"sqlite:{tmp_path / 'memory.db'}") as opened:
-        yield opened
-
-
-def test_profiles_that_change_at_the_same_time_lose_nothing(services):
+def test_profiles_that_change_at_the_same_time_lose_nothing():
     topics = ["pottery", "salt", "glass", "ropes", "maps", "kites"]
+    reader = ScriptedChatModel(*({"interests": [topic]} for topic in topics))
 
-    async def together():
+    async def together(services):
         context = {"user_id": "ada"}
         messages = [f"I'm interested in {topic}." for topic in topics]
         await asyncio.gather(*(achat(each, user_context=context, services=services) for each in messages))
         return await services.memory.profile("ada")
 
-    assert sorted(asyncio.run(together()).interests) == sorted(topics)
+    with sample_services({"update_profile": reader}) as services:
+        assert sorted(asyncio.run(together(services)).interests) == sorted(topics)
 
 
-def test_a_profile_that_is_given_for_one_question_is_not_kept(services):
+def test_a_profile_that_is_given_for_one_question_is_not_kept():
+    with sample_services({"update_profile": always({"interests": ["salt"]})}) as services:
+        _a_given_profile_is_not_kept(services)
+
+
+def _a_given_profile_is_not_kept(services):
     asyncio.run(services.memory.keep_profile(Profile(user_id="ada", name="Ada", interests=("glass",))))
     given = {"user_id": "somebody else", "name": "Once", "interests": ["ropes"]}
     context = {"user_id": "ada", "profile": given}
@@ -99,11 +100,10 @@ def test_services_that_are_closed_while_chats_run_end_them(tmp_path):
 
 
 @pytest.mark.parametrize("section", [{}, {"reflection_enabled": False}, {"max_retry_count": 0}])
-@pytest.mark.parametrize("regenerates", [False, True])
 @pytest.mark.parametrize("reply", [None, ValueError("?"), "no JSON", {"missing": ["all"], "unsupported": ["all"]}])
-async def test_no_run_takes_more_steps_or_calls_than_its_certificate_says(section, regenerates, reply):
+async def test_no_run_takes_more_steps_or_calls_than_its_certificate_says(section, reply):
     models = {} if reply is None else {node: always(reply) for node in NODES}
-    with sample_services(models, regeneration_enabled=regenerates, **section) as services:
+    with sample_services(models, **section) as services:
         graph = build_graph(services=services)
         given = {"messages": [("user", f"I'm interested in salt. {ODD}")], "user_context": {"user_id": "ada"}}
         steps = [chunk["step"] async for chunk in graph.astream(given, stream_mode="debug")]

@@ -7,11 +7,10 @@ checked; where that is poor, the search is thought over and planned anew, a boun
     plan_queries -> execute_queries -> check_results
         -> generate_response | reflect_and_replan (loop `reflect`) | relax_and_retry (loop `relax`)
     reflect_and_replan -> execute_queries        relax_and_retry -> check_results
-    generate_response -> evaluate -> END | generate_response (loop `regenerate`)
+    generate_response -> evaluate -> END
 
 Of the loops ``reflect`` (``reflection_enabled``, the default) and ``relax`` one is wired; it goes round
-``max_retry_count`` times (2). The loop ``regenerate`` writes a poor answer once more, where
-``regeneration_enabled`` says so.
+``max_retry_count`` times (2).
 
 Without a chat model, everything runs on rules: what is found is listed and explained, each record by its id.
 """

@@ -52,10 +52,6 @@ class AssistantSection(Section):
     """Whether a poor search is followed by a reflection; else by the mechanical relaxation."""
     max_retry_count: NonNegativeInt = MAX_RETRY_COUNT
     """Retries of a poor search in one run; 0 wires none."""
-    regeneration_enabled: bool = False
-    """Whether an answer that is judged poor is written once more."""
-    regenerate_below: float = Field(default=0.5, ge=0, le=1)
-    """The quality or faithfulness below which an answer is poor."""
     history_turns: NonNegativeInt = 6
     """Earlier turns of a conversation that a question is read with."""
     search: SearchSection = SearchSection()

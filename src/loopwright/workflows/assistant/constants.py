@@ -15,8 +15,6 @@ EVALUATE = "evaluate"
 
 MAX_RETRY_COUNT = 2
 """Retries of a poor search in one run."""
-MAX_REGENERATIONS = 1
-"""Further attempts at a poor answer, where that is switched on."""
 DEFAULT_LIMIT = 10
 """Hits that one planned query gives."""
 DEFAULT_THRESHOLD = 0.35

@@ -180,7 +180,7 @@ class PipelineSummary(_ChatEvent):
     cost: float | None
     """Their price in US dollars; None if it is not known."""
     scores: dict[str, float]
-    """Quality, confidence and faithfulness of the answer, from 0 to 1."""
+    """Quality and confidence of the answer, and with a chat model its faithfulness, from 0 to 1."""
 
 
 ChatEvent = Annotated[

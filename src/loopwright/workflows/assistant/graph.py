@@ -19,15 +19,14 @@ from loopwright.workflows.assistant.constants import (
     FETCH_DATA,
     GENERATE_ACKNOWLEDGMENT,
     GENERATE_RESPONSE,
-    MAX_REGENERATIONS,
     PLAN_QUERIES,
     REFLECT_AND_REPLAN,
     RELAX_AND_RETRY,
     UPDATE_PROFILE,
 )
 from loopwright.workflows.assistant.nodes import NODES, NodeDeclaration
-from loopwright.workflows.assistant.reasons import why_regenerated, why_retried
-from loopwright.workflows.assistant.routes import after_fetching, wish_after_check, wish_after_evaluation
+from loopwright.workflows.assistant.reasons import why_retried
+from loopwright.workflows.assistant.routes import after_fetching, wish_after_check
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
 from loopwright.workflows.runtime import compiled
@@ -58,40 +57,27 @@ def should_retry(
 
 
 def loops_of(config: AssistantConfig) -> list[Loop]:
-    """The loop ``reflect`` or ``relax``, by configuration, and ``regenerate`` where it is switched on.
+    """The loop ``reflect`` or ``relax``, by configuration; none where no retry is allowed.
 
     Args:
-        config: Says which, and gives their limits.
+        config: Says which, and gives its limit.
     """
     section = config.assistant
-    loops: list[Loop] = []
-    if section.retry_mode != "none":
-        reflecting = section.retry_mode == "reflection"
-        loops.append(
-            Loop(
-                name="reflect" if reflecting else "relax",
-                target=REFLECT_AND_REPLAN if reflecting else RELAX_AND_RETRY,
-                sources=(CHECK_RESULTS,),
-                limit=section.max_retry_count,
-                exhausted=GENERATE_RESPONSE,
-                counter="retry_count",
-                counter_by="node",
-                reason=why_retried,
-            )
+    if section.retry_mode == "none":
+        return []
+    reflecting = section.retry_mode == "reflection"
+    return [
+        Loop(
+            name="reflect" if reflecting else "relax",
+            target=REFLECT_AND_REPLAN if reflecting else RELAX_AND_RETRY,
+            sources=(CHECK_RESULTS,),
+            limit=section.max_retry_count,
+            exhausted=GENERATE_RESPONSE,
+            counter="retry_count",
+            counter_by="node",
+            reason=why_retried,
         )
-    if section.regeneration_enabled:
-        loops.append(
-            Loop(
-                name="regenerate",
-                target=GENERATE_RESPONSE,
-                sources=(EVALUATE,),
-                limit=MAX_REGENERATIONS,
-                exhausted=END,
-                counter="regeneration_count",
-                reason=why_regenerated,
-            )
-        )
-    return loops
+    ]
 
 
 def build_graph(
@@ -143,10 +129,7 @@ def build_graph(
     else:
         builder.add_edge(CHECK_RESULTS, GENERATE_RESPONSE)
     builder.add_edge(GENERATE_RESPONSE, EVALUATE)
-    if section.regeneration_enabled:
-        builder.add_conditional_edges(EVALUATE, wish_after_evaluation)
-    else:
-        builder.add_edge(EVALUATE, END)
+    builder.add_edge(EVALUATE, END)
     compile_options.setdefault("name", NAME)
     return compiled(builder, loops_of(config), config, **compile_options)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -16,13 +14,11 @@ from loopwright.errors import InputError
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunStatus
-from loopwright.runs.store.entries import KeptEvent
 from loopwright.server.answering import failure_of
 from loopwright.server.context import Context, Here, unknown_run
 from loopwright.server.described import streamed
-from loopwright.server.problems import PROBLEM, Problem, status_of
+from loopwright.server.problems import PROBLEM, Problem
 from loopwright.server.sse import event_stream, position
-from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
 from loopwright.workflows.assistant.events import PipelineSummary
 from loopwright.workflows.assistant.memory import Memory
 from loopwright.workflows.assistant.schemas import Profile, Status, ThinkingUpdate, Turn
@@ -43,9 +39,6 @@ BUSY: dict[int | str, dict[str, Any]] = {503: PROBLEM}
 ASSISTANT = "assistant"
 """The workflow."""
 MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
-
-ANSWERED, FAILED = "done", "error"
-"""The events of which every run that ended has one."""
 
 chat = APIRouter(prefix="/api/chat", tags=["chat"])
 remembered = APIRouter(prefix="/api", tags=["memory"])
@@ -104,12 +97,14 @@ async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId =
 )
 async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
     """Answer a message in one piece."""
-    run = await _start(asked, context)
-    record = await run.wait()
-    events = await asyncio.to_thread(context.hub.store.events, run.id, "client", 0, context.hub.limits.events)
-    if (found := answer_of(run.id, events)) is not None:
-        return found
-    raise (told_failure(events) or failure_of(record)).exception
+    record = await (await _start(asked, context)).wait()
+    outcome = record.outcome
+    if record.status != "finished" or outcome is None:
+        raise failure_of(record).exception
+    if outcome.status == "failed":
+        told = outcome.error or "the run ended before an answer was written"
+        raise Problem(told, "NoAnswer", can_retry=True, status=503).exception
+    return ChatAnswer.model_validate(outcome.details)
 
 
 @chat.get("/runs/{run_id}/events", operation_id="follow_chat", response_class=Response, responses=STREAM)
@@ -131,57 +126,6 @@ async def cancel(run_id: str, context: Here) -> ChatRun:
 async def _start(asked: ChatMessage, context: Context) -> LiveRun | KeptRun:
     given = asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     return await context.hub.start(ASSISTANT, given)
-
-
-def answer_of(run_id: str, events: Sequence[KeptEvent]) -> ChatAnswer | None:
-    """Read the outcome from the events of a run that ended.
-
-    Args:
-        run_id: The run.
-        events: What its client would have been sent.
-
-    Returns:
-        The outcome, or None if the run ended without an answer.
-    """
-    told: dict[str, list[Any]] = {}
-    pieces: list[str] = []
-    for event in events:
-        data = json.loads(event.data)
-        if event.name == "chunk":
-            pieces.append(data["text"])
-        elif event.name == "node_start" and data["node"] == GENERATE_RESPONSE:
-            # Another attempt at the answer replaces the one before.
-            pieces.clear()
-        else:
-            told.setdefault(event.name, []).append(data)
-    if ANSWERED not in told:
-        return None
-    return ChatAnswer.model_validate(
-        {
-            **told[ANSWERED][-1],
-            "run_id": run_id,
-            "acknowledgment": told.get("acknowledgment", [{"message": ""}])[-1]["message"],
-            "answer": "".join(pieces),
-            "thinking_updates": told.get("thinking", ()),
-            "summary": told.get("pipeline_summary", [None])[-1],
-        }
-    )
-
-
-def told_failure(events: Sequence[KeptEvent]) -> Problem | None:
-    """What went wrong in a run that ended without an answer, as its last ``error`` event has it.
-
-    Args:
-        events: What its client would have been sent.
-
-    Returns:
-        The problem, or None if there is no such event.
-    """
-    for event in reversed(events):
-        if event.name == FAILED:
-            told = json.loads(event.data)
-            return Problem(**told, status=status_of(told["error_type"], can_retry=told["can_retry"]))
-    return None
 
 
 class Conversation(BaseModel):

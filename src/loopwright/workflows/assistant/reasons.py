@@ -93,8 +93,3 @@ def why_retried(state: AssistantState) -> str:
     """Why another search is wanted."""
     wish = state.get("retry_wanted")
     return wish.reason if wish else ""
-
-
-def why_regenerated(state: AssistantState) -> str:
-    """Why the answer is to be written anew."""
-    return state.get("evaluation_feedback", "")

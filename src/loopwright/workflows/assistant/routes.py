@@ -19,8 +19,3 @@ def after_fetching(state: AssistantState) -> Literal["update_profile", "generate
 def wish_after_check(state: AssistantState) -> Literal["retry", "generate_response"]:
     """The wish alone: search again where that would help."""
     return "retry" if state.get("retry_wanted") else "generate_response"
-
-
-def wish_after_evaluation(state: AssistantState) -> Literal["generate_response", "__end__"]:
-    """The wish alone: write a poor answer anew."""
-    return "generate_response" if state.get("evaluation_feedback") else "__end__"

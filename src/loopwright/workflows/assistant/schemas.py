@@ -28,11 +28,8 @@ class Table(StrEnum):
     """Who comes and may be met."""
 
 
-SearchMode = Literal["faceted", "master"]
-"""``faceted`` compares the query with each aspect of a record on its own, ``master`` with the record as a whole."""
-
-QueryMode = Literal["specific", "profile", "hybrid"]
-"""``specific``: what the question asks for; ``profile``: what suits the person who asks; ``hybrid``: both."""
+QueryMode = Literal["specific", "profile"]
+"""``specific``: what the question asks for; ``profile``: what suits the person who asks."""
 
 Strategy = Literal["", "relax", "rewrite", "pivot"]
 """How a replan differs: ``relax`` asks the same with wider limits, ``rewrite`` in other words, ``pivot`` elsewhere;
@@ -110,8 +107,6 @@ class PlannedQuery(Frozen):
 
     table: Table
     """Where to look."""
-    search_mode: SearchMode = "master"
-    """How to compare."""
     query_text: str = ""
     """What to look for; empty takes whatever the filters let through, in order of time."""
     filters: Filters = Filters()
@@ -163,7 +158,7 @@ class Found(Frozen):
     record: Record
     """The record."""
     score: float = Field(ge=0, le=1)
-    """How well it fits; the same scale in all tables and both search modes."""
+    """How well it fits; the same scale in all tables."""
     terms: tuple[str, ...] = ()
     """Words of the query that it holds, as the query has them."""
 
@@ -206,7 +201,7 @@ class Question(Frozen):
     operation: Operation = "find"
     """What is to be done with what fits."""
     query_mode: QueryMode = "specific"
-    """Whether the question, the person's profile, or both decide."""
+    """Whether the question or the person's profile decides."""
     tables: tuple[Table, ...] = (Table.SESSIONS,)
     """Where to look, the most important first."""
     topic: str = ""
@@ -311,10 +306,8 @@ class Evaluation(Frozen):
     """Whether it answers what was asked: the share of the question's parts that its citations meet."""
     confidence_score: float = Field(ge=0, le=1)
     """How sure the search was: the mean score of the cited records, 0 without any."""
-    faithfulness_score: float = Field(ge=0, le=1)
-    """The share of its statements that the cited records bear out."""
-    feedback: str = ""
-    """What another attempt should mend, in one sentence; empty if nothing."""
+    faithfulness_score: float | None = Field(default=None, ge=0, le=1)
+    """The share of its statements that the cited records bear out, as a chat model judges; None without one."""
     issues: tuple[str, ...] = ()
     """What is wrong with it, each in a few words."""
 
@@ -367,7 +360,8 @@ class ChatResult(Frozen):
     retry_count: int
     """Retries of the search."""
     scores: dict[str, float]
-    """``quality``, ``confidence`` and ``faithfulness`` of the answer, from 0 to 1; empty if it was not judged."""
+    """``quality`` and ``confidence`` of the answer, and with a chat model ``faithfulness``, from 0 to 1; empty if it
+    was not judged."""
     model_calls: int
     """Calls of chat models."""
     tokens: int

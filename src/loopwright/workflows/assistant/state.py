@@ -52,7 +52,7 @@ class AssistantState(ChatInput):
     intent: NotRequired[str]
     """The same in a few words."""
     query_mode: NotRequired[QueryMode]
-    """Whether the question, the person's profile, or both decide."""
+    """Whether the question or the person's profile decides."""
     planned_queries: NotRequired[list[PlannedQuery]]
     """What is searched next, or was searched last."""
     original_planned_queries: NotRequired[list[PlannedQuery]]
@@ -90,13 +90,9 @@ class AssistantState(ChatInput):
     confidence_score: NotRequired[float | None]
     """How sure the search was, from 0 to 1."""
     faithfulness_score: NotRequired[float | None]
-    """The share of its statements that the cited records bear out, from 0 to 1."""
+    """The share of its statements that the cited records bear out, from 0 to 1; None where no chat model judged."""
     evaluation: NotRequired[Evaluation | None]
-    """The three scores with what is wrong, or None before."""
-    evaluation_feedback: NotRequired[str]
-    """What another attempt at the answer should mend."""
-    regeneration_count: NotRequired[int]
-    """Further attempts at the answer so far, written by the gate alone."""
+    """The scores with what is wrong, or None before."""
     stop_reason: NotRequired[StopReason | list[StopReason] | None]
     """Which loop reached its bound, or None; see `loopwright.engine.ledger.StopReason`."""
     error: NotRequired[str | None]

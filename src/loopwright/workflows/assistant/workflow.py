@@ -33,9 +33,9 @@ from loopwright.workflows.assistant.config import AssistantConfig, AssistantSect
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.events import Acknowledgment, ChatEvent, Done, Failed, Progress, Thinking
 from loopwright.workflows.assistant.graph import build_graph
-from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES
 from loopwright.workflows.assistant.nodes import DECLARATIONS
 from loopwright.workflows.assistant.nodes.asking import prompts
+from loopwright.workflows.assistant.nodes.fetching import MOST_ENTRIES
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.reasons import moment
@@ -375,7 +375,8 @@ class _AssistantRun(Run):
             await remember(answered, self._context, self.services)
         self._remembered = True
         outcome, _events = await super().ended(result)
-        return outcome.model_copy(update={"details": brief(answered)}), last_events(answered)
+        details = {**brief(answered), "summary": brief(summary_of(answered))}
+        return outcome.model_copy(update={"details": details}), last_events(answered)
 
     def result(self, result: RunResult) -> ChatResult:
         """The outcome as Python has it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopwright.workflows.assistant.answer.wording import plain
 from loopwright.workflows.assistant.question.nearest import nearest
-from loopwright.workflows.assistant.question.personal import is_about_the_person
+from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import SMALLTALK, Profile
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
@@ -26,7 +26,7 @@ def acknowledgment(text: str, profile: Profile | None = None, info: ConferenceIn
     sentence = Sentence.of(text)
     near = nearest(sentence, 0, len(sentence))
     small = near.operation in (*SMALLTALK, "outside") and near.likeness >= _SURE
-    if not len(sentence) or small or is_about_the_person(text):
+    if not len(sentence) or small or forgets_all(text):
         return ""
     name = f"{plain(profile.name)}, l" if profile and profile.name else "L"
     conference = f" of {plain(info.title)}" if info and info.title else ""

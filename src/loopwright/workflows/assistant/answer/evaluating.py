@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
-from loopwright.workflows.assistant.answer.claims import borne_out, statements
 from loopwright.workflows.assistant.answer.listing import SURE
-from loopwright.workflows.assistant.answer.references import marks_in
-from loopwright.workflows.assistant.answer.wording import NOUNS, plain, shortened
+from loopwright.workflows.assistant.answer.wording import NOUNS, plain
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Question
 from loopwright.workflows.assistant.sources.catalogue import holds
 
@@ -25,15 +23,13 @@ class EvaluationReply(BaseModel):
     """The statements of the answer that the cited records say, each in a few words."""
     unsupported: list[str] = []
     """The statements that they do not say."""
-    advice: str = ""
-    """What another attempt should mend, in one sentence; empty if nothing."""
 
 
 def evaluation_of(reply: EvaluationReply, own: Evaluation) -> Evaluation:
     """Make an evaluation of a chat model's judgement.
 
     Quality is the share of the parts that are met, faithfulness the share of the statements that are supported. Where
-    the model lists nothing to count, the rules' score stands. Confidence is about the search, which a model cannot see,
+    the model lists nothing to count, the rules' quality stands. Confidence is about the search, which no model sees,
     and always the rules'.
 
     Args:
@@ -41,11 +37,11 @@ def evaluation_of(reply: EvaluationReply, own: Evaluation) -> Evaluation:
         own: What the rules say of the same answer.
     """
     missing, unsupported = _said(reply.missing), _said(reply.unsupported)
+    quality = _share(_said(reply.met), missing)
     return Evaluation(
-        quality_score=_share(_said(reply.met), missing, own.quality_score),
+        quality_score=own.quality_score if quality is None else quality,
         confidence_score=own.confidence_score,
-        faithfulness_score=_share(_said(reply.supported), unsupported, own.faithfulness_score),
-        feedback=" ".join(reply.advice.split()) if missing or unsupported else "",
+        faithfulness_score=_share(_said(reply.supported), unsupported),
         issues=(*(f"does not meet: {part}" for part in missing), *(f"unsupported: {part}" for part in unsupported)),
     )
 
@@ -54,20 +50,13 @@ def _said(parts: list[str]) -> list[str]:
     return [flat for part in parts if (flat := " ".join(part.split()))]
 
 
-def _share(good: list[str], bad: list[str], otherwise: float) -> float:
+def _share(good: list[str], bad: list[str]) -> float | None:
     counted = len(good) + len(bad)
-    return len(good) / counted if counted else otherwise
+    return len(good) / counted if counted else None
 
 
-_SHOWN = 80
-
-
-def evaluate_answer(
-    question: Question,
-    draft: Draft,
-    query_results: Mapping[str, Sequence[Found]],
-) -> Evaluation:
-    """Judge an answer.
+def evaluate_answer(question: Question, draft: Draft, query_results: Mapping[str, Sequence[Found]]) -> Evaluation:
+    """Judge an answer by what it cites; whether its own words are borne out, only a chat model can tell.
 
     The parts of a question are its topic, each condition, the first table that was asked, and each thing that it names
     and the conference does not have. The topic is met as far as the evidence of the best cited record goes, a condition
@@ -78,32 +67,16 @@ def evaluate_answer(
         question: What was asked.
         draft: The answer.
         query_results: Table -> the hits that were put before its writer.
-
-    Returns:
-        The scores. ``feedback`` is empty where another attempt from the same records could mend nothing, for example
-        where nothing was found, or nothing was asked for.
     """
     if not question.searches:
-        return Evaluation(quality_score=1.0, confidence_score=1.0, faithfulness_score=1.0)
+        return Evaluation(quality_score=1.0, confidence_score=1.0)
     records = {found.record.id: found for hits in query_results.values() for found in hits}
     cited = [records[each] for each in draft.referenced_ids if each in records]
     parts = _parts(question, draft, cited)
-    marks = marks_in(draft.text, tuple(records))
-    said = statements(draft.text, marks)
-    known = {key: found.record for key, found in records.items()}
-    doubted = [each for each in said if not borne_out(each, known)]
-    foreign = sum(each.strangers for each in marks) + sum(each not in records for each in draft.referenced_ids)
-    counted = len(said) + foreign
-    issues = [f"does not meet {part}" for part, share in parts.items() if share < 1]
-    mendable = [f"not borne out: {shortened(each.text, _SHOWN)}" for each in doubted]
-    if foreign:
-        mendable.append(f"{foreign} citations of records that were not found")
     return Evaluation(
         quality_score=sum(parts.values()) / len(parts) if parts else float(bool(cited)),
         confidence_score=sum(found.score for found in cited) / len(cited) if cited else 0.0,
-        faithfulness_score=1 - (len(doubted) + foreign) / counted if counted else 1.0,
-        feedback=_feedback(question.text, mendable),
-        issues=(*issues, *mendable),
+        issues=tuple(f"does not meet {part}" for part, share in parts.items() if share < 1),
     )
 
 
@@ -122,9 +95,3 @@ def _parts(question: Question, draft: Draft, cited: Sequence[Found]) -> dict[str
     for note in question.notes:
         parts[f"what is to be said: {note}"] = float(note in draft.text or plain(note) in draft.text)
     return parts
-
-
-def _feedback(question: str, mendable: Sequence[str]) -> str:
-    if not mendable:
-        return ""
-    return f"Answer {shortened(question, _SHOWN)!r} anew and mend this: {'; '.join(mendable)}."

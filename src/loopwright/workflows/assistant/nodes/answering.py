@@ -40,8 +40,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     """Write the answer from what was found, and say what was not.
 
     Args:
-        state: Reads ``question``, ``query_results``, ``thinking_updates``, ``stop_reason`` and, for another
-            attempt, ``evaluation_feedback``.
+        state: Reads ``question``, ``query_results`` and ``thinking_updates``.
         services: The conference, and the chat model if any.
 
     Returns:
@@ -64,7 +63,6 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
             question=untrusted_line(question_of(state)),
             records=shown_hits(shown),
             notes="\n".join(f"- {untrusted_line(note)}" for note in asked_of(state).notes) or "none",
-            feedback=untrusted_line(state.get("evaluation_feedback") or "none"),
         )
     )
     name = model_name(chat)
@@ -121,8 +119,7 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
         services: The configuration, and the chat model if any.
 
     Returns:
-        ``evaluation``, its three scores, and ``evaluation_feedback``, which is empty unless the answer is so poor that
-        another attempt is wanted.
+        ``evaluation`` and its scores.
     """
     if services.chat(EVALUATE) is None:
         return judged_by_rules(state, services)
@@ -134,7 +131,7 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
         records=shown_hits(_offered(state, services)),
         answer=untrusted_line(state.get("response_text") or ""),
     )
-    return _judged(evaluation_of(reply, _by_rules(state)), services)
+    return _judged(evaluation_of(reply, _by_rules(state)))
 
 
 def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -142,9 +139,9 @@ def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]
 
     Args:
         state: As for `evaluate`.
-        services: The configuration.
+        services: Not needed.
     """
-    return _judged(_by_rules(state), services)
+    return _judged(_by_rules(state))
 
 
 def _by_rules(state: AssistantState) -> Evaluation:
@@ -156,14 +153,12 @@ def _by_rules(state: AssistantState) -> Evaluation:
     return evaluate_answer(asked_of(state), draft, state.get("query_results") or {})
 
 
-def _judged(evaluation: Evaluation, services: Services) -> dict[str, Any]:
-    poor = min(evaluation.quality_score, evaluation.faithfulness_score) < services.config.assistant.regenerate_below
+def _judged(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "evaluation": evaluation,
         "quality_score": evaluation.quality_score,
         "confidence_score": evaluation.confidence_score,
         "faithfulness_score": evaluation.faithfulness_score,
-        "evaluation_feedback": evaluation.feedback if poor else "",
     }
 
 

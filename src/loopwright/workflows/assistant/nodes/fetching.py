@@ -9,11 +9,12 @@ from pydantic import BaseModel
 
 from loopwright.workflows.assistant.answer.acknowledging import acknowledgment
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
-from loopwright.workflows.assistant.memory.updating import MOST_ENTRIES, profile_needs_update, updated_profile
 from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.question.personal import forgets_all
+from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.reasons import given_profile, question_of, user_of
 from loopwright.workflows.assistant.schemas import Profile
+from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.state import AssistantState
@@ -45,7 +46,6 @@ def fresh_state() -> dict[str, Any]:
         "quality_score": None,
         "confidence_score": None,
         "faithfulness_score": None,
-        "evaluation_feedback": "",
         "error": None,
         "error_node": None,
     }
@@ -70,8 +70,18 @@ async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any
     if conversation:
         wanted = services.config.assistant.history_turns
         history = await services.memory.turns(conversation, wanted, user_id=user)
-    needed = profile_needs_update(question_of(state), profile)
+    needed = forgets_all(question_of(state)) or _says_of_itself(question_of(state), services)
     return {**fresh_state(), "profile": profile, "profile_needs_update": needed, "history": history}
+
+
+def _says_of_itself(text: str, services: Services) -> bool:
+    """Whether somebody speaks of themselves and there is a chat model that can read what they say."""
+    spoken = words("time", "person")
+    return services.chat(UPDATE_PROFILE) is not None and any(each.word in spoken for each in Sentence.of(text).tokens)
+
+
+MOST_ENTRIES = 20
+"""Entries of one list of a profile; the oldest are dropped."""
 
 
 class ProfileReply(BaseModel):
@@ -88,13 +98,13 @@ class ProfileReply(BaseModel):
 
 
 async def update_profile(state: AssistantState, services: Services) -> dict[str, Any]:
-    """Add what the person says of itself to the profile, and keep it where there is a user id.
+    """Add what the person says of itself, as a chat model reads it, to the profile, kept where there is a user id.
 
-    Who asks to forget everything is forgotten at once, with all conversations.
+    Who asks to forget everything is forgotten at once, with all conversations; that needs no model.
 
     Args:
         state: Reads ``messages``, ``user_context`` and ``profile``.
-        services: The memory, and the chat model if any.
+        services: The memory and the chat model.
 
     Returns:
         ``profile``; and ``history`` where everything is forgotten.
@@ -104,12 +114,10 @@ async def update_profile(state: AssistantState, services: Services) -> dict[str,
         if user:
             await services.memory.delete_profile(user)
         return {"profile": Profile(user_id=user), "history": []}
-    said = ProfileReply()
-    if services.chat(UPDATE_PROFILE) is not None:
-        said = await ask_model(services, UPDATE_PROFILE, ProfileReply, question=question)
+    said = await ask_model(services, UPDATE_PROFILE, ProfileReply, question=question)
 
     def changed(known: Profile | None) -> Profile:
-        return _joined(updated_profile(question, known, user), said)
+        return _joined(known or Profile(user_id=user), said)
 
     # What is kept is changed as it is now: another conversation may have changed it, and a profile that was given for
     # this question alone is never kept.

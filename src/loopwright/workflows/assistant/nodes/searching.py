@@ -18,7 +18,7 @@ async def execute_queries(state: AssistantState, services: Services) -> dict[str
     """Search what is planned; what earlier plans found is kept.
 
     Args:
-        state: Reads ``planned_queries``, ``profile``, ``attempts`` and ``query_results``.
+        state: Reads ``planned_queries``, ``attempts`` and ``query_results``.
         services: The conference.
 
     Returns:
@@ -82,10 +82,9 @@ def relaxed_anew(state: AssistantState, services: Services) -> list[PlannedQuery
 
 
 async def _searched(state: AssistantState, services: Services, queries: Sequence[PlannedQuery]) -> dict[str, Any]:
-    search, profile = services.search, state.get("profile")
     outcomes: list[SearchOutcome] = []
     for query in queries:
-        outcomes.append(search.run(query, profile))
+        outcomes.append(services.search.run(query))
         await asyncio.sleep(0)  # for other chats, and for the time limit
     return {
         "outcomes": outcomes,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.workflows.assistant.answer import without_strangers
 from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
 
-_LONGEST_MARK = 400
-"""Characters; a bracket that stays open longer begins no mark."""
-_OPENING, _CLOSING = "[【", "]】"
+# What may become a mark: a bracket that is open, or was closed last, where a parenthesis may make a link of it; with
+# the blanks before it, which go with it, and a backslash, which makes it none.
+_UNCERTAIN = re.compile(r"[ \t\n\r\\]*(?:[\[【][^\]】\n]{0,400}[\]】]?)?\Z")
 
 
 class Telling:
@@ -36,7 +37,8 @@ class Telling:
             piece: The piece.
         """
         self._kept += piece
-        end = _certain(self._kept)
+        uncertain = _UNCERTAIN.search(self._kept)
+        end = uncertain.start() if uncertain else len(self._kept)
         certain, self._kept = self._kept[:end], self._kept[end:]
         self._tell(certain)
 
@@ -66,24 +68,3 @@ def tell(text: str) -> None:
     """
     if text:
         emit(TextStreamed(node=GENERATE_RESPONSE, text=text).model_dump(mode="json"))
-
-
-def _certain(text: str) -> int:
-    """How much of a text stays as it is, whatever follows it: all but an open mark, and what a mark may swallow."""
-    begin = depth = 0
-    closed = -1
-    for place, character in enumerate(text):
-        if character == "\n":
-            depth = 0
-        elif character in _OPENING:
-            begin = begin if depth else place
-            depth += 1
-        elif character in _CLOSING and depth:
-            depth -= 1
-            closed = place
-    is_open = depth > 0 and len(text) - begin <= _LONGEST_MARK
-    # A bracket that was closed last is a link where a parenthesis follows.
-    is_last = not depth and 0 <= closed == len(text) - 1
-    end = begin if is_open or is_last else len(text)
-    # Blanks before a mark go with it, and a backslash makes it none.
-    return len(text[:end].rstrip(" \t\n\r\\"))

@@ -61,7 +61,6 @@ def _planned(question: Question, config: AssistantSection, profile: Profile | No
     return [
         PlannedQuery(
             table=table,
-            search_mode="master" if question.query_mode == "specific" else "faceted",
             query_text=text or _persons_asked(table, question.filters),
             filters=filters_for(table, question.filters),
             limit=_ALL if every else limit,

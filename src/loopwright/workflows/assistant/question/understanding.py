@@ -10,7 +10,7 @@ from itertools import pairwise
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import asked_in, beside
 from loopwright.workflows.assistant.question.moments import clock_said
-from loopwright.workflows.assistant.question.personal import is_about_the_person, says_anything, told_of
+from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, PlannedQuery, Profile, Question, Table, Turn
@@ -52,7 +52,7 @@ def understand(
         history: Earlier turns of the conversation, oldest first.
         profile: What is known of the person, if anything.
     """
-    if is_about_the_person(text):
+    if forgets_all(text):
         return Question(text=text, operation="personal", tables=(), notes=told_of(text, profile))
     reader = Reader(search, now)
     question = asked_in(text, history, reader)
@@ -84,10 +84,10 @@ def _personal(question: Question, profile: Profile | None) -> Question:
     if not _OWN.search(question.text) and question.operation != "recommend":
         return question
     topic = " ".join(word for word in question.topic.split() if word.lower().strip("?.!,") not in _OWN_ONLY)
-    if not says_anything(profile):
-        return question.model_copy(update={"topic": topic if topic.strip() else ""})
-    mode = "hybrid" if topic and question.operation != "recommend" else "profile"
-    return question.model_copy(update={"query_mode": mode, "topic": topic if mode == "hybrid" else ""})
+    known = profile is not None and (profile.interests or profile.seeking or profile.offering)
+    if not known or (topic and question.operation != "recommend"):
+        return question.model_copy(update={"topic": topic})
+    return question.model_copy(update={"query_mode": "profile", "topic": ""})
 
 
 def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:

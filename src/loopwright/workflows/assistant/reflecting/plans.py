@@ -66,7 +66,7 @@ def wish_after(
 def relaxed(
     planned: Sequence[PlannedQuery], outcomes: Sequence[SearchOutcome], config: AssistantSection
 ) -> list[PlannedQuery]:
-    """Ask the same with half the threshold and twice the limit; the second time also of the record as a whole.
+    """Ask the same with half the threshold and twice the limit.
 
     Args:
         planned: The last plan.
@@ -83,7 +83,6 @@ def relaxed(
             update={
                 "score_threshold": round(query.score_threshold * THRESHOLD_FACTOR, 4),
                 "limit": min(MAX_LIMIT, query.limit * 2),
-                "search_mode": "master" if query.score_threshold < config.search.score_threshold else query.search_mode,
             }
         )
         for query in poor or planned

@@ -102,9 +102,7 @@ def _shown_query(query: PlannedQuery, results: int | None) -> str:
     # Only the last plan's counts are known; that an earlier one led to another search says enough.
     found = "too little" if results is None else f"{results} results"
     asked = described(query.filters)
-    # The whole record is the usual way to compare.
-    mode = f", {query.search_mode}" if query.search_mode == "faceted" else ""
-    shown = f'{query.table.value} "{query.query_text[:_LENGTH]}"{mode}{f", {asked}" if asked else ""}'
+    shown = f'{query.table.value} "{query.query_text[:_LENGTH]}"{f", {asked}" if asked else ""}'
     return f"{shown}, threshold {query.score_threshold:.2f}: {found}"
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from loopwright.retrieval.text import fold
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.plans import untried
-from loopwright.workflows.assistant.schemas import PlannedQuery, Question, Reflection, SearchMode, Strategy, Table
+from loopwright.workflows.assistant.schemas import PlannedQuery, Question, Reflection, Strategy, Table
 
 LOWEST_THRESHOLD = 0.2
 """A model may not count as a result what scores less: below, anything resembles anything."""
@@ -22,8 +22,6 @@ class ReflectionQuery(BaseModel):
 
     table: Table
     """Where to look."""
-    search_mode: SearchMode = "master"
-    """"master" compares with the whole record, "faceted" with each aspect of it."""
     query_text: str = ""
     """What to look for, in a few words."""
     keep_filters: bool = True
@@ -88,7 +86,6 @@ def _planned(proposed: ReflectionQuery, question: Question, config: AssistantSec
     wanted = usual if proposed.score_threshold is None else proposed.score_threshold
     return PlannedQuery(
         table=proposed.table,
-        search_mode=proposed.search_mode,
         query_text=_line(proposed.query_text, _MOST),
         filters=filters,
         limit=config.search.limit,
@@ -100,11 +97,9 @@ def _strategy(query: PlannedQuery, attempts: Sequence[Sequence[PlannedQuery]]) -
     """How the most promising search of a plan differs from what was searched."""
     tried = [each for plan in attempts for each in plan]
     text = fold(query.query_text)
-    same_text = {(each.table, each.search_mode) for each in tried if fold(each.query_text) == text}
-    if (query.table, query.search_mode) in same_text:
+    if any(each.table is query.table and fold(each.query_text) == text for each in tried):
         return "relax"
-    asked = {each.table for each in tried}
-    return "pivot" if same_text or (asked and query.table not in asked) else "rewrite"
+    return "pivot" if tried and query.table not in {each.table for each in tried} else "rewrite"
 
 
 def _line(text: str, most: int) -> str:

@@ -14,7 +14,7 @@ from loopwright.retrieval.english import share
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.schemas import Found, Pick, PlannedQuery, Profile, Record, SearchOutcome, Table
+from loopwright.workflows.assistant.schemas import Found, Pick, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.dense import DenseSearch, standing_out
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
 from loopwright.workflows.assistant.searching.lexicon import synonyms
@@ -46,8 +46,6 @@ def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutco
 
 NEAR_MISSES = 10
 """How many records below the threshold are shown."""
-SUITS = 0.25
-"""The share that a record's score gains where it suits the person perfectly."""
 TOLD = 3
 """So many words of plain English describe something, so that likeness in meaning alone is evidence."""
 _WORDS = 6.0
@@ -129,16 +127,15 @@ class Search:
         """
         return self._current().tables[table]
 
-    def run(self, query: PlannedQuery, profile: Profile | None = None) -> SearchOutcome:
+    def run(self, query: PlannedQuery) -> SearchOutcome:
         """Carry out one planned search.
 
         Records are ranked, and never left out because they lack a word; what filters and exclusions say holds for every
         one of them, near misses too. The score says how much of what is asked a record holds, from 0 to 1, on one scale
-        for all tables and both search modes. An empty text takes all that pass, in order of time, with score 1.
+        for all tables. An empty text takes all that pass, in order of time, with score 1.
 
         Args:
             query: What to look for.
-            profile: Who asks: in a faceted search, what suits them counts for more.
 
         Returns:
             What reaches the query's threshold, and the best of the rest; equal scores in order of time.
@@ -151,16 +148,9 @@ class Search:
         passing = np.array([index.place[each.id] for each in made.catalogue.filtered(query.table, query.filters)], int)
         for topic in query.filters.without:
             passing = passing[~self._related(made, query.table, topic)[passing]]
-        faceted = query.search_mode == "faceted"
         words = index.read(query.query_text, synonyms)
-        scores = np.ones(len(index.records), np.float32)
-        if words:
-            scores = self._scores(made, query, words)
-        if faceted and profile is not None and (wishes := _wishes(profile)):
-            suited = np.max([self._scores(made, query, index.read(wish, synonyms), wish) for wish in wishes], axis=0)
-            scores = np.minimum(scores * (1 + SUITS * suited), 1) if words else suited
-        lacking = _lacking(index, words) if words and not faceted and query.table is Table.SESSIONS else None
-        if lacking is not None:
+        scores = self._scores(made, query, words) if words else np.ones(len(index.records), np.float32)
+        if words and query.table is Table.SESSIONS and (lacking := _lacking(index, words)) is not None:
             scores = np.where(lacking, scores * np.float32(_LACKING), scores)
         return _outcome(index, query, words, scores, passing)
 
@@ -174,15 +164,13 @@ class Search:
                 self._made = _Prepared(catalogue, tables, Vocabulary(catalogue.records.values()), dense)
             return self._made
 
-    def _scores(self, made: _Prepared, query: PlannedQuery, words: Sequence[Term], text: str = "") -> Floats:
+    def _scores(self, made: _Prepared, query: PlannedQuery, words: Sequence[Term]) -> Floats:
         """Evidence of the words, or of likeness in meaning where enough is told: either may be enough."""
-        index, text = made.tables[query.table], text or query.query_text
+        index = made.tables[query.table]
         scores = np.minimum(index.evidence(words), 1)
         if made.dense is not None and made.dense.ready and len(index.records):
-            likeness = made.dense.likeness(text, query.table, index)
+            likeness = made.dense.likeness(query.query_text, query.table, index)
             near = standing_out(likeness) * np.float32(_told(words))
-            if query.search_mode == "faceted":
-                return near
             # Words that no record holds well together prove less than meaning does.
             scores = 1 - (1 - scores * scores.max(initial=0.0)) * (1 - near)
             # How sure the search is of its best is one thing, which they are another: of a question in other words than
@@ -260,10 +248,6 @@ def _told(words: Sequence[Term]) -> float:
     strange = any(each.weight == heavy and not each.known for each in words)
     named = any(each.weight == heavy and not each.known and each.word[0].isupper() for each in words)
     return 0.4 if named or (strange and len(words) < TOLD) else 1.0
-
-
-def _wishes(profile: Profile) -> list[str]:
-    return list(dict.fromkeys([*profile.interests[-5:], *profile.seeking[-5:], *profile.offering[-5:]]))
 
 
 def _outcome(
