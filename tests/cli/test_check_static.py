@@ -123,6 +123,31 @@ for first, second in ((START, names[0]), ("a", "b"), ("b", "c")):
 for first, second in {"c": names[3], "last": "b"}.items():
     g.add_edge(first, second)
 """,
+    "a loop over what constants make": """
+names = ["a", "b", "c"]
+g = StateGraph(State)
+[g.add_node(f"{name}_{number}", work) for number, name in enumerate(names, start=1)]
+steps = [f"{name}_{number}" for number, name in zip(range(1, 4), names) if name != "b" or number > 1]
+for first, second in zip(steps, steps[1:]):
+    g.add_edge(first, second)
+for place in range(len(steps) - 1, 0, -1):
+    if place % 2 == 0:
+        g.add_edge(steps[place], steps[place - 1])
+g.add_edge(START, "A_1".lower())
+for letter in "xy":
+    g.add_node(letter, work)
+g.add_edge(steps[-1], "x")
+g.add_edge("x", "-".join(sorted("y")))
+""",
+    "functions made in a comprehension": """
+def jumper(to):
+    def jump(state: State): return Command(goto=to)
+    return jump
+g = StateGraph(State)
+for name, jump in {name: (lambda s: Command(goto=name)) for name in ("a", "b")}.items():
+    g.add_node(name, jump)
+g.add_edge(START, "a")
+""",
     "a function that makes it": """
 def build(back: str, typed: bool = True):
     graph = StateGraph(State)

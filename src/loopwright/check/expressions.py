@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
+from loopwright.check.folding import MOST_ITEMS, formatted, is_plain, operated
 from loopwright.check.project import Project
 from loopwright.check.values import (
     Chain,
@@ -42,9 +43,6 @@ class _More:
 
 MORE = _More()
 """In a list, or as a key of a table: something unknown was added to it."""
-
-MOST_ITEMS = 10_000
-"""More items than this are not counted out; what depends on them is unknown."""
 
 _BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
 
@@ -84,10 +82,19 @@ def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
 
 def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
     match node:
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _sum(evaluate(left, frame, call), evaluate(right, frame, call))
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
+        case ast.BinOp(op=op, left=left, right=right) | ast.Compare(ops=[op], left=left, comparators=[right]):
+            return _operation(op, evaluate(left, frame, call), evaluate(right, frame, call))
+        case ast.UnaryOp(op=op, operand=operand):
+            return operated(op, [evaluate(operand, frame, call)])
+        case ast.JoinedStr(values=parts):
+            return formatted([evaluate(part, frame, call) for part in parts])
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            ends = [evaluate(end, frame, call) for end in (lower, upper, step)]
+            return slice(*ends) if all(map(is_plain, ends)) else UNKNOWN
+        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
+            return evaluate(value, frame, call)
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            return _comprehension(node, frame, call)
         case ast.IfExp(test=test, body=body, orelse=other):
             evaluate(test, frame, call)
             first, second = evaluate(body, frame, call), evaluate(other, frame, call)
@@ -101,13 +108,25 @@ def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
             return UNKNOWN
 
 
+def _operation(op: ast.AST, left: Any, right: Any) -> Any:
+    """What an operator makes of two values: a chain of runnables, a longer list, or what constants give."""
+    if isinstance(op, ast.BitOr):
+        return _piped([left, right])
+    if isinstance(op, ast.Add) and isinstance(left, list) and isinstance(right, list):  # of functions, say
+        return [*cast("list[Any]", left), *cast("list[Any]", right)]
+    return operated(op, [left, right])
+
+
 def truth(test: ast.expr, frame: Frame, call: Call) -> bool | None:
     """Whether a condition holds; None if constants do not tell."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         known = truth(test.operand, frame, call)
         return None if known is None else not known
+    if isinstance(test, ast.BoolOp):
+        parts, decides = [truth(part, frame, call) for part in test.values], isinstance(test.op, ast.Or)
+        return decides if decides in parts else None if None in parts else not decides
     value = evaluate(test, frame, call)
-    return bool(value) if value is None or isinstance(value, bool) or text_of(value) is not None else None
+    return bool(value) if not isinstance(value, list | tuple) and is_plain(value) else None
 
 
 def bind(target: ast.expr, value: Any, frame: Frame) -> None:
@@ -142,7 +161,7 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
 
 def iterated(value: Any) -> Sequence[Any] | None:
     """The items that a loop over a value goes through; None if they are not known."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) or text_of(value) is not None:
         value = [*value]
     if isinstance(value, list | tuple) and len(value) <= MOST_ITEMS and not any(item is MORE for item in value):
         return [*value]
@@ -179,11 +198,37 @@ def _dictionary(node: ast.Dict, frame: Frame, call: Call) -> Any:
     return found
 
 
+def _comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Call) -> Any:
+    """The items of a comprehension as a list, or its table; `UNKNOWN` where a source or condition is not known."""
+    inner = Frame(node, frame.file, frame.name, frame)
+    found: list[Any] = []
+
+    def go(clauses: Sequence[ast.comprehension]) -> bool:
+        if not clauses:
+            parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+            found.append([evaluate(part, inner, call) for part in parts])
+            return True
+        items, known = iterated(evaluate(clauses[0].iter, inner, call)), True
+        for item in [UNKNOWN] if items is None else items:
+            bind(clauses[0].target, item, inner)
+            holds = [truth(condition, inner, call) for condition in clauses[0].ifs]
+            if False not in holds:
+                known = go(clauses[1:]) and None not in holds and known
+        return known and items is not None
+
+    if not go(node.generators):
+        return UNKNOWN
+    if isinstance(node, ast.DictComp):
+        texts = all(text_of(key) is not None for key, _ in found)
+        return dict(found) if texts else UNKNOWN
+    return [value for (value,) in found]
+
+
 def _subscript(node: ast.Subscript, frame: Frame, call: Call) -> Any:
     owner = evaluate(node.value, frame, call)
     if isinstance(owner, Symbol):
         return _annotation(owner, node.slice, frame, call)
-    if isinstance(owner, list | tuple | dict) and MORE not in owner:
+    if isinstance(owner, list | tuple | dict | str) and MORE not in [*owner]:
         try:
             return owner[evaluate(node.slice, frame, call)]
         except (KeyError, IndexError, TypeError, ValueError):
@@ -236,14 +281,6 @@ def return_annotation(function: FunctionValue, call: Call) -> Any:
     """What a function is annotated to return: `Words`, or `UNKNOWN`."""
     annotation = getattr(function.node, "returns", None)
     return UNKNOWN if annotation is None else evaluate(_unquoted(annotation), function.frame, call)
-
-
-def _sum(left: Any, right: Any) -> Any:
-    if isinstance(left, list) and isinstance(right, list):
-        return [*cast("list[Any]", left), *cast("list[Any]", right)]
-    if (first := text_of(left)) is not None and (second := text_of(right)) is not None:
-        return first + second
-    return UNKNOWN
 
 
 def container_method(owner: Any, name: str, values: Sequence[Any]) -> Any:

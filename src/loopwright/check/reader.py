@@ -17,6 +17,7 @@ from typing import Any
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
 from loopwright.check.expressions import MORE, attribute, bind, container_method, evaluate, iterated, truth
+from loopwright.check.folding import builtin, method_of_text
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
@@ -397,6 +398,8 @@ class Reader:
             owner = evaluate(node.func.value, frame, self)
             if isinstance(owner, GraphValue | FunctionValue | list | dict):
                 return self._method(owner, node.func.attr, node, frame)
+            if (text := text_of(owner)) is not None:
+                return method_of_text(text, node.func.attr, Arguments(node, frame, self).given)
             self._past_methods(owner, node, node.func, frame)
             function = attribute(owner, node.func, frame)  # the owner is evaluated once, or long chains take for ever
         else:
@@ -415,7 +418,10 @@ class Reader:
             case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
                 return self._inline(method, given)
             case _:
-                return self._unknown(node, given)
+                name = getattr(node.func, "id", "")
+                shadowed = any(name in scope.names for scope in frame.scopes())
+                found = builtin(name, given.given, given.named) if given.complete and not shadowed else UNKNOWN
+                return self._unknown(node, given) if found is UNKNOWN else found
 
     def _past_methods(self, owner: Any, node: ast.Call, called: ast.Attribute, frame: Frame) -> None:
         """Note builders that are changed past their methods, or that come from elsewhere."""

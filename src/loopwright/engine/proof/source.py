@@ -539,7 +539,7 @@ def _bound(node: ast.AST) -> Iterable[tuple[str, int]]:
             return [(name, 1)]
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return [((alias.asname or alias.name).partition(".")[0], 1) for alias in names]
-        case ast.For() | ast.AsyncFor() | ast.While():
+        case ast.For() | ast.AsyncFor() | ast.While() | ast.comprehension():
             return [(name, MANY) for inner in ast.walk(node) for name in _stored(inner)]
         case ast.AugAssign(target=ast.Name(id=name)) | ast.ExceptHandler(name=str(name)):
             return [(name, MANY)]
