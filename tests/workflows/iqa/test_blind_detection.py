@@ -5,10 +5,12 @@ import io
 import cv2
 import numpy as np
 from PIL import Image
+from skimage import data
 
-from loopwright.workflows.iqa.distortions import Distortion, kind_of
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import SURE, detect
-from loopwright.workflows.iqa.measuring.features import measure
+from loopwright.workflows.iqa.measuring.features import measure, measure_pair
+from loopwright.workflows.iqa.measuring.softness import soft_part, softened
 
 SHARP = ("astronaut", "coffee", "chelsea", "rocket")
 
@@ -87,3 +89,36 @@ def test_a_blur_is_seen_through_noise_and_noise_alone_is_no_blur(photograph):
                 kinds = {kind_of(found) for found in stated(white(gaussian(rgb, blur), noise))}
                 assert kinds == {Distortion.BLURS, Distortion.NOISE}, (name, noise, blur)
             assert Distortion.BLURS not in {kind_of(found) for found in stated(white(rgb, noise))}, (name, noise)
+
+
+def test_two_faults_at_once_beside_a_reference_are_told_apart_from_a_coder():
+    for name in ("coffee", "chelsea"):
+        reference = getattr(data, name)()[:288, :384]
+        image = white(gaussian(reference, 2.5), 18)
+        kinds = {kind_of(item.type) for item in detect(measure(image), measure_pair(image, reference)).findings}
+        assert kinds == {Distortion.BLURS, Distortion.NOISE}
+
+
+def test_light_that_a_coder_smeared_and_light_that_left_nothing_are_overexposure():
+    bright = rounded(data.coffee()[:288, :384] * 1.9 + 20)
+    assert "overexposure" in stated(coded(bright, 14))
+    assert stated(np.full((300, 400, 3), 252, np.uint8)) == ["overexposure"]
+
+
+def test_a_long_motion_is_none_of_a_coder():
+    motion = np.full((1, 21), 1 / 21, np.float32)
+    for name in ("coffee", "chelsea", "rocket"):
+        image = cv2.filter2D(getattr(data, name)()[:288, :384], -1, motion)
+        assert "jpeg2000" not in stated(image), name
+
+
+def test_soft_nearly_everywhere_is_a_slight_blur():
+    image = gaussian(data.coffee()[:288, :384], 0.9)
+    features = measure(image)
+    part = soft_part(image, features)
+    assert part is not None
+    found = softened(features, part)
+    assert found is not None
+    assert found.severity is Severity.SLIGHT
+    sharp = soft_part(data.coffee(), measure(data.coffee()))
+    assert sharp is None or softened(measure(data.coffee()), sharp) is None

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from distort import distort
 from hypothesis import HealthCheck, given, settings
@@ -31,6 +32,8 @@ WORDS = {"gaussian blur": "blurry", "gaussian noise": "noisy", "jpeg": "blocky",
         ("What percentage would you give it?", "100 percent", "0 percent"),
         ("How many stars?", "5.0 of 5 stars", "1.0 of 5 stars"),
         ("Grade it A to F.", "A", "F"),
+        ("Between A and D?", "A", "D"),
+        ("From one to seven, how sharp is it?", "7.0 of 7", "1.0 of 7"),
         ("Thumbs up or down?", "Thumbs up", "Thumbs down"),
         ("Welche Schulnote bekommt das Bild?", "1.0 of 6", "6.0 of 6"),
     ],
@@ -73,6 +76,8 @@ FORMS = {
     "tag": ("It isn't {word}, is it?", r"(Yes|No)\b"),
     "1 to 10": ("Rate the quality from 1 to 10.", r"(\d+\.\d) of 10\b"),
     "percent": ("Give the quality in percent.", r"(\d+) percent\b"),
+    "above": ("Is the quality above 80 out of 100?", r"(Yes|No): the quality is \d+ of 100\b"),
+    "alternative": ("Is it {word}, or is it fine?", r"(?!Yes|No\b)\w"),
     "keep": ("Keep only pictures that are not {word}. Keep or drop?", r"(Keep|Drop)\b"),
     "apart": ("What is wrong apart from it being {word}?", r""),
     "half": ("Is the left half {word}?", r"The left half: (Yes|No)\b|(Yes|No)\b"),
@@ -91,6 +96,10 @@ def test_the_answer_has_the_asked_form_and_agrees_with_the_known_strength(kept, 
     assert re.match(shape, said), said
     if form in ("yes or no", "tag", "half"):
         assert (" Yes" in f" {said.removeprefix('The left half:')}"[:6]) is (level is not None), said
+    elif form == "above":
+        assert said.startswith("Yes") is (level is None), said
+    elif form == "alternative":
+        assert said.startswith("Fine") is (level is None), said
     elif form == "keep":
         assert said.startswith("Drop") is (level is not None), said
     elif form == "apart":
@@ -131,8 +140,34 @@ def test_the_same_pixels_are_lossless(kept):
     assert ask(kept("coffee", "jpeg", 4), "Did it lose anything?", path).startswith("Yes: ")
 
 
-@pytest.mark.parametrize("query", ["hello", "Who wrote Faust?", "asdf qwerty", "Is this bird protected?"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "hello",
+        "Who wrote Faust?",
+        "asdf qwerty",
+        "Is this bird protected?",
+        "Is it a good composition?",
+        "What is in this picture?",
+    ],
+)
 def test_what_is_no_question_about_quality_is_declined_in_one_sentence(kept, query):
     state = run_pipeline(query, kept("coffee", None, 0))
     assert state["summarizer_result"].final_answer == OTHER_ANSWER
     assert (state["iteration_count"], state["executor_evidence"].tool_logs) == (0, [])
+
+
+def test_the_colour_of_a_cast_is_held_against_the_one_that_was_asked_about(tmp_path):
+    orange = np.clip(data.coffee()[:288, :384] * np.array([1.2, 0.95, 0.5]), 0, 255).astype(np.uint8)
+    Image.fromarray(orange).save(tmp_path / "orange.png")
+    assert ask(tmp_path / "orange.png", "Is it too warm?").startswith("Yes")
+    assert ask(tmp_path / "orange.png", "Is it too blue?").startswith("No: the other way")
+    assert "white balance" in ask(tmp_path / "orange.png", "What would you fix first?")
+
+
+def test_an_explanation_is_no_bare_grade_and_all_values_are_told(kept):
+    noisy = kept("coffee", "gaussian noise", 4)
+    assert "gaussian noise" in ask(noisy, "Describe the quality in one sentence.")
+    values = ask(noisy, "What values do the tools give?")
+    assert all(tool in values for tool in ("BlindScore", "BRISQUE", "NIQE")), values
+    assert ask(noisy, "Should it be sharper?").startswith("No: sharpening would not help")

@@ -78,7 +78,8 @@ def advise(question: Question, facts: Facts) -> str:
         found = [item for item in found if item in about] or (about if not question.remedies else found)
     if question.remedies:
         return _held(question, found, facts)
-    worst = found[0] if found else None
+    guessed = [] if found or question.terms else [item for _, item in facts.present][:1]
+    worst = (found or guessed or [None])[0]
     if worst is None:
         needed = "No: nothing was found that would need it."
         return needed if question.yes_no else "Nothing is needed: no distortion was found."
@@ -90,7 +91,7 @@ def advise(question: Question, facts: Facts) -> str:
         return f"{word}: {verb}. Measured: {listed([worst], facts)}."
     return " ".join(
         f"{capital(each.does)}, because of {listed([item], facts, number=True)}; {each.limit}."
-        for item, each in [(item, remedy_for(item)) for item in found[:3]]
+        for item, each in [(item, remedy_for(item)) for item in (found or guessed)[:3]]
     )
 
 

@@ -19,6 +19,7 @@ from loopwright.workflows.iqa.answer.wording import (
     listed,
     listed_there,
     not_blurred,
+    opposes,
     reasoning,
     sentences,
     spoken_names,
@@ -206,16 +207,23 @@ def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, 
     found = [item for _, item in facts.matching((term.name,))]
     if found:
         worst = max(found, key=lambda item: (item.severity.rank, item.confidence))
+        if opposes(term.word, worst):
+            return absent, f"the other way, {listed_there([worst], facts)}"
         if not _is_there(worst, lenient=question.tolerant or (absent and not term.free)):
             return absent, f"only {listed_there([worst], facts)}"
         return not absent, ("by its number alone, " if worst.confidence < _GUESS else "") + listed_there(found, facts)
     if any(closeness(term.name, name) > 0 for name in facts.unanalysed):
         return not absent, f"{in_words(term.name)} {where(facts)}"
     if not facts.covers((term.name,)):
-        return None, "nothing was measured that the question is about"
-    if kind_of(term.name) is Distortion.BLURS and (soft := not_blurred(facts)):
-        return absent, soft[0].lower() + soft[1:].rstrip(".")
-    return absent, f"no {spoken_names([term.name])} found {where(facts)}"
+        doubt = next((note for note in facts.evidence.notes if in_words(term.name).casefold() in note.casefold()), "")
+        return None, doubt or "nothing was measured that the question is about"
+    return absent, none_found((term.name,), facts).rstrip(".")
+
+
+def none_found(names: Sequence[str], facts: Facts) -> str:
+    """That there is none of some distortions; of an image that is soft in part, where."""
+    soft = not_blurred(facts) if Distortion.BLURS in map(kind_of, names) else ""
+    return soft[:1].lower() + soft[1:] or f"no {spoken_names(names)} found {where(facts)}."
 
 
 def _is_there(item: DistortionFinding, *, lenient: bool) -> bool:
@@ -305,8 +313,7 @@ def _degree(question: Question, facts: Facts) -> str:
         )
         return f"{word}: {said or f'no {spoken_names(question.names)} found {where(facts)}.'}"
     if severity is Severity.NONE:
-        soft = not_blurred(facts) if Distortion.BLURS in map(kind_of, question.names) else ""
-        return soft or f"No {spoken_names(question.names)} {where(facts)}."
+        return capital(none_found(question.names, facts))
     return capital(said)
 
 
@@ -323,7 +330,7 @@ def _choose(question: Question, facts: Facts) -> str:
     if standing:
         _, term, item = max(standing, key=lambda each: each[0])
         return f"{capital(term.word)}: {listed([item], facts, number=True)} {where(facts)}."
-    praised = next((term.word for term in question.terms if term.absent), None)
+    praised = next((term.word for term in question.terms if term.absent and not facts.matching((term.name,))), None)
     good = (
         praised
         or (
@@ -350,7 +357,7 @@ def _find(question: Question, facts: Facts) -> str:
                 else ""
             )
             return f"{capital(listed(found[:3], facts, number=True))} {where(facts)}.{told}"
-        none = f"No {spoken_names(question.names)} found {where(facts)}."
+        none = capital(none_found(question.names, facts))
         found = _relevant(question, facts)
         return f"{none} What was found is {listed(found[:3], facts)}." if found else none
     return what_is_wrong(facts, question)
@@ -440,8 +447,11 @@ def _better(question: Question, said: re.Match[str], found: list[DistortionFindi
 
 
 def _measure(question: Question, facts: Facts) -> str:
-    said = values(question.tools, facts)
-    if facts.score is None or facts.score.tool not in question.tools:
+    tools = question.tools or (*facts.evidence.quality_scores,)
+    if not tools:
+        return f"{UNABLE}: no tool gave a value."
+    said = values(tools, facts)
+    if facts.score is None or facts.score.tool not in tools:
         return f"{said} {where(facts)}." + ("" if facts.score else " There is no score of 1 to 5.")
     return f"{said} {where(facts)}: {facts.score.level} ({facts.score.value:.1f} of 5)."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -51,6 +52,32 @@ def listed(items: Iterable[DistortionFinding], facts: Facts, *, number: bool = F
     return "; ".join(f"{strength_of(item)}{_details(item, facts, number=number)}" for item in items)
 
 
+def _hue(item: DistortionFinding) -> float | None:
+    """Where a cast goes, degrees of CIELAB hue; None of anything else."""
+    a, b = item.measured.get("cast_a"), item.measured.get("cast_b")
+    return None if a is None or b is None else math.degrees(math.atan2(b, a)) % 360
+
+
+def _apart(hue: float, other: float) -> float:
+    return abs((hue - other + 180) % 360 - 180)
+
+
+def opposes(word: str, item: DistortionFinding) -> bool:
+    """Whether a word names the colours that a cast leads away from: "too warm", of a bluish picture."""
+    hue = _hue(item)
+    said = next((angle for name, angle in _HUES.items() if name in word), None)
+    return hue is not None and said is not None and _apart(hue, said) > 90
+
+
+_HUES = {
+    "red": 35, "orange": 65, "warm": 75, "yellow": 95, "gelb": 95, "green": 140, "grün": 140, "cyan": 200, "blue": 275,
+    "bluish": 275, "blau": 275, "cool": 275, "cold": 275, "magenta": 330,
+}  # fmt: skip
+"""Colour, or what is said of light -> degrees of CIELAB hue."""
+
+_TOWARDS = ("red", "orange", "yellow", "green", "cyan", "blue", "magenta")
+
+
 def listed_there(items: Iterable[DistortionFinding], facts: Facts) -> str:
     """The same, and where: each by its own place, where only a part of the image is concerned."""
     found = list(items)[:3]
@@ -72,6 +99,8 @@ def _details(item: DistortionFinding, facts: Facts, *, number: bool) -> str:
     value, gauge, place = item.measured.get("value"), gauge_of(item), place_of(item)
     parts = [f"measured {gauge.said(value) if gauge else f'{value:.3g}'}"] if number and value is not None else []
     parts += [f"{place[0]}, {place[1]:.0%} of the area"] if place else []
+    if (hue := _hue(item)) is not None:
+        parts.append(f"towards {min(_TOWARDS, key=lambda name: _apart(hue, _HUES[name]))}")
     if facts.plan.reference_mode is ReferenceMode.NONE:
         parts.append(f"{item.confidence:.0%} sure")
     return f" ({', '.join(parts)})" if parts else ""
@@ -111,6 +140,8 @@ def held_against(claim: Threshold, facts: Facts) -> str:
         said = values([claim.tool], facts)
     else:
         said = f"the quality is {facts.score.level.lower()} ({value:.2f} of 5)" if facts.score else "there is no score"
+    if claim.scale is not None and value is not None:
+        said, value = f"the quality is {claim.scale.at(value)}", claim.scale.value(value)
     side = "exactly" if value == claim.number else ("above" if (value or 0) > claim.number else "below")
     return f"{said}, {side} {claim.number:g},"
 

@@ -15,6 +15,8 @@ from loopwright.workflows.iqa.schemas import DistortionFinding
 
 SURE = 0.6
 """Confidence from which a type counts as stated; below, it is a guess that names its doubt."""
+GRAINED = 0.85
+"""Confidence in noise, from the image alone, from which a reference does not make a coder's loss of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,11 @@ class Detection:
     """Why it could not tell, in words; None for an image that is clean or whose distortion is stated."""
     doubts: list[Doubt] = field(default_factory=list[Doubt])
     """What it could neither state nor rule out, beside a sure finding too; empty if it abstained on all kinds."""
+
+    @property
+    def softened(self) -> bool:
+        """Whether a finding says why fine detail is missing."""
+        return any(kind_of(finding.type) in (Distortion.BLURS, Distortion.COMPRESSION) for finding in self.findings)
 
     @property
     def main(self) -> DistortionFinding | None:
@@ -48,7 +55,10 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     Returns:
         The findings, each with at least slight severity, and an abstention where neither a finding nor "clean" is safe.
     """
-    candidates = blind_candidates(features) if pair is None else paired_candidates(pair)
+    candidates = blind_candidates(features)
+    if pair is not None:
+        noise = (sign for sign in candidates if sign.type == "gaussian noise" and sign.confidence >= GRAINED)
+        candidates = paired_candidates(pair, grained=any(noise))
     findings = [
         assess(item.type, features, pair, confidence=round(item.confidence, 3), why=item.why) for item in candidates
     ]

@@ -68,11 +68,13 @@ class Candidate(NamedTuple):
     why: str
 
 
-def paired_candidates(pair: PairFeatures) -> list[Candidate]:
+def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Candidate]:
     """The causes of the difference, the one that explains most first.
 
     Args:
         pair: The comparison.
+        grained: Whether the image by itself has noise: that, with a filter, is blur and noise, since a coder leaves no
+            grain.
 
     Returns:
         Nothing if the images are the same.
@@ -81,7 +83,7 @@ def paired_candidates(pair: PairFeatures) -> list[Candidate]:
         return []
     found = [*_washed_out(pair), *_point(pair), *_specks(pair)]
     if not _done_by_levels(found, pair):
-        found += _structure(pair)
+        found += _structure(pair, grained=grained)
     total = max(pair.rms_error**2, sum(item.weight**2 for item in found))
     found = [item for item in found if item.weight**2 >= FAIR_SHARE * total]
     return sorted(found, key=lambda item: -item.weight)
@@ -157,7 +159,7 @@ def _done_by_levels(found: list[Candidate], pair: PairFeatures) -> bool:
     return bool(found) and found[0].type != "impulse noise" and pair.point_share > 0.93
 
 
-def _structure(pair: PairFeatures) -> list[Candidate]:
+def _structure(pair: PairFeatures, *, grained: bool) -> list[Candidate]:
     """Blur, sharpening, coding, noise: what tone, colour and specks leave."""
     both = math.hypot(pair.filter_rms, pair.residual_rms)
     rest = math.hypot(both, pair.channel_shift_rms)
@@ -180,7 +182,7 @@ def _structure(pair: PairFeatures) -> list[Candidate]:
     if pair.filter_share < (NOISE_FILTER_SHARE if noisy else NO_FILTER_SHARE):
         return [_noise(pair, 0.97)]
     unfiltered = max(1e-9, 1 - pair.filter_share)
-    if pair.residual_flatness > 0.3 and pair.residual_flatness / unfiltered > EVEN_REST:
+    if grained or (pair.residual_flatness > 0.3 and pair.residual_flatness / unfiltered > EVEN_REST):
         return [_blur(pair, pair.filter_rms, 0.7), _noise(pair, 0.75)]
     confidence = 0.9 - 0.6 * max(0.0, pair.residual_flatness - 0.3) - 2 * max(0.0, pair.filter_share - 0.78)
     why = (

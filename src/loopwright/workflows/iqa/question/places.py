@@ -92,7 +92,7 @@ def named_places(text: str) -> list[str]:
     for position, each in enumerate(named):
         if not each.directions:
             if each.noun == "side" and not directed and _asks_which(text, each):
-                found += _GROUPS["half"]
+                found += _GROUPS["half"][:2]
             alone = each.noun in _GROUPS and not directed and (each.many or _asks_which(text, each))
             if alone and (each.noun != "edge" or centre or _asks_which(text, each)):
                 found += _GROUPS[each.noun or ""]

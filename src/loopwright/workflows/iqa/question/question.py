@@ -90,6 +90,8 @@ class Question(BaseModel):
     """The tools whose values it wants."""
     attributes: tuple[str, ...] = ()
     """What it wants to know of the file."""
+    told: bool = False
+    """Whether it wants sentences, not a grade alone: "describe", "explain", "list"."""
     remedies: tuple[str, ...] = ()
     """What it thinks of doing: the distortion against which it helps, or crop, reshoot, upscale."""
     rescue: bool = False
@@ -117,7 +119,7 @@ class Question(BaseModel):
 
 
 _SENTENCE = re.compile(r"(?<!\bvs\.)(?<=[.!?;:…])\s+|\n+|\s[–—]\s")
-_MORE = r"(?:and|but|or|und|aber|et|mais|y|pero)"
+_MORE = r"(?:and|but|und|aber|et|mais|y|pero)"
 _TAG = re.compile(
     r",\s*(?!wh|how|was\b|wie\b|qu)[^,?]{1,16}\?\s*$|\b(?:right|rite|no|oder|non|verdad|hein|eh|ne|gell)\s*\?*\s*$"
 )
@@ -281,7 +283,8 @@ class _Reader:
         self.joined: Literal["and", "or"] = "or" if re.search(r"\b(?:or|oder|ou|o)\b", clause) else "and"
         self.which = bool(re.search(r"\b(?:which|what|where|welch\w*|was|wo|quel\w*|où|qué|cuál|dónde)\b", clause))
         told = "yes_no" in self.begins or bool(_TAG.search(clause)) or re.search(r"\b(?:whether|ob)\b", text)
-        self.plain = self.has("image") and _all_known(clause)
+        shown = re.match(r"\W*(?:what|was|que|qu'est|qué|cosa)\b.*\b(?:in|on|auf|dans|sur|en|nell)\b", clause)
+        self.plain = self.has("image") and _all_known(clause) and not shown
         self.yes_no = bool(told) and "what" not in self.begins
 
     def _is_term(self, span: Span) -> bool:
@@ -305,19 +308,25 @@ class _Reader:
         threshold = read_threshold(self.clause)
         places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
         remedies, terms = self._remedies(), self.terms
-        done = re.match(r"\W*(?:was|were|has|have|did|wurde|hat)\b", self.clause)
-        if remedies and done and self.joined == "or":
-            # "Was it sharpening or softening?" asks what was done, not what to do.
+        if remedies and self._was_done():
+            # "Was it sharpened?", "sharpening or softening?" ask what was done, not what to do.
             effects = [span for span in self.spans if span.key in _EFFECTS and span.section == "remedies"]
-            terms = self.terms = (*(Term(name=_EFFECTS[span.key], word=span.text) for span in effects), *terms)
+            left = [Term(name=name, word=span.text) for span in effects for name in _EFFECTS[span.key].split(", ")]
+            terms = self.terms = (*left, *terms)
+            self.joined = "or"
             remedies = ()
         # A sentence about the image without one word that is strange here can only be about its quality.
         negative = any(span.section in ("bad",) for span in self.spans)
         good = None if not (negative or self.has("good")) else not negative
         good = False if good is None and not terms and self.out else good
         operation = self._operation(attributes, tools, scale, threshold, places, remedies)
+        if operation is Operation.DECIDE and terms and self._offers():
+            # "Is it noise or just the texture?" is answered by what is there, not by yes.
+            operation, self.yes_no = Operation.FIND, False
         excluded = tuple(dict.fromkeys(span.key for span in self.out))
-        if operation is Operation.CURATE and not terms:
+        if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
+            self.yes_no = self.yes_no and bool(self.begins & {"yes_no"})
+        if not terms and (operation is Operation.CURATE or (operation is Operation.COMPARE and good is None)):
             terms = tuple(_term(span, self.context) for span in spans(self.context) if self._is_term(span))
         if not terms and (self.has("else") or self.has("except") or (self.has("bad") and self._told_to_leave())):
             excluded += tuple(_name(span) for span in spans(self.context) if span.section in ("faults", "topics"))
@@ -341,6 +350,7 @@ class _Reader:
             sought=self._sought(),
             tools=tools,
             attributes=attributes,
+            told=self.has("describe"),
             remedies=remedies,
             rescue=bool(re.search(r"\b(?:back|recover\w*|rescue\w*|restor\w*|salvag\w*|undo\w*|revers\w*|rett\w*|wiederher\w*"
                                   r"|récup\w*|sauv\w*|recuper\w*|salv\w*)\b", self.clause)),
@@ -355,9 +365,11 @@ class _Reader:
         """What is wanted: the closed forms first."""
         has, terms = self.has, self.terms
         strong = any(span.section != "topics" for span in self.named)
-        told = attributes and not strong and not (has("bad") or remedies)
+        told = attributes and not strong and not has("bad") and ("print" in attributes or not remedies)
+        says = has("metrics") and re.search(r"\b(?:say|says|give|gives|report|values?|scores?|results?)\b", self.clause)
         converts = attributes == ("format",) and has("reference")
-        compares = max(len(places), len(_objects(self.clause))) > 1 and bool(self._sought())
+        parts = max(len(places), len(_objects(self.clause)))
+        compares = parts > 1 and bool(self._sought() or (terms and self.joined == "or"))
         better = self.which and not terms and re.search(r"\b(?:better|worse)\b", self.clause)
         beside = has("reference") or (not terms and any(_of("reference", self.context)))
         how_much = has("degree") or bool(_severities(self.clause))
@@ -368,6 +380,7 @@ class _Reader:
             (threshold is not None, Operation.DECIDE),
             (told, Operation.RELATE if converts else Operation.READ),
             (tools and not terms, Operation.RATE if has("rate") or has("good") else Operation.MEASURE),
+            (says and not tools, Operation.MEASURE),
             (has("metrics") and not tools, Operation.RECOMMEND),
             (self._curates(), Operation.CURATE),
             (scale is not None, Operation.RATE),
@@ -378,7 +391,8 @@ class _Reader:
             (beside, Operation.RELATE),
             (terms and how_much and not (self.yes_no and has("noticed")), Operation.DEGREE),
             (has("degree") and has("bad") and not self.yes_no, Operation.DEGREE),
-            (rates or praises, Operation.RATE),
+            ((rates and not (has("bad") and has("describe"))) or praises, Operation.RATE),
+            (self._praises_a_thing(), Operation.DECLINE),
             ("what" in self.begins and not self.yes_no, self._open()),
             (terms or (self.yes_no and (self.out or has("bad") or has("good") or has("rate"))), Operation.DECIDE),
             (self.yes_no, Operation.DECLINE),
@@ -389,6 +403,30 @@ class _Reader:
         """Whether it asks what to do; "has it been edited?" and "can you help me?" do not."""
         done = re.match(r"\W*(?:(?:was|were) (?:it|this|the)|has|have|did|wurde|hat)\b|.*\bhelp me\b", self.clause)
         return self.has("advice") and not done and (self.yes_no or "what" in self.begins or self.which)
+
+    def _offers(self) -> bool:
+        """Whether it puts one known thing beside another that is not known, or degrees beside each other."""
+        joined = re.search(r"\b(?:or|oder|ou|o) (?!not\b|nicht\b|no\b|non\b|pas\b)", self.clause)
+        return bool(joined) and len(self.terms) == 1 and not _EXISTS.search(self.clause)
+
+    def _was_done(self) -> bool:
+        """Whether a remedy is spoken of as something that somebody did to the image."""
+        begins = re.match(r"\W*(?:was|were|has|have|did|wurde|hat)\b", self.clause)
+        wanted = re.search(r"\b(?:should|could|can|must|need\w*|be|get|soll\w*|kann)\b", self.clause)
+        did = any(span.section == "remedies" and span.text.endswith("ed") for span in self.spans)
+        return bool((begins and self.joined == "or") or (did and self.yes_no and not wanted))
+
+    def _praises_a_thing(self) -> bool:
+        """Whether what is to be good is no image and nothing of one: "is it a good composition?"."""
+        if self.terms or self.has("bad"):
+            return False
+        known = {span.start for span in self.spans}
+        for span in self.spans:
+            article = re.search(r"\b(?:an?|the|eine?|une?|una|uno)(?: \w+)? $", self.clause[: span.start])
+            thing = re.match(r" [^\W\d_]{4,}", self.clause[span.end :])
+            if span.section == "good" and article and thing and span.end + 1 not in known:
+                return True
+        return False
 
     def _open(self) -> Operation:
         """What is wrong, why, or the state of one distortion: nothing closed."""
@@ -409,7 +447,7 @@ class _Reader:
     def _chooses(self, remedies: tuple[str, ...]) -> bool:
         """Whether it offers distortions, or remedies, to choose from."""
         joined = re.search(r"\b(?:or|oder|ou|o)\b", self.clause)
-        offered = {term.name for term in self.terms} | set(remedies)
+        offered = {(term.name, term.absent) for term in self.terms} | {(name, False) for name in remedies}
         joined = joined or re.search(r"\b(?:than|als|que)\b", self.clause)
         joined = joined or (self.which and len({term.name for term in self.terms}) > 1)
         if not joined or _EXISTS.search(self.clause):
@@ -423,7 +461,20 @@ class _Reader:
         if exposure:
             found += ["underexposure"] if re.search(r"\b(?:up|raise|push|lift)\b", self.clause) else []
             found += ["overexposure"] if re.search(r"\b(?:down|lower|pull|reduce)\b", self.clause) else []
+        if re.search(r"\b(?:should|could|needs?|ought|soll\w*|braucht)\b", self.clause):
+            # "Should it be brighter?", "does it need more contrast?" think of what would make it so.
+            wished = [(span, remedy) for span in self.named if (remedy := self._wished(span))]
+            found += [remedy for _, remedy in wished]
+            self.terms = self.terms if not wished else ()
         return tuple(dict.fromkeys(found))
+
+    def _wished(self, span: Span) -> str | None:
+        """The remedy that makes an image more of what a word says: a comparative, or "more" or "less" before it."""
+        more = re.search(r"\b(more|less|mehr|weniger) $", self.clause[: span.start])
+        name = _name(span)
+        if more and name in _MORE_OF:
+            return _MORE_OF[name][more[1] in ("less", "weniger")]
+        return _BY_COMPARATIVE.get(name) if span.text.endswith("er") and not more else None
 
     def _sought(self) -> Literal["more", "less", "equal"] | None:
         if self.has("equal") and not self.has("less"):
@@ -433,6 +484,7 @@ class _Reader:
             or self.has("less")
             or self.which
             or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", self.clause)
+            or (self.joined == "or" and len(named_places(self.clause)) > 1)
         ):
             return None
         wants_less = (
@@ -461,10 +513,20 @@ class _Reader:
 
 _EFFECTS = {
     "blurs": "oversharpening", "noise": "blurs", "underexposure": "overexposure", "overexposure": "underexposure",
-    "low contrast": "high contrast", "color cast": "color cast", "upscale": "pixelation",
+    "low contrast": "high contrast", "color cast": "color cast", "upscale": "pixelation, blurs",
     "saturation change": "saturation change",
 }  # fmt: skip
-"""Remedy -> the fault that too much of it makes."""
+"""Remedy -> the faults that too much of it makes."""
+
+_MORE_OF = {
+    "contrast": ("low contrast", "contrast"), "brightness change": ("underexposure", "overexposure"),
+    "saturation change": ("saturation change",) * 2, "color distortions": ("saturation change",) * 2,
+    "blurs": ("blurs", "oversharpening"),
+}  # fmt: skip
+"""Topic -> the remedies that give more and less of it."""
+
+_BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposure", "blurs": "blurs"}
+"""What a comparative speaks of -> the remedy that makes it so: "brighter" is what helps against too little light."""
 
 _PRAISED = frozenset((Distortion.SHARPNESS.value,))
 """Topics of which an image without distortion has more."""

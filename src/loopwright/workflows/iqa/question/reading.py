@@ -160,5 +160,5 @@ def _answer_mode(questions: tuple[Question, ...], options: dict[str, str]) -> An
     """Options make a choice; a wish for a grade or for a tool's value makes a score; all else is explained."""
     if options:
         return AnswerMode.MCQ
-    scoring = all(question.operation in (Operation.RATE, Operation.MEASURE) for question in questions)
+    scoring = all(each.operation in (Operation.RATE, Operation.MEASURE) and not each.told for each in questions)
     return AnswerMode.SCORING if scoring else AnswerMode.EXPLANATION

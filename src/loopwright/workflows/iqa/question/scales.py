@@ -11,19 +11,25 @@ from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.question.tool_names import named_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 
-_NUMBER = (
-    r"(\d{1,4}|zero|one|two|five|ten|twenty|a hundred|hundred|null|eins|fünf|zehn|zéro|un|cinq|dix|uno|cinco|diez)"
+_COUNTED = (
+    "zero one two three four five six seven eight nine ten",
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn",
+    "zéro un deux trois quatre cinq six sept huit neuf dix",
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
+    "zero uno due tre quattro cinque sei sette otto nove dieci",
 )
 _VALUES = {
-    "zero": 0, "null": 0, "zéro": 0, "one": 1, "eins": 1, "un": 1, "uno": 1, "two": 2, "five": 5, "fünf": 5, "cinq": 5,
-    "cinco": 5, "ten": 10, "zehn": 10, "dix": 10, "diez": 10, "twenty": 20, "hundred": 100, "a hundred": 100,
+    **{word: value for line in _COUNTED for value, word in enumerate(line.split())},
+    "twenty": 20, "hundred": 100, "a hundred": 100, "hundert": 100, "cent": 100, "cien": 100, "cento": 100,
 }  # fmt: skip
+_NUMBER = rf"(\d{{1,4}}|{'|'.join(sorted(_VALUES, key=len, reverse=True))})"
 _RANGE = re.compile(rf"\b{_NUMBER} ?(?:to|-|–|\.\.|through|and|bis|und|à|et|al|a|y) ?{_NUMBER}\b")
 _TOP = re.compile(
     rf"\b(?:out of|von|sur|sobre|de) {_NUMBER}\b(?! ?(?:px|pixel|%|db|mp))|(?<![\d.])\? ?(?:/|of) ?{_NUMBER}\b"
 )
 _LETTERS = re.compile(
-    r"\ba\b[^?!]{0,40}\b(?:to|down to|through|bis|à)\b\W*(?P<last>[d-g])\b|letter grade|\ba ?(?:-|–) ?(?P<end>[d-g])\b"
+    r"\ba\b[^?!]{0,40}\b(?:to|down to|through|bis|à)\b\W*(?P<last>[d-g])\b|letter grade"
+    r"|\b(?:a ?[-–]|between a and) ?(?P<end>[d-g])\b"
 )
 _WORST_FIRST = re.compile(r"\b(?:1|one) (?:being |is |= ?|ist |für )?(?:the )?(?:best|beste|sehr gut|highest)")
 
@@ -42,6 +48,14 @@ class Scale(BaseModel):
     last: str = "F"
     """Of letters, the worst."""
 
+    def value(self, quality: float) -> float:
+        """A quality of 1 to 5 as a number on this scale.
+
+        Args:
+            quality: From 1 (bad) to 5 (excellent).
+        """
+        return self.low + (quality - 1) / 4 * (self.high - self.low)
+
     def at(self, quality: float) -> str:
         """A quality on this scale, in words.
 
@@ -55,7 +69,7 @@ class Scale(BaseModel):
             # A school's letters skip E where the worst is F.
             letters = "ABCDF" if self.last == "F" else "".join(map(chr, range(ord("A"), ord(self.last) + 1)))
             return letters[min(len(letters) - 1, int((1 - share) * len(letters)))]
-        value = self.low + share * (self.high - self.low)
+        value = self.value(quality)
         shown = f"{value:.0f}" if abs(self.high - self.low) > 20 else f"{value:.1f}"
         if self.unit == "percent":
             return f"{shown} percent"
@@ -109,7 +123,7 @@ _ABOVE = r"at least|above|over|exceed(?:s|ing)?|(?:higher|greater|more|better|la
 _BELOW = r"at most|below|under|(?:lower|less|worse|smaller) than"
 _BOUND = re.compile(
     rf"\b(?:(?P<above>{_ABOVE})|(?P<below>{_BELOW})) (?P<number>\d+(?:\.\d+)?)"
-    r"(?: ?(?:db|stars?|points?))?(?P<scale> (?:out )?of 5)?\W*$"
+    r"(?: ?(?:db|stars?|points?|%|percent))?(?P<scale> (?:out )?of \d+)?\W*$"
 )
 _QUALITY = re.compile(r"\b(?:quality|rating|rated|mos)\b")
 _SCORE = re.compile(r"\bscores?\b")
@@ -123,16 +137,19 @@ class Threshold:
     """The claim that the quality, or a tool's own value, lies on one side of a number."""
 
     number: float
-    """The number: on the scale of 1 to 5, or in the tool's own unit."""
+    """The number: on its scale, by default of 1 to 5, or in the tool's own unit."""
     above: bool
     """Whether the value is to lie above it, or below."""
     inclusive: bool = False
     """Whether the number itself will do."""
     tool: str | None = None
     """The tool whose own value is meant; None for the quality score."""
+    scale: Scale | None = None
+    """The scale that the number is on, if it is not 1 to 5."""
 
     def holds(self, value: float) -> bool:
-        """Whether a value lies on that side."""
+        """Whether a value lies on that side; a quality of 1 to 5 is put on the number's scale."""
+        value = value if self.scale is None else self.scale.value(value)
         return self.inclusive if value == self.number else (value > self.number) is self.above
 
 
@@ -143,8 +160,7 @@ def read_threshold(question: str) -> Threshold | None:
         question: The question, without answer options.
 
     Returns:
-        The threshold; None if the question is no such one, or speaks of another scale than 1 to 5 or of a distortion
-        ("is the noise above 3?").
+        The threshold; None if the question is no such one, or speaks of a distortion ("is the noise above 3?").
     """
     text = question
     for sign, words in _SIGNS.items():
@@ -157,13 +173,17 @@ def read_threshold(question: str) -> Threshold | None:
     number, tools = float(bound["number"]), _tools(before)
     about_quality = _QUALITY.search(before) or (_SCORE.search(before) and not tools) or bound["scale"]
     coded = named_distortions(before) or re.search(r"\bjpe?g", before)
-    if about_quality and 1 <= number <= 5 and not coded and (tools or _ASKS.search(before)):
+    scale = None if tools else read_scale(question)
+    scale = None if scale is None or (scale.low, scale.high) == (1, 5) else scale
+    low, high = (1.0, 5.0) if scale is None else sorted((scale.low, scale.high))
+    if about_quality and low <= number <= high and not coded and (tools or _ASKS.search(before)):
         tools = []
     elif not tools:
         return None
     negated = bool(_NOT.search(before))
     inclusive = (bound["above"] or bound["below"]).startswith("at ")
-    return Threshold(number, bool(bound["above"]) is not negated, inclusive is not negated, tools[0] if tools else None)
+    above = bool(bound["above"]) is not negated
+    return Threshold(number, above, inclusive is not negated, tools[0] if tools else None, scale)
 
 
 def _tools(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from loopwright.workflows.iqa.measuring.detection import Detection, analyse
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
-from loopwright.workflows.iqa.measuring.softness import soft_part
+from loopwright.workflows.iqa.measuring.softness import Softness, soft_part, softened
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
 from loopwright.workflows.iqa.question.reading import MAX_SCOPES
 from loopwright.workflows.iqa.schemas import (
@@ -224,7 +225,16 @@ class Pass:
     def detection(self) -> Detection:
         """Which distortions it has."""
         image, reference = self.subject.image, self.subject.reference
-        return detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
+        found = detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
+        if self.pair is None and self.softness is not None and not found.softened:
+            soft = softened(self.features, self.softness)
+            return found if soft is None else dataclasses.replace(found, findings=[*found.findings, soft])
+        return found
+
+    @cached_property
+    def softness(self) -> Softness | None:
+        """Where an image that is not blurred as a whole is soft."""
+        return soft_part(self.subject.image.rgb, self.features)
 
     def run(self) -> ExecutorOutput:
         """Run the subtasks that the plan wants."""
@@ -292,8 +302,7 @@ class Pass:
             kind_of(item.type) is Distortion.BLURS and item.severity is not Severity.NONE for item in findings
         )
         if self.pair is None and asked and not blurred:
-            part = soft_part(self.subject.image.rgb, self.features)
-            self.notes.extend([] if part is None else [soft_note(part)])
+            self.notes.extend([] if self.softness is None else [soft_note(self.softness)])
 
     @staticmethod
     def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:
