@@ -3,55 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_server import DONE, read_all, script
-
-SUMMARY = {
-    "run_id": "r",
-    "path": ["fetch_data"],
-    "visits": {"fetch_data": 1},
-    "skipped": [],
-    "duration_ms": 1.5,
-    "retry_count": 0,
-    "strategies": [],
-    "model_calls": 0,
-    "tokens": 0,
-    "cost": None,
-    "scores": {"quality": 0.5},
-}
-
-
-async def test_the_answer_is_put_together_from_the_events(client):
-    steps = script(
-        {"acknowledgment": {"message": "I look."}},
-        {"node_start": {"node": "generate_response", "visit": 1}},
-        {"chunks": 2},
-        {"thinking": {"message": "Wider.", "strategy": "relax", "retry_count": 1, "ts": "2025-02-01T10:00:00Z"}},
-        {"pipeline_summary": SUMMARY},
-        {"done": {"referenced_ids": ["sessions:1"], "status": "partial", "stop_reason": {"loop": "reflect"}}},
-    )
-    reply = await client.post("/api/chat", json=steps)
-    assert reply.status_code == 200
-    found = reply.json()
-    run_id = found.pop("run_id")
-    assert found == {
-        "acknowledgment": "I look.",
-        "answer": "<0><1>",
-        "referenced_ids": ["sessions:1"],
-        "status": "partial",
-        "stop_reason": {"loop": "reflect"},
-        "thinking_updates": [
-            {"message": "Wider.", "strategy": "relax", "retry_count": 1, "ts": "2025-02-01T10:00:00Z"}
-        ],
-        "summary": SUMMARY,
-    }
-    events = await read_all(client, "GET", f"/api/chat/runs/{run_id}/events")
-    assert events[0].name == "acknowledgment"
-
-
-async def test_another_attempt_at_the_answer_replaces_the_one_before(client):
-    again = {"node_start": {"node": "generate_response", "visit": 2}}
-    steps = script({"chunks": 2}, again, {"chunks": 1, "text": "better"}, {"node_start": {"node": "evaluate"}}, DONE)
-    assert (await client.post("/api/chat", json=steps)).json()["answer"] == "better"
+from scripted_server import DONE, script
 
 
 @pytest.mark.parametrize(
@@ -62,7 +14,7 @@ async def test_a_run_without_an_answer_is_a_problem_and_no_traceback(client, rai
     reply = await client.post("/api/chat", json=script({"raise": raised}))
     assert reply.status_code == status
     assert set(reply.json()) > {"error", "error_type", "can_retry"}
-    assert reply.json()["error_type"] == kind
+    assert reply.json()["error_type"] == kind, reply.text
     assert "hunter2" not in reply.text
     assert "Traceback" not in reply.text
 
