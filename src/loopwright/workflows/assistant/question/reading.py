@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 
 from loopwright.retrieval.english import english_words, share
-from loopwright.retrieval.text import STOP_WORDS, terms
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import MIDNIGHT, Now, read_days, read_lengths, read_times
 from loopwright.workflows.assistant.question.names import (
     Names,
@@ -23,7 +23,7 @@ from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
 from loopwright.workflows.assistant.searching import Search
-from loopwright.workflows.assistant.searching.index import TableIndex
+from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import days, glossary, table, words
 
 MAX_QUESTION = 1_000
@@ -97,14 +97,15 @@ class Reader:
         """The moment of asking, by the conference's clock."""
         return Now.of(self.moment, self.search.catalogue.info)
 
-    def read(self, text: str) -> Question:
+    def read(self, text: str, *, least: float = NEAR) -> Question:
         """Read a question that stands alone.
 
         Args:
             text: The question.
+            least: The log-odds above a search of an operation on records.
         """
         sentence = self.sentence(text)
-        near = self.operation(sentence)
+        near = self.operation(sentence, least)
         operation, doubted = near.operation, self.doubted
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
@@ -145,11 +146,12 @@ class Reader:
             unread=unread,
         )
 
-    def operation(self, sentence: Sentence) -> Near:
+    def operation(self, sentence: Sentence, least: float = NEAR) -> Near:
         """What is to be done: the nearest example to any of the sentences, unless it looks like a search.
 
         Args:
             sentence: The question, its conditions read.
+            least: The log-odds above a search of an operation on records.
         """
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
         found = [
@@ -163,8 +165,10 @@ class Reader:
             told = len(found) > 2 and (alone or near.operation == "recommend")
             if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
                 continue
-            unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else NEAR)
-            named = near.operation == "outside" and sentence.asks("person", "track", "type", "record")
+            unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else least)
+            named = near.operation == "outside" and (
+                sentence.asks("person", "track", "type", "record") or self.names.has_stand(sentence)
+            )
             if unclear or named:
                 self.doubted |= (
                     near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
@@ -185,7 +189,8 @@ class Reader:
         if _is_thing(word) or word in STOP_WORDS:
             return 0.0
         index = self.index
-        found = terms(word.split("'")[0])
+        raw = sentence.tokens[place].raw
+        found = keys_of(raw if fold(raw) == word else word)
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
             return 0.0
