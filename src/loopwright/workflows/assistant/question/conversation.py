@@ -39,11 +39,12 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     question = reader.read(text)
     if before is None or question.smalltalk:
         return question
-    sentence = reader.sentence(text)
+    sentence = reader.last
     if question.operation == "find" and len(sentence) <= _SHORT:
         # Where the subject was said before, a word that asks for an operation is enough: "and the shortest of those?".
         alone = reader.read(text, least=DOUBTFUL)
-        question = question if alone.topic or alone.operation not in _ON_RECORDS else alone
+        if alone.operation in _ON_RECORDS and not alone.topic:
+            question, sentence = alone, reader.last
     # In "are there" it points at nothing.
     idle = {
         place

@@ -52,8 +52,12 @@ class Reader:
     """The words of its sessions."""
     names: Names = field(init=False)
     """Its names."""
+    last: Sentence = field(init=False)
+    """The question read last, each word with what it was read as."""
     doubted: bool = False
-    """Whether the question read last may ask for something else than a search, as it seems."""
+    """Whether it may ask for something else than a search, as it seems."""
+    at_stand: bool = False
+    """Whether it asks an exhibitor for what no programme has, as stickers."""
 
     def __post_init__(self) -> None:
         """Look at the conference once for all that is read."""
@@ -104,7 +108,7 @@ class Reader:
             text: The question.
             least: The log-odds above a search of an operation on records.
         """
-        sentence = self.sentence(text)
+        sentence = self.last = self.sentence(text)
         near = self.operation(sentence, least)
         operation, doubted = near.operation, self.doubted
         if operation in ("outside", *_ALONE, "personal"):
@@ -116,6 +120,8 @@ class Reader:
                     token.taken = "operation"
         spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
         tables = self.tables(sentence)
+        if self.at_stand:
+            tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
         # Who names a session by its title asks for that one, whatever else is said.
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence)
         if operation == "recommend" and topic:
@@ -158,7 +164,7 @@ class Reader:
             nearest(sentence, first, asked_until(sentence, first, last))
             for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
         ]
-        best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
+        best, self.doubted, self.at_stand = Near("find", 0.0, 0.0, 0.0), False, False
         for near in found:
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
@@ -166,9 +172,9 @@ class Reader:
             if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
                 continue
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else least)
-            named = near.operation == "outside" and (
-                sentence.asks("person", "track", "type", "record") or self.names.has_stand(sentence)
-            )
+            outside = near.operation == "outside"
+            self.at_stand |= outside and self.names.has_stand(sentence)
+            named = outside and (self.at_stand or sentence.asks("person", "track", "type", "record"))
             if unclear or named:
                 self.doubted |= (
                     near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named

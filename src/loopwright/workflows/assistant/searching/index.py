@@ -262,7 +262,7 @@ class TableIndex:
 
 
 def keys_of(word: str) -> list[str]:
-    """The terms that a word of a question is compared by: of "TPMs", which no stemmer knows for a plural, that of "TPM".
+    """The terms that a word of a question is compared by: of "TPMs", which no stemmer shortens, that of "TPM".
 
     Args:
         word: The word as it was written.
