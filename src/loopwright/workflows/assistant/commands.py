@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,20 +78,6 @@ def conference(file: Path | None, store: str | None) -> Generator[Services]:
     quiet_loops()
     with closing(AssistantWorkflow.open(file, {"assistant.store": store} if store else None)) as workflow:
         yield workflow.services
-
-
-def moment_of(now: str | None) -> datetime | None:
-    """The moment of asking.
-
-    Args:
-        now: As the command line has it.
-
-    Raises:
-        InputError: If it is no ISO time.
-    """
-    from loopwright.workflows.assistant.reasons import moment
-
-    return moment(now)
 
 
 @app.command()

@@ -289,18 +289,10 @@ class Reader:
                 continue
             if word in _rule_words():
                 continue
-            token.word = _nearest_rule(word, self.names.types) or self._nearest_name(word) or word
-
-    def _nearest_name(self, word: str) -> str:
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
-        if len(word) < 6:
-            return ""
-        near = process.extractOne(
-            word, self.names.persons.keys(), scorer=OSA.distance, score_cutoff=1 + (len(word) > 7)
-        )
-        return near[0] if near and near[0][0] == word[0] else ""
+            rules = [each for each in (*_rule_words(), *self.names.types) if len(each) > 4]
+            token.word = (
+                _nearest(word, rules) or (_nearest(word, [*self.names.persons]) if len(word) > 5 else "") or word
+            )
 
     def _in_english(self, sentence: Sentence, rest: list[int]) -> list[str]:
         """What the subjects of a question in another language are called in English."""
@@ -443,14 +435,10 @@ def _rule_words() -> frozenset[str]:
     return frozenset(days()).union(*(words("time", key) for key in _RULES if key != "days"), *named)
 
 
-def _nearest_rule(word: str, kinds: Collection[str]) -> str:
+def _nearest(word: str, known: Collection[str]) -> str:
+    """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    near = process.extractOne(
-        word,
-        [each for each in (*_rule_words(), *kinds) if len(each) > 4],
-        scorer=OSA.distance,
-        score_cutoff=1 + (len(word) > 7),
-    )
+    near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 7))
     return near[0] if near and near[0][0] == word[0] else ""
