@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.imported import check_imported
+from loopwright.check.proving import BY_LIMIT
 
 HEAD = """
 import functools
@@ -375,3 +377,17 @@ def test_a_graph_that_another_file_goes_on_with_is_checked_there(tmp_path: Path)
     checker = Checker([tmp_path])
     assert [graph.verdict for graph in checker.check(tmp_path / "base.py")] == ["bounded"]
     assert [graph.verdict for graph in checker.check(tmp_path / "more.py")] == ["unbounded"]
+
+
+def test_a_cycle_that_an_error_handler_closes_is_told_with_advice_that_works(tmp_path: Path) -> None:
+    file = tmp_path / "file.py"
+    source = "def fail(state): raise ValueError\ndef again(state, error=None): return Command(goto='work')\n"
+    source += "g = StateGraph(State)\ng.add_node('work', fail, error_handler=again)\ng.add_edge(START, 'work')\n"
+    file.write_text(HEAD + source)
+    for graphs in (Checker([tmp_path]).check(file), check_imported(str(file))):
+        (finding,) = graphs[0].findings
+        assert finding.cycle == ("work",)
+        assert finding.suggestion == BY_LIMIT
+    file.write_text(HEAD + source + "from loopwright import bounded\napp = bounded(g, limit=5)\n")
+    assert Checker([tmp_path]).check(file)[-1].verdict == "bounded"
+    assert check_imported(str(file))[-1].verdict == "bounded"
