@@ -223,12 +223,14 @@ class Reader:
         around, self._may_have_left = self._may_have_left, False
         left: Left = None
         for place, statement in enumerate(statements):
-            left = self._statement(statement, frame, returned)
+            now = self._statement(statement, frame, returned)
+            left = now or left  # what follows a raise is read all the same: nobody runs it, and it shows what is meant
             rest = statements[place + 1 :]
-            if left or (self._may_have_left and rest):
-                if not left:
-                    self._either([_nothing, partial(self._sequence, rest, frame, returned)], frame)
-                    self._may_have_left = True
+            if now not in (None, "raise"):
+                break
+            if self._may_have_left and rest:
+                self._either([_nothing, partial(self._sequence, rest, frame, returned)], frame)
+                self._may_have_left = True
                 break
         self._may_have_left = self._may_have_left or around
         return left
