@@ -35,13 +35,8 @@ def figures(comparison):
 
 def test_a_counterfactual_counts_what_it_took_over():
     comparison = pair()
-    assert [(step.node, step.where) for step in comparison.path] == [
-        ("search", "both"),
-        ("check", "both"),
-        ("search", "a"),
-        ("check", "a"),
-        ("write", "both"),
-    ]
+    assert comparison.a_path == ("search", "check", "search", "check", "write")
+    assert comparison.b_path == ("search", "check", "write")
     assert comparison.shared == 2
     assert figures(comparison) == {
         "quality": (0.78, 0.41, pytest.approx(-0.37)),
@@ -115,10 +110,10 @@ def test_verdicts(a, b, better, by):
     assert judged(other, one).better == turned
 
 
-def test_plan_and_state_stand_apart():
+def test_states_and_answers_are_told_of_each():
     comparison = pair()
-    assert [difference.key for difference in comparison.plan] == ["query"]
-    assert [(difference.key, difference.where) for difference in comparison.state] == [("note", "b")]
+    assert (comparison.a_state, comparison.b_state) == ({"query": "deep blue"}, {"query": "blue", "note": "stopped"})
+    assert (comparison.a_answer, comparison.b_answer) == ("Deep blue.", "Blue.")
 
 
 def test_citations_that_count_are_told_apart_by_what_they_quote():
@@ -158,10 +153,7 @@ def test_a_fork_whose_checkpoint_is_not_known_counts_for_itself():
 def test_a_visit_that_a_resume_repeats_is_one():
     events = path_events(["plan", "write"])
     again = [*events[:3], *events]
-    assert [step.node for step in compare(run_record("a"), again, {}, run_record("b"), events, {}).path] == [
-        "plan",
-        "write",
-    ]
+    assert compare(run_record("a"), again, {}, run_record("b"), events, {}).a_path == ("plan", "write")
 
 
 @pytest.mark.parametrize(
