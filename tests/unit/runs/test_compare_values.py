@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopwright.runs.comparing.values import MAX_DIFFERENCES, MAX_TEXT, compared_states, is_plan, shortened
+from loopwright.runs.comparing.values import compared_states
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | st.text("ab/~", max_size=4),
@@ -61,38 +61,6 @@ def test_what_differs_in_every_run_is_left_out():
         "loop_ledger": {"retry": 2},
     }
     assert told(a, b) == {}
-
-
-def test_a_moment_that_was_asked_for_counts():
-    assert told({"after": "2026-03-01T12:00:00Z"}, {"after": "2026-03-01T13:00:00Z"})
-    assert told({"seconds": 1}, {"seconds": 2})
-
-
-def test_many_differences_are_counted():
-    (difference,) = compared_states({"found": list(range(200))}, {"found": list(range(1, 201))})
-    assert (len(difference.differences), difference.more) == (MAX_DIFFERENCES, 200 - MAX_DIFFERENCES)
-
-
-def test_true_is_not_one():
-    assert told({"x": True, "y": [0]}, {"x": 1, "y": [False]}) == {
-        "x": [("", "both", True, 1)],
-        "y": [("/0", "both", 0, False)],
-    }
-
-
-def test_values_are_shortened():
-    value = {"text": "x" * 1_000, "many": list(range(50)), "deep": {"a": {"b": {"c": 1}}}, "empty": {"a": {"b": {}}}}
-    shown = shortened(value)
-    assert shown["text"] == f"{'x' * MAX_TEXT}… (1,000 characters)"
-    assert shown["many"] == [*range(10), "… (40 more)"]
-    assert shown["deep"] == {"a": {"b": "… (1 keys)"}}
-    assert shown["empty"] == {"a": {"b": {}}}
-    assert shortened({str(at): at for at in range(12)})["…"] == "2 more"
-
-
-def test_which_keys_hold_plans():
-    keys = ["planned_queries", "plan", "query", "next_query", "attempts", "query_mode", "query_results", "plane"]
-    assert [key for key in keys if is_plan(key)] == ["planned_queries", "plan", "query", "next_query", "attempts"]
 
 
 @settings(deadline=None)
