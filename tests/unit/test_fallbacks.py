@@ -112,10 +112,6 @@ def test_best_effort_without_anything_says_that_there_is_no_answer():
     ]
 
 
-def test_an_answer_without_a_bound_claims_none():
-    assert fallbacks.best_effort("draft", to="draft").invoke({"draft": "D"}) == {"draft": "D"}
-
-
 # --- say what is missing -------------------------------------------------------------------------------------------
 
 
@@ -130,30 +126,6 @@ def test_it_says_what_was_asked_tried_not_run_and_missing():
         "Not run: read(page=4).\n"
         "Not found out: no page fits"
     )
-
-
-def test_a_state_without_messages_is_reported_from_its_keys():
-    node = fallbacks.say_what_is_missing(question="question", to="answer")
-    answer = node.invoke({"question": "Why? " * 200, "stop_reason": [stop(loop="a"), stop(loop="b", spent=1)]})
-    lines = answer["answer"].splitlines()
-    assert lines[1].startswith("Asked: Why? Why?")
-    assert lines[1].endswith("...")
-    assert len(lines[1]) == len("Asked: ") + 300
-    assert lines[2:] == [
-        "Tried: 5 passes of loop 'a'; 1 pass of loop 'b'.",
-        "Not found out: the answer to the question",
-    ]
-
-
-def test_many_different_calls_are_summed_up_and_a_budget_is_no_pass():
-    calls = [AIMessage("", tool_calls=[call(number, query=f"q{number}")]) for number in range(8)]
-    done = [
-        message for number, ai in enumerate(calls) for message in (ai, ToolMessage("", tool_call_id=f"call {number}"))
-    ]
-    over = stop(outcome="over_budget", resource="seconds", limit=9.0, spent=9.5)
-    text = fallbacks.say_what_is_missing().invoke({"messages": done, "stop_reason": over})["messages"][-1].text
-    assert "search(query='q4'); 3 other calls." in text
-    assert "pass" not in text
 
 
 def test_a_state_without_messages_needs_a_key_for_the_answer():

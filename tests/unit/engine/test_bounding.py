@@ -51,14 +51,6 @@ def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, A
         bounded(graph(), **arguments)
 
 
-def test_a_fallback_beside_a_node_of_that_name_is_refused() -> None:
-    made = graph()
-    made.add_node("fallback", note("fallback"))
-    made.add_edge("work", "fallback")
-    with pytest.raises(GraphError, match="has a node 'fallback' already"):
-        bounded(made, limit=1, fallback=note("x"))
-
-
 # What a compiled graph had is carried over
 
 
@@ -134,26 +126,6 @@ async def test_a_smaller_step_limit_is_an_outcome(mode: str, saved: bool, versio
         assert again.get("stop_reason") is None
 
 
-def test_a_single_key_that_was_asked_for_is_still_what_comes_back_at_a_step_limit() -> None:
-    assert bounded(graph(), [loop(limit=9)]).invoke({"log": []}, SMALL, output_keys="log") == ["work", "check", "work"]
-
-
-@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_a_step_limit_is_kept_by_the_saver_whatever_the_durability(durability: Any) -> None:
-    app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver())
-    app.invoke({"log": []}, thread(**SMALL), durability=durability)
-    assert app.get_state(thread()).values == {"log": ["work", "check", "work"], "stop_reason": STOPPED}
-
-
-def test_a_fork_that_hits_the_step_limit_keeps_its_own_progress() -> None:
-    app = bounded(graph(), [loop(limit=99)], checkpointer=InMemorySaver())
-    app.invoke({"log": []}, thread(recursion_limit=9))
-    old = next(s for s in app.get_state_history(thread()) if s.next == ("check",) and len(s.values["log"]) == 1)
-    final = app.invoke(None, {**old.config, "recursion_limit": 6})
-    assert app.get_state(thread()).values == final
-    assert len(final["log"]) > 1
-
-
 async def test_a_recursion_error_from_a_graph_inside_a_node_is_not_swallowed() -> None:
     endless = graph().compile()
 
@@ -189,16 +161,6 @@ def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
 
 
 # People in the loop
-
-
-def test_an_update_of_the_state_goes_on_as_in_the_plain_graph() -> None:
-    plain = graph().compile(checkpointer=InMemorySaver(), interrupt_before=["check"])
-    app = bounded(plain, [loop(limit=1)], checkpointer=InMemorySaver())
-    for each in (plain, app):
-        each.invoke({"log": []}, thread())
-        each.update_state(thread(), {"log": ["edited"], "route": "done"})
-        assert each.get_state(thread()).next == ("check",)
-        assert each.invoke(None, thread())["log"] == ["work", "edited", "check"]
 
 
 # A graph that we did not write

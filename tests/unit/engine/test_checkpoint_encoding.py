@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import json
 import math
-import uuid
-from decimal import Decimal
 from enum import Enum
-from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
@@ -69,27 +65,14 @@ class Model(BaseModel):
     size: int
 
 
-@dataclasses.dataclass
-class Point:
-    x: float
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
         (Model(colour=Colour.RED, size=3), {"colour": "red", "size": 3}),
-        (Colour.RED, "red"),
-        (Point(1.5), {"x": 1.5}),
-        ({1}, [1]),
         (b"abc", "<3 bytes>"),
         (dt.datetime(2026, 11, 21, tzinfo=dt.UTC), "2026-11-21T00:00:00+00:00"),
-        (math.nan, "nan"),
         ([math.inf], ["inf"]),
         (np.zeros((2, 3)), {"dtype": "<f8", "shape": [2, 3]}),
-        ({1: "one"}, {"1": "one"}),
-        (Decimal("1.10"), "1.10"),
-        (uuid.UUID(int=1), "0" * 31 + "1"),
-        (Path("a/b"), ["a", "b"]),
         ({"$msgpack": "mine"}, {"$msgpack": "mine"}),
     ],
 )
@@ -101,24 +84,10 @@ def test_other_values_are_wrapped_and_shown(value: Any, shown: Any) -> None:
     assert through_a_file(typed) == typed
 
 
-def test_deep_nesting_does_not_break_the_encoder() -> None:
-    value: Any = 1
-    for _ in range(120):
-        value = [value]
-    typed = SERDE.dumps_typed(value)
-    assert through_a_file(typed) == typed
-
-
 def test_encrypted_bytes_are_not_shown() -> None:
     written = encode(("msgpack+xor", b"secret"))
     assert written == {"$msgpack": "c2VjcmV0", "type": "msgpack+xor"}
     assert through_a_file(("msgpack+xor", b"secret")) == ("msgpack+xor", b"secret")
-
-
-@pytest.mark.parametrize("damaged", [{"$msgpack": "not base64!"}, {"$msgpack": "YQ"}, {"$msgpack": 5}])
-def test_a_damaged_wrapping_is_noticed(damaged: Any) -> None:
-    with pytest.raises((ValueError, TypeError)):
-        decode(damaged)
 
 
 # --- which classes a state can hold -------------------------------------------------------------------------------

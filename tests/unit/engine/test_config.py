@@ -80,12 +80,6 @@ def test_a_wrong_value_names_its_key_and_value(file: Path, overrides: dict[str, 
     assert message.startswith("the arguments: ") and key in message
 
 
-def test_a_wrong_value_is_blamed_on_the_place_that_it_came_from(file: Path) -> None:
-    assert refused(file, environment={ENV: "many"}).startswith("the environment: langgraph.max_iterations is 'many'")
-    file.write_text("langgraph:\n  max_iterations: many")
-    assert refused(file).startswith(f"{file}: langgraph.max_iterations is 'many'")
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -100,28 +94,3 @@ def test_a_wrong_value_is_blamed_on_the_place_that_it_came_from(file: Path) -> N
 def test_a_file_that_is_no_configuration_is_refused(file: Path, content: bytes, says: str) -> None:
     file.write_bytes(content)
     assert says in refused(file)
-
-
-def test_a_file_that_cannot_be_read_is_refused(file: Path) -> None:
-    assert "cannot read the configuration" in refused(file.parent / "missing.yaml")
-    assert "cannot read the configuration" in refused(file.parent)
-
-
-def test_an_empty_file_holds_nothing(file: Path) -> None:
-    file.write_text("# all commented\n")
-    assert EngineConfig.load(file, environment={}) == EngineConfig()
-
-
-@pytest.mark.parametrize("text", ["[1", "2024-99-99", "*x"])
-def test_an_environment_variable_that_is_no_yaml_is_refused_by_name(text: str) -> None:
-    assert refused(environment={ENV: text}).startswith(f"the environment: {ENV} is not valid YAML")
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("4", 4), ("null", None), ("", None)], ids=["number", "null", "empty"]
-)  # fmt: skip
-def test_the_environment_is_read_as_yaml(text: str, value: int | None) -> None:
-    config = EngineConfig.load(
-        environment={"LOOPWRIGHT_LANGGRAPH__RECURSION_LIMIT": text, "LOOPWRIGHT_HOME": "x", "PATH": "y"}
-    )
-    assert config.langgraph.recursion_limit == value

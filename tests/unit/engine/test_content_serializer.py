@@ -16,8 +16,6 @@ import pytest
 from chances import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from memory_blobs import MemoryBlobs
 from pydantic import BaseModel
 
@@ -25,7 +23,7 @@ from loopwright.checkpoints.allowlist import strict_serializer
 from loopwright.checkpoints.blobs import BlobStore
 from loopwright.checkpoints.content import TAG, ContentSerializer, references
 from loopwright.checkpoints.sqlite_blobs import SqliteBlobs
-from loopwright.errors import CheckpointError, ConfigError
+from loopwright.errors import CheckpointError
 
 
 class Colour(Enum):
@@ -109,11 +107,6 @@ def test_a_users_value_that_looks_like_an_envelope_survives() -> None:
         assert found["channel_values"]["a"] == plain
 
 
-def test_what_was_saved_without_the_wrapper_is_read() -> None:
-    item = checkpoint(a=text(9000))
-    assert serializer().loads_typed(JsonPlusSerializer().dumps_typed(item)) == item
-
-
 # --- once --------------------------------------------------------------------------------------------------------
 
 
@@ -148,20 +141,6 @@ def test_a_missing_piece_is_named_with_its_store_and_the_fix() -> None:
     assert "backup" in str(error.value)
 
 
-def test_a_damaged_piece_is_no_value() -> None:
-    wrapped = serializer(blobs := MemoryBlobs())
-    typed = wrapped.dumps_typed(text(9000))
-    victim = next(iter(references(typed, blobs)))
-    blobs.put({victim: blobs.get([victim])[victim][:-1]})
-    with pytest.raises(CheckpointError, match="damaged"):
-        wrapped.loads_typed(typed)
-
-
-def test_a_threshold_below_what_a_reference_takes_is_refused() -> None:
-    with pytest.raises(ConfigError, match="256"):
-        ContentSerializer(JsonPlusSerializer(), MemoryBlobs(), 100)
-
-
 # --- allowlists and encryption -----------------------------------------------------------------------------------
 
 
@@ -174,27 +153,6 @@ def test_an_allowlist_derived_by_langgraph_reaches_the_values() -> None:
     typed = strict.serde.dumps_typed(Model(name=text(900)))
     assert strict.serde.loads_typed(typed) == {"name": text(900), "items": []}
     assert wider.serde.loads_typed(typed) == Model(name=text(900))
-
-
-class Reversed:
-    """A cipher that hides nothing, and is its own inverse."""
-
-    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
-        return "reversed", plaintext[::-1]
-
-    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
-        assert ciphername == "reversed"
-        return ciphertext[::-1]
-
-
-@pytest.mark.parametrize("outside", [True, False])
-def test_it_works_around_encryption_and_within(outside: bool) -> None:
-    if outside:
-        wrapped: Any = ContentSerializer(EncryptedSerializer(Reversed(), JsonPlusSerializer()), MemoryBlobs(), 256)
-    else:
-        wrapped = EncryptedSerializer(Reversed(), serializer())
-    item = checkpoint(a=text(9000), b="short")
-    assert wrapped.loads_typed(wrapped.dumps_typed(item)) == item
 
 
 # --- how the stores note use -------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from typing import Any
@@ -42,19 +41,6 @@ def test_seconds_end_a_graph_inside_a_node_too_and_no_thread_watches_them() -> N
     assert bounded(outer, budget=Budget(seconds=0.3)).invoke({"log": []})["stop_reason"]["resource"] == "seconds"
     assert time.monotonic() - began < 3
     assert not any("loopwright" in thread.name for thread in {*threading.enumerate()} - before)
-
-
-async def test_each_of_many_runs_ends_when_its_own_time_is_over() -> None:
-    apps = [round_trip(Budget(seconds=seconds), naps=0.01) for seconds in (0.6, 0.2, 0.4)]
-    ended: list[float] = []
-
-    async def one(app: BoundedGraph) -> None:
-        final = await app.ainvoke({"log": []})
-        assert final["stop_reason"]["resource"] == "seconds"
-        ended.append(final["stop_reason"]["limit"])
-
-    await asyncio.gather(*map(one, apps))
-    assert ended == [0.2, 0.4, 0.6]
 
 
 # Backoff

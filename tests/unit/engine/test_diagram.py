@@ -8,39 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.diagram.flowchart import Arrow, arrows, caption, mermaid, shown_nodes
-from loopwright.engine.loop import Loop, StateLimit
+from loopwright.diagram.flowchart import arrows, caption, mermaid, shown_nodes
+from loopwright.engine.loop import Loop
 from loopwright.engine.proof.graph import Edge, Topology
 from loopwright.errors import UnknownNameError
 
 START, END = "__start__", "__end__"
 
 
-def iqa(limit: int | StateLimit = 2, done: str | None = None) -> Topology:
-    return Topology(
-        name="iqa",
-        nodes=("planner", "executor", "summarizer", "loop.replan"),
-        edges=(
-            Edge(START, "planner", "static"),
-            Edge("planner", "executor", "static"),
-            Edge("executor", "summarizer", "static"),
-            Edge("summarizer", END, "conditional", done),
-            Edge("summarizer", "loop.replan", "request"),
-            Edge("loop.replan", "planner", "granted", "replan"),
-            Edge("loop.replan", END, "exhausted", "replan"),
-        ),
-        loops=(Loop(name="replan", target="planner", sources=("summarizer",), limit=limit),),
-    )
-
-
 def small(*edges: Edge, loops: tuple[Loop, ...] = (), hidden: frozenset[str] = frozenset()) -> Topology:
     names = dict.fromkeys(name for edge in edges for name in (edge.source, edge.target))
     return Topology("small", tuple(n for n in names if n not in (START, END)), edges, loops, hidden)
-
-
-def only(topology: Topology, source: str, target: str) -> Arrow:
-    (arrow,) = [arrow for arrow in arrows(topology) if (arrow.source, arrow.target) == (source, target)]
-    return arrow
 
 
 def test_gates_and_hidden_nodes_are_not_drawn():
@@ -76,20 +54,9 @@ def test_each_kind_of_edge(edge: Edge, line: str):
     assert mermaid(small(edge)) == f"graph TD\n    {line}\n"
 
 
-def test_parallel_edges_are_one_arrow_with_every_label():
-    topology = small(
-        Edge("a", "b", "handler"),
-        Edge("a", "b", "conditional", "yes"),
-        Edge("a", "b", "conditional", "maybe"),
-        Edge("a", "b", "static"),
-    )
-    assert only(topology, "a", "b").labels == ("on error", "yes", "maybe", "always")
-    assert mermaid(topology) == "graph TD\n    a[A] -->|on error, or yes, or maybe, or always| b[B]\n"
-
-
 def test_an_unknown_direction_is_named():
     with pytest.raises(UnknownNameError, match=r"'XY'.*LR"):
-        mermaid(iqa(), direction="XY")
+        mermaid(small(Edge("a", "b", "static")), direction="XY")
 
 
 TEXT = r'(?:[A-Za-z0-9][A-Za-z0-9_, ]*|"(?:[^"#&<>`\\%;{}\[\]|\n]|#\d+;)+")'

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import requests
 
-from loopwright.engine.nodes.failures import failure_kind, retry_after, status_code
+from loopwright.engine.nodes.failures import failure_kind, retry_after
 from loopwright.engine.nodes.policy import is_transient
 from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredReplyError
 
@@ -88,20 +88,6 @@ BOTO = made("ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 429,
 def test_kinds(error: BaseException, kind: str | None) -> None:
     assert failure_kind(error) == kind
     assert failure_kind(caused_by(error)) == kind, "what it was raised from counts too"
-
-
-def test_a_cycle_of_causes_ends() -> None:
-    one, two = ValueError(), ValueError()
-    one.__cause__, two.__cause__ = two, one
-    assert failure_kind(one) is None
-    assert retry_after(one) is None
-
-
-def test_a_status_is_a_whole_number_of_http() -> None:
-    assert status_code(http_error(429)) == 429
-    assert status_code(made("X", status_code=None, response=SimpleNamespace(status_code=503))) == 503
-    assert status_code(BOTO) == 429
-    assert status_code(made("X", status_code=7)) is None
 
 
 @pytest.mark.parametrize(

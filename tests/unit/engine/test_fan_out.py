@@ -87,46 +87,10 @@ def router(width: int) -> StateGraph[Any]:
 
 
 @making
-def labelled_router_with_a_name(width: int) -> StateGraph[Any]:
-    made = graph("plan", "work")
-    made.add_conditional_edges(
-        "plan", lambda _: ["go", *[Send("work", {"log": []})] * (width - 1)], {"go": "work", "stop": END}
-    )
-    return made
-
-
-@making
-def untyped_entry(width: int) -> StateGraph[Any]:
-    made = StateGraph(State)
-    made.add_node("work", note("work"))
-    made.add_conditional_edges(START, sends(*["work"] * width))
-    return made
-
-
-@making
-def entry(width: int) -> StateGraph[Any]:
-    made = StateGraph(State)
-    made.add_node("work", note("work"))
-    made.add_conditional_edges(START, sends(*["work"] * width), ["work"])
-    return made
-
-
-@making
 def command(width: int) -> StateGraph[Any]:
     made = graph("work")
     made.add_node("plan", by_command(*["work"] * width), destinations=("work",))
     made.add_edge("work", END)
-    made.edges.remove((START, "work"))
-    made.add_edge(START, "plan")
-    return made
-
-
-@making
-def commands_in_a_tuple(width: int) -> StateGraph[Any]:
-    made = graph("work")
-    made.add_node(
-        "plan", lambda _: tuple(Command(goto=Send("work", {"log": []})) for _ in range(width)), destinations=("work",)
-    )
     made.edges.remove((START, "work"))
     made.add_edge(START, "plan")
     return made
@@ -186,14 +150,6 @@ def test_a_send_from_where_the_certificate_sees_none_is_an_error() -> None:
 def test_a_fan_out_that_does_not_fit_the_graph_is_refused(fan_out: Any, says: str) -> None:
     with pytest.raises(GraphError, match=says):
         verify(map_reduce(sends("work")), fan_out=fan_out)
-
-
-def test_verify_takes_a_fan_out_for_a_graph_that_is_bounded_already() -> None:
-    made = map_reduce(sends("work"))
-    made.add_conditional_edges("merge", lambda _: "plan", ["plan", END])
-    app = bounded(made, [Loop(name="x", target="plan", sources=("merge",), limit=2)])
-    assert app.certificate.max_runs_by_node["work"] is None
-    assert verify(app, fan_out={"work": 5}).max_runs_by_node["work"] == 15
 
 
 def test_a_pass_that_sends_more_across_its_loop_than_declared_is_refused() -> None:

@@ -73,19 +73,6 @@ def test_a_changed_graph_goes_on_when_forced(saver: InMemorySaver) -> None:
     assert app.invoke(Command(resume="yes"), forced)["answer"] == "yes"
 
 
-@pytest.mark.parametrize(("first", "second", "granted"), [(2, 9, 2), (9, 1, 1), (3, 3, 3)])
-def test_another_limit_is_the_same_graph_and_the_lower_one_counts(
-    saver: InMemorySaver, first: int, second: int, granted: int
-) -> None:
-    """The limit is frozen at the first request; a run that goes on keeps to the certificate it goes on under too."""
-    bounded(graph(), [loop(limit=first)], checkpointer=saver).invoke(Command(resume="no"), CONFIG)
-    app = bounded(graph(), [loop(limit=second)], checkpointer=saver)
-    for _ in range(5):
-        app.invoke(Command(resume="no"), CONFIG)
-    ledger = saver.get_tuple(CONFIG).checkpoint["channel_values"]["loop_ledger"]
-    assert (ledger["again"]["limit"], ledger["again"]["spent"]) == (min(first, second), granted)
-
-
 def test_a_checkpoint_of_a_graph_that_was_not_bounded_is_let_pass() -> None:
     saver = InMemorySaver()
     graph().compile(checkpointer=saver).invoke({"n": 0}, CONFIG)

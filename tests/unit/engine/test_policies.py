@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,7 @@ from shapes import State
 
 from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, is_transient
 from loopwright.engine.nodes.runner import add_node
-from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, NodeFailed, NodeTimeout
+from loopwright.errors import LoopwrightError, NodeFailed, NodeTimeout
 
 
 def quick(retries: int) -> list[Retry]:
@@ -113,26 +112,6 @@ async def test_a_transient_error_is_tried_again_after_growing_waits(mode: str, t
         assert planned <= measured < planned + 0.2
 
 
-HOPELESS = [
-    ValueError,
-    TypeError,
-    KeyError,
-    ZeroDivisionError,
-    NotImplementedError,
-    InputError,
-    ConfigError,
-    GraphError,
-]
-
-
-@pytest.mark.parametrize("kind", HOPELESS)
-def test_hopeless_errors_are_not_tried_again(kind: type[Exception]) -> None:
-    work: Any = failing(99, lambda: kind("wrong"))
-    with pytest.raises(NodeFailed, match="on attempt 1"):
-        graph(work, retries=quick(3)).compile().invoke({"log": []})
-    assert len(work.moments) == 1
-
-
 def test_a_timeout_is_not_tried_again_as_the_first_attempt_may_still_run() -> None:
     started = time.monotonic()
     with pytest.raises(NodeTimeout, match="on attempt 1"):
@@ -157,18 +136,6 @@ def going_on(goto: str = "after", **options: Any) -> GiveUp:
     return GiveUp(goto=goto, **options)
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-async def test_graceful_mode_writes_the_error_and_goes_on(mode: str, caplog: pytest.LogCaptureFixture) -> None:
-    app = graph(failing(9), retries=quick(1), give_up=going_on()).compile()
-    with caplog.at_level(logging.ERROR, "loopwright.nodes"):
-        final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
-    assert final["log"] == ["after"]
-    assert final["error"] == "work: ConnectionError: no route (attempt 2)"
-    (record,) = caplog.records
-    assert "going on to after without node 'work'" in record.getMessage()
-    assert record.exc_info is not None and "in work" in (logging.Formatter().formatException(record.exc_info))
-
-
 # Control flow
 
 
@@ -190,10 +157,3 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
 
 
 # The debug log
-
-
-def test_debug_mode_logs_a_failure_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, "loopwright.debug"), pytest.raises(NodeFailed):
-        graph(failing(9), debug=True).compile().invoke({"log": []})
-    assert "node work: failed after" in caplog.records[-1].getMessage()
-    assert caplog.records[-1].exc_info is not None

@@ -16,7 +16,7 @@ from postgres import postgres_server, postgres_url  # noqa: F401
 
 from loopwright.checkpoints import aopen_checkpointer, open_checkpointer
 from loopwright.checkpoints.postgres import SCHEMA, prepared
-from loopwright.errors import CheckpointError, ConfigError
+from loopwright.errors import CheckpointError
 
 
 class State(TypedDict, total=False):
@@ -34,13 +34,6 @@ def chain(*nodes: Any) -> StateGraph[State]:
         builder.add_node(str(number), node)
         builder.add_edge(str(number - 1) if number else START, str(number))
     return builder
-
-
-def test_half_a_surrogate_pair_is_replaced_as_in_the_other_savers(postgres_url: str) -> None:  # noqa: F811
-    with open_checkpointer(postgres_url) as saver:
-        app = chain(lambda state: {"value": "a\ud800"}).compile(checkpointer=saver)
-        app.invoke({"n": 0}, CONFIG, durability="sync")
-        assert app.get_state(CONFIG).values["value"] == "a?"
 
 
 def stored(url: str) -> int:
@@ -132,11 +125,6 @@ async def test_a_server_that_is_not_there_is_named_without_the_password(url: str
             pass
 
 
-def test_a_wrong_address_is_refused() -> None:
-    with pytest.raises(ConfigError, match="names no database"), open_checkpointer("postgresql://host"):
-        pass
-
-
 def test_without_its_packages_postgresql_names_the_extra() -> None:
     program = (
         "import sys; sys.modules['psycopg'] = None\n"
@@ -145,14 +133,3 @@ def test_without_its_packages_postgresql_names_the_extra() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "checkpoints in PostgreSQL need the package psycopg: pip install 'loopwright[postgres]'" in done.stderr
-
-
-def test_a_damaged_piece_is_named(postgres_url: str) -> None:  # noqa: F811
-    with open_checkpointer(postgres_url) as saver:
-        app = chain(lambda state: {"value": ["kept"] * 3000}).compile(checkpointer=saver)
-        app.invoke({"n": 0}, CONFIG)
-        address = prepared(postgres_url)
-        with psycopg.connect(**address.libpq(address.schema)) as connection:
-            connection.execute("DELETE FROM loopwright_blobs")
-        with pytest.raises(CheckpointError, match="not in the table loopwright_blobs of the checkpoint store"):
-            app.get_state(CONFIG)

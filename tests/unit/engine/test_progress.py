@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
 
-from loopwright.engine import Loop, Plateau, Stall, bounded, contents, normalised, run
-from loopwright.engine.events.schema import LoopDecided
+from loopwright.engine import Loop, Plateau, Stall, contents, normalised
 from loopwright.engine.loop import Spend, decide
 from loopwright.errors import LoopDeclarationError
 
@@ -73,31 +69,3 @@ def test_the_first_of_several_rules_that_finds_no_progress_counts() -> None:
 def test_two_rules_of_one_name_are_refused() -> None:
     with pytest.raises(LoopDeclarationError, match="two stall rules have one name"):
         Loop(name="l", target="t", sources=("s",), limit=1, stall=[Stall(key=len), Stall(key=len)])
-
-
-class State(TypedDict, total=False):
-    query: str
-    n: int
-    log: Annotated[list[str], operator.add]
-
-
-def graph() -> StateGraph[Any]:
-    """Asks again and again: the query changes once, and then only in its spelling."""
-    queries = ["what is rag", "what is graph rag", "What is  Graph RAG?!", "other"]
-    made = StateGraph(State)
-    made.add_node("ask", lambda s: {"query": queries[s.get("n", 0)], "n": s.get("n", 0) + 1, "log": ["ask"]})
-    for name in ("honest", "best"):
-        made.add_node(name, lambda s, name=name: {"log": [name]})
-    made.add_edge(START, "ask")
-    made.add_conditional_edges("ask", lambda s: "ask", ["ask", END])
-    return made
-
-
-def test_a_stall_is_an_outcome_with_its_own_route_event_and_stop_reason() -> None:
-    rule = Stall(key=lambda s: normalised(s["query"]), name="same query", route="honest")
-    app = bounded(graph(), [Loop(name="l", target="ask", sources=("ask",), limit=9, exhausted="best", stall=rule)])
-    result = run(app, {"n": 0})
-    assert result.state["log"] == ["ask", "ask", "ask", "honest"]
-    assert (result.state["stop_reason"]["outcome"], result.state["stop_reason"]["rule"]) == ("stalled", "same query")
-    last = [event for event in result.events if isinstance(event, LoopDecided)][-1]
-    assert (last.decision, last.why, last.goto) == ("stalled", "same query", ["honest"])

@@ -7,17 +7,16 @@ import operator
 import random
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, arun, bounded, run
-from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, RunEvent
-from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, usual_retries, will_retry
+from loopwright.engine.events.schema import NodeRetried, RunEvent
+from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries, will_retry
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ConfigError, NodeFailed
 
@@ -92,16 +91,6 @@ def test_an_error_without_a_rule_is_not_tried_again() -> None:
             graph(policy).invoke({"errors": [error]})
 
 
-def test_counters_of_parallel_runs_are_apart() -> None:
-    builder = one_node(NodePolicy(retries=[Retry(on="timeout", retries=2, **QUICK)]))
-    app = bounded(builder, [])
-    with ThreadPoolExecutor(16) as pool:
-        runs = list(pool.map(lambda _: run(app, {"errors": [TimeoutError(), TimeoutError()]}), range(48)))
-    assert all([event.attempt for event in retried(each.events)] == [1, 2] for each in runs)
-    guarded: Any = builder.nodes["work"].runnable
-    assert not guarded._failed_visits, "nothing is left behind"
-
-
 def test_classes_and_predicates_are_rules_too() -> None:
     busy = Retry(on=lambda error: "busy" in str(error), name="busy", **QUICK)
     policy = NodePolicy(retries=[Retry(on=(KeyError, OSError), **QUICK), Retry(on=ArithmeticError, **QUICK), busy])
@@ -152,15 +141,6 @@ async def test_a_server_that_asks_for_more_than_max_wait_is_not_asked_again(mode
     assert f"on attempt 1: HttpError: status 429; {remark}" in str(caught.value)
 
 
-def test_giving_up_says_so_too() -> None:
-    policy = NodePolicy(retries=[Retry(on="rate_limit", max_wait=30)], give_up=GiveUp(goto=END))
-    result = run(graph(policy), {"errors": [rate(retry_after="120")]})
-    remark = "the server asks to wait 120 s, and max_wait of retry rule 'rate_limit' is 30 s"
-    assert result.state["error"] == f"work: HttpError: status 429; {remark} (attempt 1)"
-    (event,) = [event for event in result.events if isinstance(event, NodeGaveUp)]
-    assert event.message == f"status 429; {remark}"
-
-
 # Bounds
 
 
@@ -173,18 +153,6 @@ def test_no_wait_exceeds_the_bound(jitter: Any, retry_after: bool) -> None:
         asked = [chances.uniform(0, 5) if retry_after else 0.0 for _ in range(4)]
         worst = max(worst, sum(rule.wait(n + 1, asked[n], chances.random()) for n in range(4)))
     assert worst <= rule.max_seconds <= 4 * (5 + (jitter == "added"))
-
-
-def test_the_certificate_counts_all_rules() -> None:
-    rules = [
-        Retry(on="timeout", retries=2, initial_wait=1, max_wait=2, jitter=False, retry_after=False),
-        Retry(on="rate_limit", retries=1, max_wait=10, jitter="added"),
-    ]
-    policy = NodePolicy(timeout=3, retries=rules, max_model_calls=2)
-    assert (policy.max_attempts, policy.max_seconds) == (4, 4 * 3 + (1 + 2) + 11)
-    made = StateGraph(State)
-    add_node(made, "work", lambda _: None, policy)
-    assert made.nodes["work"].metadata == {"loopwright_max_seconds": 26, "loopwright_max_model_calls": 8}
 
 
 @pytest.mark.parametrize(

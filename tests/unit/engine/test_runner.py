@@ -20,7 +20,7 @@ from loopwright.engine.events.schema import (
     RunStarted,
     run_event,
 )
-from loopwright.engine.events.stream import RunResult, arun, astream, resume, run, stream
+from loopwright.engine.events.stream import arun, astream, resume, run, stream
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import Loop
 from loopwright.engine.nodes.policy import NodePolicy
@@ -97,14 +97,6 @@ async def test_every_event_survives_json(how: str) -> None:
         # The final state is for who is there, and is not written.
         written = event.model_copy(update={"state": {}}) if isinstance(event, RunFinished) else event
         assert run_event.validate_json(run_event.dump_json(event)) == written
-
-
-def test_a_result_has_the_final_state_and_the_path_without_gates() -> None:
-    result = run(app(), {"log": []})
-    assert isinstance(result, RunResult)
-    assert result.path == ["work", "check", "work", "check"]
-    assert set(result.state) == {"log", "stop_reason"}
-    assert result.state["log"] == result.path
 
 
 def test_a_thread_may_be_named_by_the_config_and_must_be_named_with_a_saver() -> None:

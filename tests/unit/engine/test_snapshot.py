@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from pydantic import BaseModel
 
-from loopwright.engine.nodes.redact import MAX_TOTAL, MAX_VALUE, redacted, snapshot
+from loopwright.engine.nodes.redact import redacted, snapshot
 
 SECRET = "sk-very-secret"
 
@@ -54,16 +54,3 @@ def test_what_is_no_secret_is_shown_as_it_is() -> None:
     assert snapshot({"text": "hello", "n": 3}) == "text='hello', n=3"
     assert redacted({"keyboard": 1, "monkey": 2}) == {"keyboard": 1, "monkey": 2}
     assert "name='me'" in snapshot(Account())
-
-
-def test_long_values_and_long_states_are_cut() -> None:
-    shown = snapshot({"text": "x" * 1000, "n": 1})
-    assert len(shown) < MAX_VALUE + 20 and shown.endswith("n=1") and "…" in shown
-    assert len(snapshot({f"k{i}": "x" * 1000 for i in range(100)})) == MAX_TOTAL
-    assert len(snapshot("x" * 9999)) == MAX_TOTAL
-
-
-def test_anything_can_be_shown_in_one_line() -> None:
-    assert snapshot(None) == "None"
-    assert snapshot({}) == ""
-    assert "\n" not in snapshot({"text": "a\nb"})

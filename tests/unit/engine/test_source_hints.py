@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-import shapes
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from loopwright.engine.bounds import bounded
-from loopwright.engine.loop import Loop
 from loopwright.engine.proof.destinations import behaviour_of, router_words
 from loopwright.engine.proof.read import read_topology
 
@@ -221,37 +217,3 @@ def test_a_node_without_declared_destinations_jumps_where_its_source_says(case: 
     assert behaviour_of(made.nodes["jump"].runnable).jumps == expected
     anywhere = dict.fromkeys(("work", "check", "jump", END), "assumed")
     assert ways_from(made, "jump") == (anywhere if expected is None else dict.fromkeys(expected, "command"))
-
-
-def append(name: str) -> Any:
-    return lambda _: {"log": [name]}
-
-
-def test_a_loop_on_an_untyped_router_keeps_the_router_s_other_ways_as_they_are_read() -> None:
-    made = StateGraph(State)
-    for name in ("work", "check", "side"):
-        made.add_node(name, append(name))
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda state: "work" if len(state["log"]) < 99 else "side")
-    app = bounded(made, [Loop(name="again", target="work", sources=("check",), limit=2, exhausted="side")])
-    assert app.invoke({"log": []})["log"] == ["work", "check"] * 3 + ["side"]
-
-
-@pytest.mark.parametrize("goto", ["work", "anywhere"])
-def test_a_loop_may_begin_in_an_undeclared_command(goto: str) -> None:
-    def told(state: State) -> Any:
-        return Command(goto=["work"][len(state) - len(state)], update={"log": ["check"]})
-
-    made = shapes.graph(
-        "START-work work-check",
-        schema=State,
-        work=append("work"),
-        check=(lambda _: Command(goto="work", update={"log": ["check"]})) if goto == "work" else told,
-    )
-    loops = [Loop(name="again", target="work", sources=("check",), limit=2)]
-    if goto == "anywhere":
-        loops.append(Loop(name="self", target="check", sources=("check",), limit=1))
-    app = bounded(made, loops)
-    assert app.invoke({"log": []})["log"] == ["work", "check"] * 3
-    assert app.certificate.bounded

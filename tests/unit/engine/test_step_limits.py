@@ -84,20 +84,3 @@ async def test_a_graph_that_the_limit_of_a_plain_graph_around_it_cuts_short_says
     assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("recursion_limit", 10)
     [record] = caplog.records
     assert "'helper'" in record.getMessage() and "10 of the graph around it" in record.getMessage()
-
-
-def test_a_refusal_under_a_lowered_limit_names_that_limit() -> None:
-    saver, here = InMemorySaver(), {"configurable": {"thread_id": "t"}}
-    first = round_trip(limit=9, checkpointer=saver, interrupt_before=["a"])
-    first.invoke({"log": []}, here)
-    for _ in range(3):
-        first.invoke(None, here)
-    final: Any = round_trip(limit=2, checkpointer=saver).invoke(None, here)
-    assert (final["stop_reason"]["limit"], final["stop_reason"]["spent"]) == (2, 3)
-
-
-@hows
-async def test_a_saver_without_a_thread_is_named_as_plain_langgraph_names_it(how: str) -> None:
-    app = round_trip(checkpointer=InMemorySaver())
-    with pytest.raises(ValueError, match="thread_id"):
-        app.invoke({"log": []}) if how == "sync" else await app.ainvoke({"log": []})

@@ -68,16 +68,6 @@ def test_two_subagents_that_never_end_and_a_main_agent_that_never_ends(asynchron
         ]
 
 
-def test_a_main_agent_that_ends_by_itself_keeps_the_subagents_honest_word():
-    finder = ScriptedChatModel(calls("search", query="x"), repeat_last=True)
-    main = ScriptedChatModel(delegate("finder"), "Nothing is known.")
-    agent = deepagents.create_deep_agent(main, subagents=[subagent("finder", finder, LoopMiddleware(limit=2))])
-    final = agent.invoke(ASK, {"recursion_limit": 300})
-    assert len(finder.calls) == 3
-    assert final["messages"][-1].text == "Nothing is known."
-    assert "the limit of 2 passes was reached in loop 'finder'" in final["messages"][-2].text
-
-
 def test_the_main_agents_stop_reason_tells_of_the_subagents_that_were_stopped():
     finder, reader = (ScriptedChatModel(calls("search", query="x"), repeat_last=True) for _ in range(2))
 

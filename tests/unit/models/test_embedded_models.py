@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from weights import lay, real
@@ -51,21 +46,6 @@ def test_every_paraphrase_is_closer_than_every_other_sentence(embedder: OnnxEmbe
     assert (similarity.argmax(axis=0) == np.arange(len(PARAPHRASES))).all()
 
 
-def test_a_model_gets_the_words_that_it_expects_before_queries_and_passages() -> None:
-    weights = real("all-MiniLM-L6-v2")
-    plain = OnnxEmbedder(weights)
-    told = OnnxEmbedder(replace(weights, model=replace(weights.model, query_prefix="query: ", passage_prefix="text: ")))
-    np.testing.assert_array_equal(told.embed(["a cat"]), plain.embed(["text: a cat"]))
-    np.testing.assert_array_equal(told.embed_query("a cat"), plain.embed(["query: a cat"])[0])
-
-
-def test_vectors_have_the_promised_shape_and_length_one(embedder: OnnxEmbedder) -> None:
-    vectors = embedder.embed(PASSAGES)
-    assert (vectors.shape, vectors.dtype) == ((12, embedder.dimensions), np.float32)
-    assert embedder.embed_query("x").shape == (embedder.dimensions,)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-
-
 def test_a_texts_vector_depends_on_that_text_alone(embedder: OnnxEmbedder) -> None:
     texts = [*PASSAGES, LONG, THAI, "", *PASSAGES[::-1], "one", "two words", "and three words", "four", LONG[:500]]
     assert len(texts) == 32
@@ -105,13 +85,3 @@ def test_a_damaged_file_of_the_right_size_is_named_with_the_fix(tmp_path, name, 
     (place / "tokenizer.json").write_bytes(real(name).files["tokenizer.json"].read_bytes())
     with pytest.raises(WeightsError, match=r"model.onnx cannot be loaded"):
         opener(weights.place)
-
-
-def test_the_package_loads_no_heavy_library() -> None:
-    code = (
-        "import sys, loopwright.models.embedded, loopwright.cli.models; "
-        "print([name for name in ('onnxruntime', 'tokenizers', 'huggingface_hub') if name in sys.modules])"
-    )
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

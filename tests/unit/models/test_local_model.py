@@ -17,7 +17,7 @@ from tiny_chat import write_tiny_chat
 from loopwright.engine.nodes.failures import failure_kind
 from loopwright.engine.nodes.timeout import OutOfTime, in_thread
 from loopwright.errors import ModelError, StructuredReplyError
-from loopwright.models import ModelRegistry, UsageRecorder, allow_model_requests, ask, consult
+from loopwright.models import ModelRegistry, UsageRecorder, allow_model_requests, ask
 from loopwright.models.embedded import llama
 from loopwright.models.local import LocalChatModel
 
@@ -79,13 +79,6 @@ def test_a_structured_reply_that_is_cut_off_is_a_bad_reply_and_is_counted(model:
     total = usage.total()
     assert (total.calls, total.unmetered_calls, total.failed_calls) == (2, 0, 0)
     assert total.input_tokens > 40 and 2 < total.output_tokens <= 2 * 200
-
-
-def test_log_probabilities_come_with_the_reply(model: LocalChatModel) -> None:
-    answer = consult(model, "x", Route, log_probabilities=True)
-    tokens = answer.message.response_metadata["logprobs"]["content"]
-    assert len(tokens) > 10
-    assert all(token["logprob"] <= 0 and len(token["top_logprobs"]) == 20 for token in tokens)
 
 
 @pytest.fixture
@@ -174,17 +167,3 @@ def test_too_little_memory_is_said_before_the_file_is_loaded(file: Path, monkeyp
     monkeypatch.setattr(llama, "free_memory", lambda: 10_000_000)
     with pytest.raises(ModelError, match=r"needs about 0\.1 GB of memory, and 0\.0 GB are free.*smaller context"):
         LocalChatModel(model=str(file), context=1024).invoke("x")
-
-
-def test_free_memory_is_what_the_container_leaves(tmp_path: Path) -> None:
-    assert llama.free_memory(tmp_path) is None
-    for name, text in {
-        "proc/meminfo": "MemTotal: 9 kB\nMemAvailable:    4000 kB\n",
-        "sys/fs/cgroup/memory.max": "max",
-        "sys/fs/cgroup/memory.current": "1000000",
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert llama.free_memory(tmp_path) == 4_096_000
-    (tmp_path / "sys/fs/cgroup/memory.max").write_text("3000000")
-    assert llama.free_memory(tmp_path) == 2_000_000

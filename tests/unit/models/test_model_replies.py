@@ -8,9 +8,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage
 
-from loopwright.models.replies import find_json_object, reply_text
+from loopwright.models.replies import find_json_object
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -76,11 +75,3 @@ def test_hostile_text_takes_linear_time():
         except ValueError:
             pass
     assert time.process_time() - started < 5
-
-
-def test_text_of_tool_calls():
-    call = {"name": "V", "args": {"a": "ä"}, "id": "1"}
-    assert reply_text(AIMessage("prose", tool_calls=[call])) == '{"a": "ä"}'
-    broken = {"name": "V", "args": '{"a": ', "id": "1", "error": "cut", "type": "invalid_tool_call"}
-    assert reply_text(AIMessage("", invalid_tool_calls=[broken])) == '{"a": '
-    assert reply_text(AIMessage([{"type": "text", "text": "x"}, {"type": "text", "text": "y"}])) == "xy"

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import pytest
 
-from loopwright.errors import ModelError
 from loopwright.models import Usage
 from loopwright.models.prices import kept_prices
 
 MILLION = Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000)
-
-
-def test_the_package_is_named_where_it_is_missing(monkeypatch: Any) -> None:
-    monkeypatch.setitem(sys.modules, "genai_prices", None)
-    with pytest.raises(
-        ModelError, match=r"genai_prices cannot be imported\. Install it: pip install 'loopwright\[prices\]'"
-    ):
-        kept_prices()
 
 
 def test_kept_prices() -> None:

@@ -16,12 +16,6 @@ def file(identity="plan", version=1, text="Question: {{query}}") -> str:
     return f"---\nid: {identity}\nversion: {version}\n---\n{text}\n"
 
 
-def test_render_fills_every_place():
-    prompt = Prompt("plan", 1, 'Q: {{query}} again {{ query }}, {{count}}. Example: {"a": {"b": 1}}')
-    assert prompt.names == {"query", "count"}
-    assert prompt.render(query="why", count=3) == 'Q: why again why, 3. Example: {"a": {"b": 1}}'
-
-
 @given(st.text(), st.text())
 def test_values_are_never_templates(a, b):
     assert Prompt("p", 1, "<{{a}}|{{b}}>").render(a=a, b=b) == f"<{a}|{b}>"
@@ -88,10 +82,3 @@ def test_library_reads_a_package(package):
         library.get("plam")
     with pytest.raises(ConfigError, match=r"'plan' has no version 3\. Known: 1, 2, 10"):
         library.get("plan", 3)
-
-
-def test_empty_package_and_twins_are_refused(package):
-    with pytest.raises(ConfigError, match="'prompted_pkg' has no prompt files"):
-        PromptLibrary.of_package("prompted_pkg")
-    with pytest.raises(ConfigError, match="version 1 twice"):
-        PromptLibrary([Prompt("p", 1, "a"), Prompt("p", 1, "b")])

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from loopwright.errors import ConfigError, ModelError
 from loopwright.models import ModelRegistry, Prompt, PromptLibrary, allow_model_requests
 from loopwright.models.changes import model_changes, prompt_changes, prompt_in_use
 from loopwright.testing import always
@@ -47,28 +46,6 @@ def test_a_name_in_the_configuration_means_the_configured_model():
         model = registry.chat("c")
         assert registry.chat("c") is model
     assert str(model.openai_api_base) == "http://127.0.0.1:9/v1"
-
-
-def test_a_changed_model_is_made_once_for_all_runs_that_ask_for_it():
-    registry = ModelRegistry({"default": None})
-    spec = {"model": "openai:qwen", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"}
-    with allow_model_requests():
-        model_changes.set({"planner": dict(spec)})
-        first = registry.chat("planner")
-        model_changes.set({"grader": dict(spec)})
-        assert registry.chat("grader") is first
-        model_changes.set({"grader": {**spec, "temperature": 0.7}})
-        assert registry.chat("grader") is not first
-
-
-def test_wrong_changes_are_told():
-    registry = ModelRegistry({"default": None})
-    model_changes.set({"planner": "no-provider"})
-    with pytest.raises(ConfigError, match="provider:name"):
-        registry.chat("planner")
-    model_changes.set({"planner": "nobody:model"})
-    with allow_model_requests(), pytest.raises(ModelError):
-        registry.chat("planner")
 
 
 async def test_runs_at_the_same_time_do_not_see_each_other(library):

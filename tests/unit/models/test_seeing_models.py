@@ -124,10 +124,3 @@ class TestChains:
         blind = [ScriptedChatModel(profile={"image_inputs": False}) for _ in range(2)]
         with pytest.raises(ModelError, match="sees no images"):
             consult(with_fallback(*blind), question(IMAGE), Verdict, needs_images=True)
-
-    def test_a_refusal_does_not_give_the_repairs_back(self):
-        script = [{"wrong": 1}, Refused(400, "this model does not support image input"), {"wrong": 2}]
-        model = ScriptedChatModel(*script)
-        with pytest.raises(Exception, match="after 1 repair"):
-            consult(model, question(IMAGE), Verdict, repairs=1)
-        assert len(model.calls) == 3

@@ -10,7 +10,7 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from loopwright.errors import ConfigError, ModelError, StructuredReplyError
+from loopwright.errors import ModelError, StructuredReplyError
 from loopwright.models import Usage, UsageRecorder, aask, ask
 from loopwright.testing import ScriptedChatModel, always
 
@@ -65,12 +65,6 @@ async def test_the_models_own_declaration_counts(asking, declared):
     model = ScriptedChatModel(GOOD, metadata={"loopwright_structured": declared})
     await asking(model, "q", Verdict)
     assert ("response_format" in model.calls[0].kwargs) == (declared == "json_schema")
-
-
-async def test_a_profile_without_structured_output_means_prompt(asking):
-    model = ScriptedChatModel(GOOD, profile={"structured_output": False})
-    await asking(model, "q", Verdict)
-    assert "response_format" not in model.calls[0].kwargs
 
 
 @pytest.mark.parametrize("method", ["json_schema", "prompt"])
@@ -132,10 +126,3 @@ async def test_a_cancelled_call_counts():
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(aask(always(GOOD, delay=5), "q", Verdict, usage=usage), 0.05)
     assert usage.total().failed_calls == 1
-
-
-async def test_negative_repairs_are_refused(asking):
-    model = always(GOOD)
-    with pytest.raises(ConfigError, match="repairs is -1"):
-        await asking(model, "q", Verdict, repairs=-1)
-    assert model.calls == []

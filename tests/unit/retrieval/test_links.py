@@ -22,18 +22,6 @@ def test_what_shares_entities_with_the_found_passages_is_reached_in_one_step() -
     assert not reached[2:].any()
 
 
-def test_an_entity_divides_what_it_hands_on() -> None:
-    rare = PassageLinks(
-        Links(
-            passages=tuple("abcdefgh"),
-            titles=("",) * 8,
-            entities=("rare", "common"),
-            mentions=((0, 0), (0, 1), (1, 0), (2, 1), (3, 1), (4, 1)),
-        )
-    ).reached({0: 1.0}, [])
-    assert rare[1] > rare[2] == rare[3] > rare[5] == 0
-
-
 def test_links_are_the_weightiest_shared_entity_and_more_for_a_title() -> None:
     graph = PassageLinks(LINKS)
     neighbourhood = graph.neighbourhood([1, 0, 2, 3])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +15,6 @@ from loopwright.retrieval.records import Contribution, Document, Filter, Passage
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores.sqlite import SqliteStore
 from loopwright.retrieval.text import terms
-
-DATA = Path(__file__).parents[4] / "shared" / "data" / "qa"
 
 TEXTS = {
     "Adrift": "Adrift is a 1993 television film directed by Christian Duguay.",
@@ -121,29 +118,6 @@ def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore)
     oven, bread = store.passages(["Oven::0", "Bread::0"])
     store.put_vectors(embedder.model, [(oven, embedder.embed(["hot oven"])[0]), (bread, embedder.embed(["xyz"])[0])])
     assert retriever.retrieve("hot oven", 1)[0].ranks["dense"] == 1
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data sets are not here")
-@pytest.mark.parametrize(("name", "recall", "complete"), [("hotpotqa", 0.86, 0.72), ("musique", 0.60, 0.28)])
-def test_recall_without_weights_on_public_questions(name: str, recall: float, complete: float) -> None:
-    corpus = [json.loads(line) for line in (DATA / f"{name}.corpus.jsonl").read_text("utf-8").splitlines()]
-    questions = [json.loads(line) for line in (DATA / f"{name}.questions.jsonl").read_text("utf-8").splitlines()]
-    with SqliteStore(":memory:") as store:
-        contributions: list[Contribution] = []
-        for row in corpus:
-            passage = Passage(id=f"{row['id']}::0", document_id=row["id"], text=row["text"], title=row["title"])
-            document = Document(id=row["id"], title=row["title"], digest=row["id"])
-            contributions.append(Contribution(document=document, passages=(passage,), entities=entities_in(passage)))
-        store.put(contributions)
-        retriever = Retriever(store)
-        shares = [
-            len({found.passage.document_id for found in retriever.retrieve(row["question"], 5)} & {*row["gold"]})
-            / len(row["gold"])
-            for row in questions
-        ]
-    assert sum(shares) / len(shares) >= recall
-    assert sum(share == 1 for share in shares) / len(shares) >= complete
 
 
 def test_evidence_prefers_what_is_not_covered_yet() -> None:

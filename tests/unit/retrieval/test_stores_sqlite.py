@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -69,17 +65,6 @@ def test_scores_are_bm25() -> None:
             assert [hit.score for hit in found] == pytest.approx([score for _, score in expected], abs=1e-8)
 
 
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="is a folder"):
-        SqliteStore(tmp_path)
-
-
-def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
-    (tmp_path / "k.db").touch()
-    with SqliteStore(tmp_path / "k.db", create=False) as store:
-        assert store.stats().documents == 0
-
-
 def test_a_damaged_file_is_an_error_and_never_nothing_found(tmp_path: Path) -> None:
     path = tmp_path / "k.db"
     with SqliteStore(path) as store:
@@ -107,52 +92,6 @@ def test_a_store_that_another_process_writes_to_is_locked_for_writers_only(tmp_p
         writer.close()
         store.put([contribution("b", "word")])
         assert list(store.digests()) == ["a", "b"]
-
-
-def test_a_put_that_fails_midway_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "k.db"
-    with SqliteStore(path) as store:
-        store.put([contribution("a", "word")])
-        connection = sqlite3.connect(path)
-        connection.execute("CREATE TRIGGER frozen BEFORE DELETE ON document BEGIN SELECT RAISE(ABORT, 'frozen'); END")
-        connection.commit()
-        connection.close()
-        with pytest.raises(StoreError, match="frozen"):
-            store.put([contribution("b", "other"), contribution("a", "new")])
-        assert list(store.digests()) == ["a"]
-        assert len(store.search_text("word", 3)) == 1
-
-
-def test_permissions_are_named(tmp_path: Path) -> None:
-    program = textwrap.dedent(
-        """
-        import os, sys
-        from loopwright.errors import StoreError
-        from loopwright.retrieval.records import Contribution, Document
-        from loopwright.retrieval.stores.sqlite import SqliteStore
-        if os.geteuid() == 0:
-            os.setuid(65534)  # permissions do not bind root
-        try:
-            with SqliteStore(sys.argv[1]) as store:
-                store.put([Contribution(document=Document(id="b", title="", digest="1"), passages=())])
-        except StoreError as error:
-            print(error)
-        """
-    )
-    path = tmp_path / "k.db"
-    SqliteStore(path).close()
-    for folder in [tmp_path, *tmp_path.parents][:3]:
-        folder.chmod(0o755)
-    path.chmod(0o444)
-    tmp_path.chmod(0o555)
-    try:
-        done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
-    finally:
-        tmp_path.chmod(0o755)
-    if done.returncode and os.geteuid() == 0:
-        pytest.skip(f"another user cannot run Python here: {done.stderr[-200:]}")
-    assert "permissions" in done.stdout or "may be read and written" in done.stdout
-    assert str(path) in done.stdout
 
 
 def test_vectors_are_found_whatever_was_done_in_between(tmp_path: Path) -> None:

@@ -112,16 +112,6 @@ async def test_the_deadline_counts_the_whole_even_while_bytes_arrive(opened: Ope
     assert caught.value.transient
 
 
-async def test_a_cancelled_search_is_cancelled_and_no_search_error(server: SearchServer, opened: Opener):
-    server.replies.append(Reply(GOOD, hang=True))
-    task = asyncio.create_task(opened(server.url).search("x"))
-    while not server.requests:
-        await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 @pytest.mark.parametrize("query", ["", " \n", "\u200b\u202e"])
 async def test_an_empty_query_is_refused_before_anything_is_sent(server: SearchServer, opened: Opener, query: str):
     with pytest.raises(SearchError, match="the query is empty") as caught:

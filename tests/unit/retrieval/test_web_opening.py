@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,12 +54,3 @@ async def test_each_engine_by_name(server: SearchServer, monkeypatch: pytest.Mon
         await search.aclose()
     pytest.importorskip("ddgs")
     assert opened(engine="duckduckgo").name == "duckduckgo"
-
-
-def test_no_client_is_imported_before_an_engine_is_opened():
-    code = (
-        "import sys, loopwright.retrieval.web as web; web.open_search(web.SearchSettings());"
-        "print([name for name in ('httpx', 'bs4', 'lxml', 'ddgs') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 from search_server import Reply, SearchServer, searching
 
-from loopwright.errors import ConfigError, SearchError
+from loopwright.errors import SearchError
 from loopwright.retrieval.web.protocol import WebSearch
 from loopwright.retrieval.web.searxng import SearxngSearch
 
@@ -74,17 +73,3 @@ async def test_a_password_in_the_address_is_sent_and_never_shown(server: SearchS
         await search.search("x")
     assert "hidden" not in str(caught.value)
     assert server.requests[0].headers["Authorization"].startswith("Basic ")
-
-
-def test_one_search_serves_several_event_loops(server: SearchServer):
-    server.results = [{"title": "t", "url": "http://a.example/"}]
-    search = SearxngSearch(server.url)
-    assert [len(asyncio.run(search.search("x"))) for _ in range(3)] == [1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    "url", ["", "localhost:8080", "ftp://a.example", "http://", "http://[x", "http://xn--a/", "http://a/\ud800"]
-)
-def test_an_unusable_address_is_a_configuration_error(url: str):
-    with pytest.raises(ConfigError, match="SearXNG's url"):
-        SearxngSearch(url)

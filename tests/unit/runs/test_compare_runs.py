@@ -7,7 +7,7 @@ from run_records import BEGAN, Call, citation, counterfactual, loop_passes, path
 
 from loopwright.runs.compare import compare
 from loopwright.runs.comparing.judging import judged
-from loopwright.runs.schemas import KeptComparison, Parent, UsageRow
+from loopwright.runs.schemas import KeptComparison
 
 
 def pair(*, swapped=False):
@@ -56,12 +56,6 @@ def test_a_loop_that_helped(swapped):
     assert effect.says == "With the loop retry: +1 pass, +40 tokens, +$0.5000, +2.0 s; quality 0.41 -> 0.78. It helped."
 
 
-def test_a_loop_that_changed_nothing():
-    effect = compare_plain(quality=0.5, other_quality=0.5).loop_effect
-    assert effect.helped is False
-    assert "It did not help" in effect.says
-
-
 def compare_plain(*, quality, other_quality, kept=None):
     parent = run_record("with", quality=quality, loops=(loop_passes(2),))
     child = run_record("without", quality=other_quality, loops=(loop_passes(0),), parent=counterfactual("with"))
@@ -75,11 +69,6 @@ def test_a_persons_word_goes_first_whichever_way_round():
     assert "shorter" in comparison.verdict.why
     assert comparison.loop_effect.helped is False
     assert comparison.kept == kept
-
-
-def test_a_kept_note_without_a_verdict_leaves_the_figures():
-    kept = KeptComparison(a="with", b="without", note="look at this", created_at=BEGAN)
-    assert compare_plain(quality=0.9, other_quality=0.2, kept=kept).verdict.by == "quality"
 
 
 @pytest.mark.parametrize(
@@ -123,37 +112,6 @@ def test_citations_that_count_are_told_apart_by_what_they_quote():
     assert [each.mark for each in sides.both] == ["2", "sessions:1"]
     assert [each.mark for each in sides.only_a] == ["1"]
     assert [each.mark for each in sides.only_b] == ["s:2"]
-
-
-def test_scores_and_unknown_figures():
-    a, b = run_record("a", scores={"faithfulness": 1.0}, cost=0.5), run_record("b", scores={"recall": 0.5})
-    rows = figures(compare(a, [], {}, b, [], {}))
-    assert rows["faithfulness"] == (1.0, None, None)
-    assert rows["recall"] == (None, 0.5, None)
-    assert rows["cost"] == (0.5, None, None)
-
-
-def test_notes_say_what_must_be_known():
-    row = UsageRow(node="write", model="m", calls=2, input_tokens=0, output_tokens=0, unmetered_calls=2)
-    a = run_record("a", workflow="rag", usage=(row,))
-    b = run_record("b", parent=Parent(run_id="other", checkpoint_id="c", step=4, kind="fork"))
-    notes = compare(a, [], {}, b, [], {}).notes
-    assert len(notes) == 3
-    assert "rag" in notes[0] and "lower bound" in notes[1] and "step 4 of run other" in notes[2]
-
-
-def test_a_fork_whose_checkpoint_is_not_known_counts_for_itself():
-    child = run_record("b", parent=Parent(run_id="a", checkpoint_id="lost", step=4, kind="fork"), tokens=3)
-    comparison = compare(run_record("a"), path_events(["write"]), {}, child, path_events(["write"], resumed=True), {})
-    assert comparison.shared == 0
-    assert figures(comparison)["tokens"] == (0, 3, 3)
-    assert any("step 4 of run a" in note for note in comparison.notes)
-
-
-def test_a_visit_that_a_resume_repeats_is_one():
-    events = path_events(["plan", "write"])
-    again = [*events[:3], *events]
-    assert compare(run_record("a"), again, {}, run_record("b"), events, {}).a_path == ("plan", "write")
 
 
 @pytest.mark.parametrize(

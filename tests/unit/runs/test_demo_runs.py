@@ -81,17 +81,6 @@ def test_demonstrations_match_todays_graphs(workflow):
         assert set(file.record.input) <= set(hosted.input_schema["properties"])
 
 
-def test_what_the_demonstrations_show():
-    runs = {run_id: read_run(data).record for run_id, data in FILES.items()}
-    thought_over = runs["demo-assistant-thought-over-twice"]
-    assert thought_over.passes == {"reflect": 2} and thought_over.path.count("execute_queries") == 3
-    assert not runs["demo-assistant-answered-at-once"].passes
-    unknown = runs["demo-rag-not-in-the-documents"]
-    assert unknown.outcome_status == "abstained" and unknown.passes["transform"] > 0
-    assert runs["demo-rag-two-hops"].passes["hops"] > 0
-    assert runs["demo-iqa-planned-anew"].path.count("planner") > 1
-
-
 @pytest.mark.parametrize(
     ("run_id", "helped"),
     [

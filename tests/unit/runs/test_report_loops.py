@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from run_records import BEGAN, counterfactual, keep, loop_passes, path_events, run_record
+from run_records import BEGAN, counterfactual, keep, loop_passes, run_record
 
 from loopwright.runs.report import PAGE, loop_report, workflow_report
 from loopwright.runs.reporting.gains import ENOUGH
@@ -95,32 +95,10 @@ def test_counts_costs_and_shares():
     assert row.gain is None
 
 
-def test_an_unknown_price_is_not_taken_for_nothing():
-    row = only_row([run_record(loops=(loop_passes(1, tokens=5),), tokens=9, model_calls=2)])
-    assert (row.costs.cost, row.costs.cost_share) == (None, None)
-
-
 def test_a_limit_that_suffices_for_95_of_100():
     suggestion = only_row(went_round([1] * 60 + [2] * 35 + [6] * 5)).suggestion
     assert (suggestion.limit, suggestion.runs) == (2, 100)
     assert "95 of 100 runs" in suggestion.why
-
-
-def test_runs_that_never_went_round_do_not_lower_the_limit():
-    assert only_row(went_round([0] * 200 + [3] * 5)).suggestion.limit == 3
-
-
-def test_too_few_runs_to_suggest_a_limit():
-    suggestion = only_row([*went_round([1] * 4), *went_round([2] * 3, "exhausted", start=10)]).suggestion
-    assert (suggestion.limit, suggestion.runs) == (None, 4)
-    assert "at least 5" in suggestion.why and "3 runs were refused" in suggestion.why
-
-
-def test_a_gain_is_told_of_compared_runs_alone():
-    assert only_row([run_record(quality=0.9, loops=(loop_passes(2),)), run_record("b", quality=0.1)]).gain is None
-    gain = only_row([*compared(2, 0.9, 0.5), *went_round([1] * 3)]).gain
-    assert (gain.compared, gain.better, gain.same, gain.worse, gain.unknown) == (2, 2, 0, 0, 0)
-    assert (gain.mean_quality_gain, gain.quality_pairs) == (pytest.approx(0.4), 2)
 
 
 def test_a_persons_word_goes_before_the_figures():
@@ -143,12 +121,6 @@ def test_of_several_counterfactuals_the_newest_that_ended_counts():
     ]
     gain = only_row(runs).gain
     assert (gain.compared, gain.worse) == (1, 1)
-
-
-def test_a_loop_that_never_helped_is_suggested_away():
-    suggestion = only_row(compared(ENOUGH, 0.5, 0.5)).suggestion
-    assert (suggestion.limit, suggestion.runs) == (0, ENOUGH)
-    assert only_row(compared(ENOUGH - 1, 0.5, 0.5)).suggestion.limit != 0
 
 
 @settings(deadline=None)
@@ -196,18 +168,6 @@ def test_a_suggestion_never_exceeds_what_was_seen(ended, refused):
         if limit is not None:
             within = [sum(passes <= most for passes in seen) / len(seen) >= 0.95 for most in range(max(seen) + 1)]
             assert limit == within.index(True) <= max(seen)
-
-
-def test_a_report_from_a_history(tmp_path):
-    store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
-    for run in [*compared(3, 0.9, 0.5), run_record("elsewhere", workflow="other")]:
-        keep(store, run, path_events(["write"]))
-    store.keep_comparison(KeptComparison(a="with-1", b="without-1", verdict="same", created_at=BEGAN))
-    report = workflow_report(store, "writer")
-    store.close()
-    assert report.runs == 3
-    gain = report.loops[0].gain
-    assert (gain.better, gain.same, gain.by_person) == (2, 1, 1)
 
 
 def test_a_report_turns_over_all_parts_of_the_list(tmp_path):

@@ -53,20 +53,6 @@ def test_a_file_that_another_process_writes_to_is_locked_for_the_time_being(
     store.close()
 
 
-def test_lists_are_read_from_an_index(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    opened(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        for where in ("1", "workflow = ''", "status = ''", "stop_reason = ''", "parent = ''"):
-            plan = connection.execute(
-                f"EXPLAIN QUERY PLAN SELECT summary FROM runs WHERE {where} AND (started_at, id) < (1, 'a') "
-                "ORDER BY started_at DESC, id DESC LIMIT 50"
-            ).fetchall()
-            told = " ".join(row[3] for row in plan)
-            assert "USING INDEX runs_by" in told
-            assert "TEMP B-TREE" not in told
-
-
 def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     store = opened(path)

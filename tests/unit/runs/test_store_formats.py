@@ -46,14 +46,6 @@ def test_a_history_of_another_format_is_refused_with_what_to_do_and_not_touched(
     assert path.read_bytes() == before
 
 
-def test_a_column_that_this_version_does_not_know_is_no_hindrance(tmp_path):
-    path = tmp_path / "runs.db"
-    changed(path, "ALTER TABLE runs ADD COLUMN colour TEXT")
-    with closing(open_runs(f"sqlite:{path}")) as store:
-        store.create(a_run("r1"), shown())
-        assert store.get("r1") is not None
-
-
 @pytest.mark.parametrize("data", ['{"type": "of_later"}', '{"type": "state"}', "{", "[]"])
 def test_an_event_of_another_version_is_named(tmp_path, data):
     with closing(open_runs(f"sqlite:{tmp_path / 'runs.db'}")) as store:

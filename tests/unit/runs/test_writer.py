@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -64,25 +63,6 @@ async def test_what_was_acknowledged_is_kept(store: RunStore) -> None:
     for number in range(4):
         assert store.events(f"r{number}") == kept(range(1, 51))
         assert store.get(f"r{number}").events == 50
-    await writer.aclose()
-
-
-async def test_all_that_came_meanwhile_is_one_write_with_the_last_record(store: RunStore, path: Path) -> None:
-    with closing(sqlite3.connect(path)) as watching:
-        watching.execute("CREATE TABLE updates (id)")
-        watching.execute("CREATE TRIGGER seen AFTER UPDATE ON runs BEGIN INSERT INTO updates VALUES (new.id); END")
-    writer = Writer(store)
-    with locked(path):
-        first = put(writer, None, [news("r0", [1])])
-        await asyncio.sleep(0.1)  # until the thread has taken it
-        futures = [put(writer, a_run("r0", title=f"t{seq}"), [news("r0", [seq])]) for seq in range(2, 101)]
-        await asyncio.sleep(0)
-    for future in (first, *futures):
-        await future
-    with closing(sqlite3.connect(path)) as watching:
-        assert watching.execute("SELECT id FROM updates").fetchall() == [("r0",)]
-    assert store.events("r0") == kept(range(1, 101))
-    assert store.get("r0").title == "t100"
     await writer.aclose()
 
 
@@ -149,22 +129,3 @@ async def test_a_passing_failure_is_tried_again_for_as_long_as_there_is_patience
     assert store.get("r2").title == ""
     await patient.aclose()
     await impatient.aclose()
-
-
-async def test_a_closed_store_is_told_to_those_who_wait(store: RunStore) -> None:
-    writer = Writer(store)
-    store.close()
-    with pytest.raises(StoreError, match="is closed"):
-        await writer.write(None, [news("r1", [1])])
-    await writer.aclose()
-
-
-async def test_the_thread_ends_with_the_writer(store: RunStore) -> None:
-    before = set(threading.enumerate())
-    writer = Writer(store)
-    # Threads of other tests may end meanwhile: only its own counts.
-    (own,) = [thread for thread in threading.enumerate() if thread not in before]
-    await writer.write(a_run("r1"))
-    assert own.is_alive()
-    await writer.aclose()
-    assert not own.is_alive()

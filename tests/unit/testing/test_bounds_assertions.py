@@ -56,12 +56,6 @@ def test_a_graph_inside_a_node_is_bounded_from_outside():
     assert "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too" in text
 
 
-def test_a_cycle_behind_a_gate_is_explained():
-    loop = Loop(name="again", target="retrieve", sources=("grade",), limit=2, exhausted="grade")
-    text = message_of(lambda: assert_bounded(rag(), [loop]))
-    assert "The exhausted route of loop 'again' leads back into it" in text
-
-
 def test_a_worst_case_that_is_too_much_is_shown_with_all_figures():
     app = bounded(agent.app, limit=5)
     text = message_of(lambda: assert_bounded(app, max_supersteps=10, max_node_runs=1000, max_model_calls=6))

@@ -97,26 +97,3 @@ async def test_stream_adds_up_to_the_reply(reply):
     if isinstance(reply, str):
         assert [chunk.text for chunk in chunks if chunk.text] == [chunk.text for chunk in async_chunks if chunk.text]
         assert len([chunk for chunk in chunks if chunk.text]) == (6 if reply else 0)
-
-
-def test_structured_output_of_a_class():
-    model = ScriptedChatModel({"answer": "no"}, {"answer": "perhaps"})
-    structured = model.with_structured_output(Verdict, include_raw=True, method="json_schema")
-    good, bad = structured.invoke("q"), structured.invoke("q")
-    assert good["parsed"] == Verdict(answer="no")
-    assert good["parsing_error"] is None
-    assert bad["parsed"] is None
-    assert "perhaps" in str(bad["parsing_error"])
-    assert bad["raw"].text == '{"answer": "perhaps"}'
-    sent = model.calls[0].kwargs["response_format"]["json_schema"]
-    assert sent["schema"]["properties"]["answer"]["enum"] == ["yes", "no"]
-    assert sent["method"] == "json_schema"
-
-
-def test_usage_counts_words():
-    message = always("three words here").invoke([SystemMessage("be brief"), HumanMessage("why")])
-    assert message.usage_metadata == {"input_tokens": 3, "output_tokens": 3, "total_tokens": 6}
-    assert message.response_metadata["model_name"] == "scripted"
-    assert always("x", report_usage=False).invoke("q").usage_metadata is None
-    own = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
-    assert always(AIMessage("x", usage_metadata=own)).invoke("q").usage_metadata == own
