@@ -18,15 +18,13 @@ def choose_evidence(
     prior: Floats,
     links_of: Callable[[int], Floats],
     k: int,
-    *,
-    covered_share: float = COVERED_SHARE,
 ) -> list[tuple[int, float]]:
     """Choose passages one after the other, each for what it adds to those before.
 
     What a passage adds is the sum of
 
     - its BM25 weight on the query's terms, each only as far as no chosen passage covers it better (and for
-      ``covered_share`` in full: repeating the same still confirms);
+      `COVERED_SHARE` in full: repeating the same still confirms);
     - its strongest link with a chosen passage: the second step of a question shares an entity with the first;
     - its prior, which depends on the query alone.
 
@@ -38,7 +36,6 @@ def choose_evidence(
         prior: float32 [passages], in the same unit.
         links_of: Gives the links of a passage with all others, float32 [passages], in the same unit.
         k: How many to choose.
-        covered_share: From 0 to 1.
 
     Returns:
         The places of the chosen passages and what each added, in the order of choice.
@@ -50,7 +47,7 @@ def choose_evidence(
     chosen: list[tuple[int, float]] = []
     for _ in range(min(k, coverage.shape[1])):
         added = np.maximum(coverage - covered, 0).sum(axis=0)
-        gain = covered_share * own + (1 - covered_share) * added + linked + prior
+        gain = COVERED_SHARE * own + (1 - COVERED_SHARE) * added + linked + prior
         best = int(np.argmax(np.where(free, gain, -np.inf)))
         chosen.append((best, float(gain[best])))
         free[best] = False

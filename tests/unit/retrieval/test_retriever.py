@@ -123,7 +123,7 @@ def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore)
 def test_evidence_prefers_what_is_not_covered_yet() -> None:
     coverage = np.array([[3, 3, 0], [0, 0, 2]], np.float32)
     nothing = np.zeros(3, np.float32)
-    order = [place for place, _ in choose_evidence(coverage, nothing, lambda _: nothing, 3, covered_share=0.1)]
+    order = [place for place, _ in choose_evidence(coverage, nothing, lambda _: nothing, 3)]
     assert order == [0, 2, 1]
     linked = [place for place, _ in choose_evidence(coverage, nothing, lambda _: np.array([0, 9, 0], np.float32), 3)]
     assert linked == [0, 1, 2]

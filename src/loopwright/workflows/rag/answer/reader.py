@@ -78,7 +78,6 @@ def extract_answer(
     *,
     lexicon: Lexicon | None = None,
     logits: Sequence[float] | None = None,
-    leads: Sequence[str] = (),
 ) -> Answer:
     """Quote the passages that answer a question best.
 
@@ -89,7 +88,6 @@ def extract_answer(
         evidence: The passages, best first.
         lexicon: How common each term is in all documents; None counts in the evidence alone.
         logits: What a reranker gives each passage, where there is one.
-        leads: What was searched besides, since a part of the answer led on to it: passages that fit it are quoted too.
 
     Returns:
         The answer, with its confidence; one that abstains quotes the nearest passages all the same, and says so.
@@ -100,9 +98,8 @@ def extract_answer(
         -_MOST_LOGIT if math.isnan(each) else max(-_MOST_LOGIT, min(_MOST_LOGIT, each)) for each in logits
     ]
     words = asked_words(question, lexicon)
-    wanted = {**asked_words(" ".join(leads), lexicon), **words}
-    order, gains = _ranked(wanted, evidence, lexicon, logits)
-    groups = _composed(wanted, evidence, order, gains)
+    order, gains = _ranked(words, evidence, lexicon, logits)
+    groups = _composed(words, evidence, order, gains)
     quotes = [group[0] for group in groups]
     confidence = 0.0
     if words and quotes:

@@ -20,7 +20,7 @@ from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer, relevance
 from loopwright.workflows.rag.nodes.prompting import ask_model, listed, numbered, prompts
 from loopwright.workflows.rag.reasons import asked_of, unique
-from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Evidence, Sentence, Status
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Sentence, Status
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 
@@ -75,9 +75,7 @@ def _quoted(state: GraphState, evidence: Sequence[Evidence], services: Services)
         return extract_answer(asked_of(state), evidence)
     question, lexicon, reranker = asked_of(state), services.retriever.lexicon, services.reranker
     logits = None if reranker is None else relevance(reranker, question, evidence, lexicon)
-    several = state.get("complexity") is Complexity.MULTI_HOP and services.chat("next_hop") is not None
-    leads = (state.get("queries") or [])[1:] if several else []
-    answer = extract_answer(question, evidence, lexicon=lexicon, logits=logits, leads=leads)
+    answer = extract_answer(question, evidence, lexicon=lexicon, logits=logits)
     # Every further search is another chance to look right.
     sure = answer.confidence * (_AGAIN if state.get("retry_count") else 1.0)
     return answer.model_copy(update={"confidence": round(sure, 4)})
