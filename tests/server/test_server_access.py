@@ -222,6 +222,8 @@ def test_the_description_names_the_shape_of_every_problem(served):
     assert "HTTPValidationError" not in described["components"]["schemas"]
     assert described["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
     assert described["servers"] == [{"url": "/v1"}]
+    schemas = described["components"]["schemas"]
+    assert all(schemas[name]["examples"] for name in ("StartRun", "ResumeRun", "LeaveOut"))
 
 
 def test_every_path_stands_below_its_version_too_and_behind_the_same_guard(serve_script):

@@ -938,6 +938,9 @@ export interface components {
         /**
          * LeaveOut
          * @description What shall be left out.
+         * @example {
+         *       "loop": "reflect"
+         *     }
          */
         LeaveOut: {
             /** Loop */
@@ -1593,6 +1596,10 @@ export interface components {
         /**
          * ResumeRun
          * @description How a run shall go on.
+         * @example {}
+         * @example {
+         *       "answer": "yes"
+         *     }
          */
         ResumeRun: {
             /** Answer */
@@ -2011,6 +2018,12 @@ export interface components {
         /**
          * StartRun
          * @description What shall run.
+         * @example {
+         *       "input": {
+         *         "message": "Which talks are about Python?"
+         *       },
+         *       "workflow": "assistant"
+         *     }
          */
         StartRun: {
             /** Models */

@@ -54,6 +54,12 @@ MOST_EVENTS = 5000
 class StartRun(Changes):
     """What shall run."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"workflow": "assistant", "input": {"message": "Which talks are about Python?"}}]
+        }
+    )
+
     workflow: str
     """The workflow."""
     input: Given
@@ -72,7 +78,7 @@ class StartRun(Changes):
 class ResumeRun(BaseModel):
     """How a run shall go on."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}, {"answer": "yes"}]})
 
     answer: AnyGiven = None
     """What a person answers, of a run that waits for that."""
@@ -90,7 +96,7 @@ class ForkRun(Changes):
 class LeaveOut(BaseModel):
     """What shall be left out."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"loop": "reflect"}]})
 
     loop: str
     """The loop whose passes are left out."""
