@@ -402,7 +402,7 @@ class Reader:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
         bases = tuple(evaluate(base, frame, self) for base in node.bases)
-        made = ClassValue(node.name, bases, inner.names, node)
+        made = ClassValue(node.name, bases, inner.names, node, self.project.open(frame.file).tree)
         frame.names[node.name] = self.classes[node] = made
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
