@@ -81,7 +81,7 @@ class Frame:
             frame = frame.parent
 
     def look_up(self, name: str) -> Any:
-        """The value of a name at this moment of the reading; unknown for text and numbers that a function may change."""
+        """The value of a name at this moment of the reading; unknown for text and numbers that functions change."""
         frame = next((frame for frame in self.scopes() if name in frame.names), None)
         value = frame.names[name] if frame else UNKNOWN
         changes = frame is not None and isinstance(value, str | int) and name in reassigned_inside(frame.node)
