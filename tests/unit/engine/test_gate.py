@@ -141,7 +141,7 @@ async def test_every_decision_is_an_event_on_the_custom_stream(mode: str) -> Non
         raw = [chunk async for chunk in app.astream({"log": []}, stream_mode="custom")]
     events = [run_event.validate_python(chunk) for chunk in raw]
     assert all(isinstance(event, LoopDecided) for event in events)
-    shown = [event.model_dump(exclude={"at", "within"}) for event in events]
+    shown = [event.model_dump(exclude={"at"}) for event in events]
     same = {"type": "loop", "loop": "again", "limit": 1, "spent": 1, "waited": 0.0, "why": "", "sources": ["check"]}
     assert shown == [
         {**same, "decision": "granted", "reason": "2 so far", "goto": ["work"], "step": 3},
