@@ -1,13 +1,14 @@
 """What ``loopwright check`` says of other people's repositories, against what people read in them.
 
-    python benchmarks/check_repositories.py FOLDER [--write] [--details]
+    python benchmarks/check_repositories.py FOLDER [NAME] [--write] [--details]
 
 FOLDER holds one checkout of a public repository per folder (``owner+name``; nothing of them is run), and may hold an
 ``INDEX.md`` with the truth by reading, a line per graph: "- `path:line name` | acyclic | ...", where the second field
 is ``acyclic``, ``agent``, or begins with ``cyclic``. Every call of a builder or of a known maker of graphs in the
 code is a place where a graph must be found. Wrong is a graph that was read and whose verdict is not the truth's:
 ``bounded`` of a cyclic one (false "bounded", counted apart too), or ``unbounded``, ``not proven`` or ``unreachable`` of
-an acyclic one. ``--write`` puts the table into ``benchmarks/RESULTS.md``.
+an acyclic one. ``--write`` puts the table into ``benchmarks/RESULTS.md``, that of a further set of repositories under
+its NAME.
 """
 
 from __future__ import annotations
@@ -211,4 +212,4 @@ if __name__ == "__main__":
     table = report(Path(words[0]).resolve(), "--details" in sys.argv)
     print(table)
     if "--write" in sys.argv:
-        write(TITLE, table)
+        write(": ".join([TITLE, *words[1:]]), table)

@@ -419,6 +419,13 @@ MAY_GO_BACK = {
         "for name in ('x', 'y'):\n    target = 'a' if name == 'x' else END\n    if name == 'x':\n        target = 'a'\n"
         "    else:\n        target = END\n    if unknown():\n        break\n"
     ),
+    "a name that is given in an expression": "target = END\n[(target := 'a') for _ in (1,)]\n",
+    "a global name that a function changes": (
+        "target = END\ndef change():\n    global target\n    target = 'a'\nchange()\n"
+    ),
+    "a class's attribute that a function changes": (
+        "class Way:\n    to = END\ndef change():\n    Way.to = 'a'\nchange()\ntarget = Way.to\n"
+    ),
     "a function that may be left": (
         "class Way:\n    def __init__(self):\n        self.to = 'a'\n        if unknown(): return\n        self.to = END\n"
         "target = Way().to\n"

@@ -364,3 +364,39 @@ def test_a_comment_silences_what_is_found_on_its_line(where: str, tmp_path: Path
     source += '\ng.add_edge("other", "work")' + comment * (where == "edge")
     (graph,) = checked(tmp_path, source).values()
     assert bool(graph.findings) == (where == "elsewhere")
+
+
+HIDDEN_AWAY = {
+    "an optional package": """
+    try:
+        from langgraph.graph import END as E, StateGraph as Maker
+        FOUND = True
+    except ImportError:
+        Maker = E = None
+        FOUND = False
+    def build():
+        if Maker is None or not FOUND:
+            raise ImportError("pip install langgraph")
+        g = Maker(State)
+        g.add_node("work", work)
+        g.add_edge(START, "work")
+        g.add_edge("work", "work")
+        return g
+    """,
+    "a function in a function that nobody calls here": """
+    async def register(config):
+        from langgraph.graph import StateGraph as Maker
+        async def answer(question):
+            g = Maker(State)
+            g.add_node("work", work)
+            g.add_edge(START, "work")
+            g.add_edge("work", "work")
+            return await g.compile().ainvoke({})
+        yield answer
+    """,
+}
+
+
+@pytest.mark.parametrize("case", HIDDEN_AWAY)
+def test_a_graph_is_found_where_its_maker_is_imported_out_of_sight(case: str, tmp_path: Path) -> None:
+    assert [graph.verdict for graph in checked(tmp_path, HIDDEN_AWAY[case]).values()] == ["unbounded"]

@@ -61,8 +61,10 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Call) -> Any:
             return call.made(_dictionary(node, frame, call))
         case ast.Subscript():
             return _subscript(node, frame, call)
-        case ast.Await(value=inner) | ast.NamedExpr(value=inner):
+        case ast.Await(value=inner):
             return evaluate(inner, frame, call)
+        case ast.NamedExpr(target=target, value=inner):
+            return _named(target.id, evaluate(inner, frame, call), frame)
         case _:
             return _combined(node, frame, call)
 
@@ -99,6 +101,14 @@ def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
                 if isinstance(child, ast.expr):
                     evaluate(child, frame, call)
             return UNKNOWN
+
+
+def _named(name: str, value: Any, frame: Frame) -> Any:
+    """Give a name its value within an expression, which may not be reached: one that had another is then unknown."""
+    while isinstance(frame.node, ast.expr) and not isinstance(frame.node, ast.Lambda) and frame.parent:
+        frame = frame.parent  # a comprehension has no such names
+    frame.names[name] = UNKNOWN if name in frame.names else value
+    return value
 
 
 def _operation(op: ast.AST, left: Any, right: Any) -> Any:

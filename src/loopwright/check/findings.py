@@ -17,7 +17,7 @@ from loopwright.check.project import Project, SourceFile
 from loopwright.check.proving import Proof, prove
 from loopwright.check.reader import WORK, Reader, TooMuch, asks_for_main
 from loopwright.check.values import MAKERS, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
-from loopwright.engine.proof.source import reassigned_inside
+from loopwright.engine.proof.source import bound_once, reassigned_inside
 
 Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
 """What is known of a graph.
@@ -181,8 +181,16 @@ class Checker:
                     yield str(place.line), graph
 
     def _living(self, around: Frame, frame: Frame) -> Frame:
-        """The scope around a function: the module's own names where it has none of its own."""
-        return frame if around.name == "" else Frame(around.node, around.file, around.name, frame)
+        """The scope around a function: the module's own names, and what the function around it gave a value once."""
+        if around.name == "":
+            return frame
+        read = self.reader.read.get(around.node)
+        fixed = {
+            name: value for name, value in (read.names.items() if read else ())
+            if bound_once(around.node, name) and not isinstance(value, list | dict | GraphValue)
+        }  # fmt: skip
+        parent = frame if around.parent is None else self._living(around.parent, frame)
+        return Frame(around.node, around.file, around.name, parent, fixed)
 
     def _named(self, frame: Frame, prefix: str, returned: Any) -> Iterator[tuple[str, FoundGraph]]:
         """The graphs that were made while a scope was read, once each, with the best name there is."""

@@ -107,6 +107,7 @@ class Reader:
         self.graphs: list[FoundGraph] = []
         self.modules: dict[Path, Frame] = {}
         self.called: set[ast.AST] = set()
+        self.read: dict[ast.AST, Frame] = {}
         self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
         self.incomplete: dict[Path, str] = {}
@@ -187,6 +188,7 @@ class Reader:
                 and not any(getattr(d, "id", "") == "staticmethod" for d in node.decorator_list)
             ):
                 frame.names[names[0]] = bound
+        self.read[node] = frame
         self._owner, self._branch, self._following = frame, (), [node]
         try:
             returned = self.run(getattr(node, "body", []), frame)
@@ -286,6 +288,9 @@ class Reader:
             case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final):
                 caught = [reading(*handler.body) for handler in handlers]
                 left = self._either([reading(*body, *other), *caught], frame)
+                for statement in body:  # without an optional package there is no graph: it is as if it were there
+                    if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(KNOWN_PACKAGES):
+                        self._import(statement, frame)
                 return self._sequence(final, frame, returned) or left
             case ast.Match(subject=subject, cases=cases):
                 evaluate(subject, frame, self)
@@ -397,7 +402,7 @@ class Reader:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
         bases = tuple(evaluate(base, frame, self) for base in node.bases)
-        made = ClassValue(node.name, bases, inner.names, node)
+        made = ClassValue(node.name, bases, inner.names, node, self.project.open(frame.file).tree)
         frame.names[node.name] = self.classes[node] = made
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:

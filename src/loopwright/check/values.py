@@ -22,6 +22,7 @@ from loopwright.engine.proof.source import (
     Symbol,
     bindings,
     bound_once,
+    reassigned_inside,
 )
 
 MAKERS = ("StateGraph", "MessageGraph", "Graph")
@@ -80,8 +81,11 @@ class Frame:
             frame = frame.parent
 
     def look_up(self, name: str) -> Any:
-        """The value of a name at this moment of the reading."""
-        return next((frame.names[name] for frame in self.scopes() if name in frame.names), UNKNOWN)
+        """The value of a name at this moment of the reading; unknown for text and numbers that functions change."""
+        frame = next((frame for frame in self.scopes() if name in frame.names), None)
+        value = frame.names[name] if frame else UNKNOWN
+        changes = frame is not None and isinstance(value, str | int) and name in reassigned_inside(frame.node)
+        return UNKNOWN if changes else value
 
     def settled(self, expression: ast.expr) -> Any:
         """The value of a name or attribute whenever a function looks at it: only what is bound once."""
@@ -200,6 +204,8 @@ class ClassValue:
     """Its attributes and methods."""
     node: ast.ClassDef | None = None
     """Its syntax."""
+    tree: ast.AST | None = None
+    """The syntax of its file."""
 
     def find(self, name: str) -> Any:
         """An attribute or method, of its own or of a base."""
@@ -207,6 +213,10 @@ class ClassValue:
             return self.members[name]
         found = (base.find(name) for base in self.bases if isinstance(base, ClassValue))
         return next((value for value in found if value is not UNKNOWN), UNKNOWN)
+
+    def changes(self, name: str) -> bool:
+        """Whether something in its file may give an attribute of that name another value."""
+        return self.tree is not None and stored_attributes(self.tree)[name] > 0
 
     @property
     def is_text_enum(self) -> bool:
@@ -316,6 +326,8 @@ def member(owner: Any, name: str) -> Any:
             return _method_of(owner.of.find(name), owner)
         case ClassValue():
             value = _method_of(owner.find(name), None, owner)
+            if text_of(value) is not None and owner.changes(name):
+                return UNKNOWN
             return MemberValue(value) if owner.is_enum and not owner.is_text_enum and text_of(value) else value
         case _:
             return UNKNOWN
