@@ -33,7 +33,6 @@ class Said:
 
     text: str
     finish: str = "stop"
-    refusal: str | None = None
     logprobs: list[dict[str, Any]] | None = None
     """Entries of token, logprob and top_logprobs: OpenAI's and Ollama's formats share them."""
     cached: int = 0
@@ -48,20 +47,7 @@ class Failed:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Blocked:
-    """A reply that a safety filter held back; OpenAI's and Ollama's formats have none."""
-
-
-@dataclass(frozen=True)
-class Raw:
-    """A body as it is."""
-
-    body: bytes
-    status: int = 200
-
-
-Played = Said | Failed | Blocked | Raw
+Played = Said | Failed
 
 IN, OUT = 1200, 40
 """Tokens that every reply says it used."""
@@ -104,9 +90,7 @@ class _Handler(QuietHandler):
             self.send_json(404, {"error": f"no such path {path}"})
             return
         reply = self.server.replies.popleft() if self.server.replies else Failed(410, "the script has no more replies")
-        if isinstance(reply, Raw):
-            self._send_lines(reply.status, reply.body)
-        elif isinstance(reply, Failed):
+        if isinstance(reply, Failed):
             self.send_json(reply.status, _error(self.server.dialect, reply), reply.headers)
         else:
             lines = _WRITERS[self.server.dialect](reply, body)
@@ -121,10 +105,8 @@ class _Handler(QuietHandler):
 
 
 # By hand from "The chat completion object", OpenAI API reference, as of 2025-11; `logprobs` from the same page.
-def _openai(reply: Said | Blocked, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if isinstance(reply, Blocked):
-        reply = Said("", "content_filter")
-    message = {"role": "assistant", "content": None if reply.refusal else reply.text, "refusal": reply.refusal}
+def _openai(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    message = {"role": "assistant", "content": reply.text, "refusal": None}
     logprobs = {"content": reply.logprobs, "refusal": None} if reply.logprobs else None
     choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": reply.finish}
     usage = {
@@ -154,19 +136,16 @@ def _streamed(whole: dict[str, Any], body: Mapping[str, Any]) -> bytes:
 
 
 # By hand from "Create a Message" of the Messages API (anthropic-version 2023-06-01), Anthropic API reference, as of
-# 2025-11; `refusal` from "Handling stop reasons".
-def _anthropic(reply: Said | Blocked, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+# 2025-11.
+def _anthropic(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = []
-    reason = "refusal"
-    if isinstance(reply, Said):
-        reason = {"stop": "end_turn", "length": "max_tokens"}[reply.finish]
-        said = reply.refusal or reply.text
-        tools = body.get("tools")
-        if tools and not reply.refusal and reply.finish == "stop" and said:
-            reason = "tool_use"
-            content = [{"type": "tool_use", "id": "toolu_1", "name": tools[0]["name"], "input": json.loads(said)}]
-        elif said:
-            content = [{"type": "text", "text": said}]
+    reason = {"stop": "end_turn", "length": "max_tokens"}[reply.finish]
+    tools, said = body.get("tools"), reply.text
+    if tools and reply.finish == "stop" and said:
+        reason = "tool_use"
+        content = [{"type": "tool_use", "id": "toolu_1", "name": tools[0]["name"], "input": json.loads(said)}]
+    elif said:
+        content = [{"type": "text", "text": said}]
     return [{
         "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
         "stop_reason": reason, "stop_sequence": None,
@@ -177,37 +156,32 @@ def _anthropic(reply: Said | Blocked, body: Mapping[str, Any]) -> list[dict[str,
 
 
 # By hand from `GenerateContentResponse`, Gemini API reference v1beta, as of 2025-11.
-def _google(reply: Said | Blocked, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _google(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     usage = {"promptTokenCount": IN, "candidatesTokenCount": OUT, "totalTokenCount": IN + OUT}
     about = {"usageMetadata": usage, "modelVersion": "test-model", "responseId": "r1"}
-    if isinstance(reply, Blocked):
-        ratings = [{"category": "HARM_CATEGORY_DANGEROUS_CONTENT", "probability": "HIGH", "blocked": True}]
-        return [{"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": ratings}, **about}]
     candidate: dict[str, Any] = {
         "finishReason": {"stop": "STOP", "length": "MAX_TOKENS"}[reply.finish], "index": 0,
     }  # fmt: skip
-    said = reply.refusal or reply.text
-    candidate["content"] = {"parts": [{"text": said}] if said else [], "role": "model"}
+    candidate["content"] = {"parts": [{"text": reply.text}] if reply.text else [], "role": "model"}
     return [{"candidates": [candidate], **about}]
 
 
 # By hand from "Generate a chat completion" in docs/api.md of Ollama, as of 2025-11 (0.12): one JSON object a line.
-def _ollama(reply: Said | Blocked, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    said = "" if isinstance(reply, Blocked) else reply.refusal or reply.text
+def _ollama(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    said = reply.text
     about = {"model": body["model"], "created_at": "2025-11-01T12:00:00.000000Z"}
     half = len(said) // 2
     lines: list[dict[str, Any]] = [
         {**about, "message": {"role": "assistant", "content": part}, "done": False}
         for part in (said[:half], said[half:])
     ]
-    if isinstance(reply, Said) and reply.logprobs:
+    if reply.logprobs:
         lines = [
             {**about, "message": {"role": "assistant", "content": each["token"]}, "done": False, "logprobs": [each]}
             for each in reply.logprobs
         ]
-    finish = reply.finish if isinstance(reply, Said) else "stop"
     last = {
-        **about, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": finish,
+        **about, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": reply.finish,
         "total_duration": 9, "load_duration": 1, "prompt_eval_count": IN, "prompt_eval_duration": 3,
         "eval_count": OUT, "eval_duration": 5,
     }  # fmt: skip

@@ -181,6 +181,7 @@ class TestChoice:
             ("Which tool suits best? A. PSNR B. MDSI C. NIQE", "B"),
             ("What do you see? A. Severe blur B. Slight blur", "A"),
             ("What do you see? A. No noise B. A blurred image", "B"),
+            ("What fits? A. too much light B. slightly too little light C. severe blur", "C"),
         ],
     )
     def test_the_letter_that_the_evidence_bears_out(self, query, letter):

@@ -180,3 +180,21 @@ def test_a_share_is_no_grade_and_a_rank_no_place(kept):
     assert read_query("Give me the top three issues").scope == "Global"
     assert read_query("Is it sharp at 100%?").questions[0].scale is None
     assert ask(kept("coffee", None, 0), "Any reason not to use it?").startswith("No: the quality is ")
+
+
+def test_a_rule_has_the_questions_own_words_and_tells_what_is_slight(kept):
+    rule = "Our rule: no noise worse than slight. In or out?"
+    assert ask(kept("coffee", "gaussian noise", 4), rule).startswith("Out: severe gaussian noise")
+    assert ask(kept("coffee", None, 0), rule).startswith("In: no noise")
+    assert ask(kept("coffee", "underexposure", 4), "Discard underexposed shots. Verdict?").startswith("Drop: ")
+    assert ask(kept("coffee", "jpeg", 4), "Main issue: 1) blur 2) blocking 3) banding").startswith("Blocking: ")
+
+
+def test_right_is_good_and_what_is_set_aside_stays_so(kept):
+    photo, noisy = kept("coffee", None, 0), kept("coffee", "gaussian noise", 4)
+    assert ask(noisy, "Is the exposure right?").startswith("Yes: no brightness change")
+    assert ask(noisy, "Apart from the noise, is everything okay?").startswith("Yes: nothing else")
+    assert ask(kept("coffee", "underexposure", 4), "What changed besides the brightness?", photo).startswith(
+        "Nothing else"
+    )
+    assert ask(photo, "Stimmen die Farben?").startswith("Yes")

@@ -75,7 +75,7 @@ def advise(question: Question, facts: Facts) -> str:
     found = [item for item in facts.sure if item.type not in question.excluded]
     if question.terms:
         about = [item for _, item in facts.matching(question.names)]
-        found = [item for item in found if item in about] or (about if not question.remedies else found)
+        found = [item for item in found if item in about] or (found if question.remedies or question.rescue else about)
     if question.remedies:
         return _held(question, found, facts)
     guessed = [] if found or question.terms else [item for _, item in facts.present][:1]

@@ -252,6 +252,8 @@ def _decide_all(question: Question, facts: Facts) -> str:
         if not facts.covers(()) and not question.excluded:
             return what_is_wrong(facts, question)
         return f"No: {'nothing else' if question.excluded else 'no distortion'} was found {where(facts)}."
+    if question.excluded:
+        return f"No: {listed_there(found, facts)}." if found else f"Yes: nothing else was found {where(facts)}."
     if score is None:
         return what_is_wrong(facts, question)
     strict = re.search(r"\b(?:good|great|high|excellent|perfect|flawless|sehr gut|gute?|bonne|buena)\b", question.text)
@@ -421,7 +423,9 @@ def _relate(question: Question, facts: Facts) -> str:
     relation = compare(facts)
     if relation is None and identical is None:
         return f"{UNABLE}: nothing was measured that compares the two images."
-    found = _relevant(question, facts) or [item for _, item in facts.present]
+    found = _relevant(question, facts) or [item for _, item in facts.present if not question.excluded]
+    if question.excluded and not found and relation == "worse":
+        return f"{'No: nothing' if question.yes_no else 'Nothing'} else was found {where(facts)}."
     better = re.search(r"\b(?P<word>better|worse)\b", question.text)
     if better and not facts.evidence.identical:
         return _better(question, better, found, relation)
@@ -481,15 +485,18 @@ def _curate(question: Question, facts: Facts) -> str:
     keep, drop = question.keep
     if question.terms:
         against: list[DistortionFinding] = []
+        slight: list[DistortionFinding] = []
         for term in question.terms:
             found = [item for _, item in facts.matching((term.name,)) if item.confidence >= _GUESS]
+            slight += found
             against += [
                 item
                 for item in found
                 if item.severity >= Severity.MODERATE or (item.severity is Severity.SLIGHT and item.confidence >= 0.9)
             ]
         passes = not against
-        why = listed(against[:3], facts) if against else f"no {spoken_names(question.names)} found {where(facts)}"
+        why = f"no {spoken_names(question.names)} found {where(facts)}"
+        why = listed(against[:3], facts) if against else f"only {listed(slight[:2], facts)}" if slight else why
     elif facts.score is None:
         return f"{UNABLE}: there is no score."
     else:

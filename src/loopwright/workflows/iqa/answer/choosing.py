@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
-from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
+from loopwright.workflows.iqa.question.vocabulary import Span, named_distortions, spans, spoken
 from loopwright.workflows.iqa.tools.registry import embedded_tool
 
 
@@ -212,11 +212,19 @@ def _distortions(text: str) -> Stated | None:
     if denied and not any(span.section == "faults" for span in found):
         return Stated(denied, present=negated)
     if names := tuple(named_distortions(text)):
-        words = re.findall(r"[a-z]+", re.sub(r"\b(low|high) contrast\b", "", text))
+        # The light of "too much light" is no degree.
+        rest = "".join(spoken(text)[end:start] for end, start in _between(found, len(spoken(text))))
+        words = re.findall(r"[a-z]+", rest)
         strengths = [_severity(word.removesuffix("ly")) for word in words]
         severity = next((each for each in strengths if each not in (None, Severity.NONE)), None)
         return Stated(names, present=not negated, severity=None if negated else severity)
     return Stated((), present=not negated) if _ANY.search(text) else None
+
+
+def _between(found: tuple[Span, ...], length: int) -> Iterator[tuple[int, int]]:
+    """Where the words about faults leave something."""
+    faults = [span for span in found if span.section == "faults"]
+    yield from zip([0, *(span.end for span in faults)], [*(span.start for span in faults), length], strict=True)
 
 
 def _held(stated: Stated, facts: Facts) -> float | None:

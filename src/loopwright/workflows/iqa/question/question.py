@@ -317,17 +317,20 @@ class _Reader:
             remedies = ()
         # A sentence about the image without one word that is strange here can only be about its quality.
         negative = any(span.section in ("bad",) for span in self.spans)
-        good = None if not (negative or self.has("good")) else not negative
+        right = re.search(r"\bright\W*$", clause := self.clause) and "left" not in clause
+        good = None if not (negative or self.has("good") or right) else not negative
         good = False if good is None and not terms and self.out else good
         operation = self._operation(attributes, tools, scale, threshold, places, remedies)
-        if operation is Operation.DECIDE and terms and self._offers():
-            # "Is it noise or just the texture?" is answered by what is there, not by yes.
+        neutral = all(span.section == "topics" for span in self.named) and not any(term.absent for term in terms)
+        if operation is Operation.DECIDE and terms and (self._offers() or (neutral and good is None)):
+            # "Is it noise or just the texture?", "is the exposure balanced?": what is there, as no word says what yes
+            # would mean.
             operation, self.yes_no = Operation.FIND, False
         excluded = tuple(dict.fromkeys(span.key for span in self.out))
         if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
             self.yes_no = self.yes_no and bool(self.begins & {"yes_no"})
         if not terms and (operation is Operation.CURATE or (operation is Operation.COMPARE and good is None)):
-            terms = tuple(_term(span, self.context) for span in spans(self.context) if self._is_term(span))
+            terms = self.terms = tuple(_term(span, self.context) for span in spans(self.context) if self._is_term(span))
         if not terms and (self.has("else") or self.has("except") or (self.has("bad") and self._told_to_leave())):
             excluded += tuple(_name(span) for span in spans(self.context) if span.section in ("faults", "topics"))
         elif not terms and self._told_to_leave():
@@ -440,6 +443,11 @@ class _Reader:
         if self.has("keep") and self.has("drop"):
             return True
         told = "criteria" in {span.section for span in spans(self.text)}
+        ruled = any(_of(section, self.context) for section in ("keep", "drop")) and any(
+            map(self._is_term, spans(self.context))
+        )
+        if ruled and self.has("rate") and not self.terms and not self.yes_no:
+            return True
         may = re.search(r"\b(?:should|can|shall|soll\w*|dois|debo)\b", self.clause)
         done = re.match(r"\W*(?:did|was|were|has|have)\b", self.clause)
         other = self.has("remedies") or self.has("reference") or (done and not told)
@@ -450,7 +458,8 @@ class _Reader:
         joined = re.search(r"\b(?:or|oder|ou|o)\b", self.clause)
         offered = {(term.name, term.absent) for term in self.terms} | {(name, False) for name in remedies}
         joined = joined or re.search(r"\b(?:than|als|que)\b", self.clause)
-        joined = joined or (self.which and len({term.name for term in self.terms}) > 1)
+        listed = self.which or re.search(r"\b1\W.*\b2\W", self.clause)
+        joined = joined or (listed and len({term.name for term in self.terms}) > 1)
         if not joined or _EXISTS.search(self.clause):
             return False
         generic = self.has("good") and len(offered) > 0 and not re.search(r"\b(?:or|oder|ou|o) not\b", self.clause)
@@ -509,7 +518,9 @@ class _Reader:
     def _keep(self) -> tuple[str, str]:
         words = {section: [span.text for span in self.spans if span.section == section] for section in ("keep", "drop")}
         pair = tuple((words[section] or [default])[0] for section, default in (("keep", "keep"), ("drop", "drop")))
-        return (pair[0], pair[1])
+        # "In or out?" is both words at once.
+        both = pair[0].split(" or ") if pair[0] == pair[1] else pair
+        return (both[0], both[-1])
 
 
 _EFFECTS = {

@@ -1,6 +1,6 @@
 """Natural-scene statistics: the locally normalised luma of an image, and the shape of its distribution.
 
-Ruderman's observation, on which BRISQUE, NIQE and PIQE rest: the luma of a good photograph, less its local mean and
+Ruderman's observation, on which BRISQUE and NIQE rest: the luma of a good photograph, less its local mean and
 over its local standard deviation, is nearly Gaussian, and distortions change that shape. Mittal, Moorthy and Bovik,
 IEEE Transactions on Image Processing 21(12), 2012; the fit is that of Lasmar, Stitou and Berthoumieu, ICIP 2009.
 """
