@@ -66,19 +66,6 @@ async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("following", "expected"),
-    [("__start__", ["edited", *PATH, "answer"]), ("plan", ["edited", *PATH, "answer"]), ("check", ["edited", "check", "answer"])],
-    ids=["the input", "the first node", "after two nodes at once"],
-)  # fmt: skip
-async def test_every_checkpoint_can_be_edited(tmp_path: Path, following: str, expected: list[str]) -> None:
-    async with opened(tmp_path, Walk()) as hub:
-        parent = await (await hub.start("walk", {"question": "where?"})).wait()
-        live = await hub.fork(parent.id, await place(hub, parent.id, following), state={"trace": ["edited"]})
-        assert (await live.wait()).status == "finished"
-        assert (await last_state(hub, live.id))["trace"] == expected
-
-
-@pytest.mark.parametrize(
     ("state", "message"),
     [
         ({"traces": []}, "unknown key of the state 'traces'. Did you mean 'trace'"),

@@ -129,16 +129,6 @@ def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
     assert final["stop_reason"]["loop"] == "run"
 
 
-def test_a_fallback_that_spends_its_reserve_ends_the_run() -> None:
-    calls = Calls()
-    graph = looped(calls)
-    graph.nodes["answer"].runnable.func = calls.node("answer", 5)
-    final = ran(bounded(graph, [endless()], budget=Budget(model_calls=3, exhausted="answer")))
-    assert calls.made == 3
-    assert final["log"] == ["think", "check"] * 2
-    assert final["stop_reason"]["spent"] == 3
-
-
 # A loop's budget
 
 

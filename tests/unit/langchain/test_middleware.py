@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -366,19 +364,3 @@ def test_the_smaller_bound_counts_where_the_agent_is_bounded_too(own, around, lo
 def test_bad_values_are_named(options, problem):
     with pytest.raises(LoopDeclarationError, match=problem):
         LoopMiddleware(**options)
-
-
-def test_without_langchain_the_error_says_what_to_install_and_the_rest_works():
-    script = """
-import sys
-sys.modules["langchain"] = None
-import loopwright, loopwright.langchain
-from loopwright import bounded
-from loopwright.langchain import same_call_same_result
-try:
-    from loopwright.langchain import LoopMiddleware
-except ImportError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "LoopMiddleware needs langchain: pip install -U 'loopwright[chat]'" in done.stdout
