@@ -80,12 +80,6 @@ def test_each_step_of_thinking_is_shown_and_the_answer_says_what_was_not_found(a
     assert done.stdout.strip()
 
 
-def test_json_is_all_that_is_on_standard_output(assistant):
-    result = json.loads(assistant("ask", NOTHING, "--json").stdout)
-    assert result["status"] == "nothing_found"
-    assert result["retry_count"] == len(result["thinking_updates"]) >= 1
-
-
 def test_a_question_about_now_goes_by_the_moment_that_is_given(assistant, talk):
     during = talk.start.isoformat()
     done = json.loads(assistant("ask", "What is on now?", "--now", during, "--json").stdout)

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 from loopwright.checkpoints import open_checkpointer, pruning
 from loopwright.checkpoints.archive import open_archive
-from loopwright.checkpoints.history import next_nodes, summaries
+from loopwright.checkpoints.history import summaries
 from loopwright.checkpoints.pruning import plan, prune
 from loopwright.cli import app
 from loopwright.engine import Loop, bounded
@@ -130,32 +130,6 @@ def test_list_says_how_each_run_stands(spec: str) -> None:
     assert finished["loops"]["again"]["spent"] == 2
     assert finished["stop_reason"]["outcome"] == "exhausted"
     assert finished["checkpoints"] == finished["step"] + 2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_next_nodes_are_those_that_the_graph_itself_names(kind: str, tmp_path: Path) -> None:
-    join = StateGraph(State)
-    for name in ("a", "b", "slow", "c"):
-        join.add_node(name, lambda state, name=name: {"log": [name]})
-    join.add_edge(START, "a")
-    join.add_edge(START, "b")
-    join.add_edge("b", "slow")
-    join.add_edge(["a", "slow"], "c")
-    spec = spec_of(kind, tmp_path)
-    expected: dict[str, list[str]] = {}
-    with open_checkpointer(spec) as saver:
-        for thread, graph in (("1", graph_of(saver)), ("2", join.compile(checkpointer=saver))):
-            graph.invoke({"n": 0, "log": []}, config_of(thread))
-            for item in graph.get_state_history(config_of(thread)):
-                expected[item.config["configurable"]["checkpoint_id"]] = sorted({*item.next})
-    with open_archive(spec) as archive:
-        found = {
-            item.checkpoint["id"]: next_nodes(item)
-            for item in archive.saver.list(None)
-            if not item.config["configurable"]["checkpoint_ns"]
-        }
-    assert len(expected) > 15
-    assert {key: found[key] for key in expected} == expected
 
 
 # --- show and diff -----------------------------------------------------------------------------------------------

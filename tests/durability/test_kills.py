@@ -157,15 +157,6 @@ def test_an_asynchronous_run_killed_six_times_ends_as_if_nothing_had_happened(
     assert check(run).again
 
 
-def test_an_asynchronous_run_goes_on_where_a_synchronous_one_was_killed(start: Start, check: Check) -> None:
-    run = start(options={"asynchronous": True})
-    assert not run.attempt({"what": "begin", "step": 12})
-    run.options = {"asynchronous": False}
-    assert not run.attempt({"what": "begin", "step": 24})
-    run.options = {"asynchronous": True}
-    check(run.finish())
-
-
 def tries(run: CrashingRun, visit: int) -> list[tuple[int, int]]:
     """The attempts of a visit: process and attempt within it."""
     return [(line["attempt"], line["try"]) for line in run.log if line["what"] == "begin" and _is(line, visit)]
@@ -213,23 +204,3 @@ def test_a_resume_of_a_changed_graph_is_refused_and_goes_on_when_forced(start: S
     assert run.attempt()
     assert run.result["state"]["trace"][-2:] == ["answer", "thanks"]
     assert run.result["ledger"]["again"]["spent"] == 2
-
-
-@pytest.mark.parametrize("outer", [3, 4])
-def test_a_raised_limit_does_not_count_for_a_scope_that_is_under_way(
-    start: Start, check: Callable[..., object], outer: int
-) -> None:
-    run = start()
-    assert not run.attempt({"what": "begin", "node": "step", "step": 9})
-    run.options = {"outer": outer}
-    run.finish()
-    assert run.result["ledger"]["outer"] == {"spent": 2, "total": 2, "limit": 2, "refused": 1, "pass_of": 0}
-    assert run.result["state"]["trace"].count("plan") == 3
-
-
-def test_a_limit_that_was_not_asked_for_yet_may_change(start: Start) -> None:
-    run = start()
-    assert not run.attempt({"what": "begin", "node": "step", "step": 9})
-    run.options = {"again": 1}
-    run.finish()
-    assert run.result["ledger"]["again"]["spent"] == 1

@@ -108,16 +108,6 @@ PREFLIGHT = {
 }
 
 
-def test_pages_of_other_origins_may_do_nothing_by_default(served):
-    reply = httpx.options(served.url + "/api/chat/stream", headers=PREFLIGHT)
-    assert (reply.status_code, reply.json()["error_type"]) == (403, "ForeignOrigin")
-    assert "access-control-allow-origin" not in reply.headers
-    reply = httpx.post(served.url + "/api/chat", json=script(DONE), headers={"Origin": ORIGIN})
-    assert (reply.status_code, reply.json()["error_type"]) == (403, "ForeignOrigin")
-    assert "access-control-allow-origin" not in reply.headers
-    assert not served.gates.asked
-
-
 @pytest.mark.parametrize(
     "headers",
     [
@@ -182,15 +172,10 @@ def test_a_request_that_is_too_large_is_refused_however_it_is_sent(served):
         (b"[]", "body"),
         (b"{}", "message"),
         (b'{"message": ""}', "message"),
-        (b'{"message": " \\n "}', "message"),
-        (b'{"message": 3}', "message"),
         (b'{"message": "\\ud800"}', "message"),
         (b'{"message": "' + b"x" * 10_001 + b'"}', "10000"),
-        (b'{"message": "x", "mode": "none"}', "mode"),
         (b'{"message": "x", "user_context": {"user": "u"}}', "user_context.user"),
         (b'{"message": "x", "user_context": {"user_id": ""}}', "user_context.user_id"),
-        (b'{"message": "x", "user_context": {"now": "soon"}}', "user_context.now"),
-        (b'{"message": "x", "user_context": {"profile": {"age": 3}}}', "user_context.profile.age"),
         (b'{"message": "x", "user_context": {"profile": {"name": "\\udfff"}}}', "user_context.profile.name"),
         (b'{"message": "x", "user_context": {"profile": {"interests": [' + b'"x",' * 20 + b'"x"]}}}', "interests"),
         (b'\xff\xfe{"message": 1}', "body"),
@@ -206,22 +191,6 @@ def test_what_is_wrong_with_a_message_is_named_in_json(served, body, named):
     assert named in problem["error"]
     assert len(reply.text) < 500
     assert not served.gates.asked
-
-
-def test_the_description_names_the_shape_of_every_problem(served):
-    described = httpx.get(served.url + "/openapi.json").json()
-    for path, methods in described["paths"].items():
-        for method, operation in methods.items():
-            problems = {status: reply for status, reply in operation["responses"].items() if status >= "400"}
-            assert set(problems) >= {"400", "401", "403", "408", "413", "421", "422", "429"}, (method, path)
-            for reply in problems.values():
-                assert reply["content"]["application/problem+json"]["schema"]["$ref"].endswith("/ProblemBody"), (
-                    method,
-                    path,
-                )
-    assert "HTTPValidationError" not in described["components"]["schemas"]
-    assert described["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
-    assert described["servers"] == [{"url": "/v1"}]
 
 
 def test_every_path_stands_below_its_version_too_and_behind_the_same_guard(serve_script):

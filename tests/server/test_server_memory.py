@@ -70,16 +70,6 @@ async def test_a_conversation_is_shown_to_whom_it_belongs_alone(remembered):
     assert (await client.get(url, params={"user_id": "ann"})).status_code == 404
 
 
-async def test_a_person_goes_with_all_conversations(remembered):
-    memory, client = remembered
-    await client.put("/api/profiles/ann", json={"name": "Ann"})
-    await memory.add_turns("c1", TURNS, "ann")
-    await memory.add_turns("c2", TURNS, "bob")
-    await client.delete("/api/profiles/ann")
-    assert (await client.get("/api/conversations/c1", params={"user_id": "ann"})).status_code == 404
-    assert (await client.get("/api/conversations/c2", params={"user_id": "bob"})).status_code == 200
-
-
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "1001"])
 async def test_a_limit_out_of_range_is_named(remembered, limit):
     _memory, client = remembered
