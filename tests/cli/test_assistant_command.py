@@ -50,12 +50,6 @@ def test_the_first_question_needs_nothing_that_was_read(assistant, talk, tmp_pat
     assert [*tmp_path.iterdir()] == [], "the sample leaves no file behind"
 
 
-def test_a_schedule_that_cannot_be_read_leaves_the_sample(assistant, talk, tmp_path):
-    (tmp_path / "broken.xml").write_text("<schedule><conference>")
-    assert "broken.xml" in assistant("ingest", "broken.xml").stderr
-    assert talk.title in assistant("ask", f"Tell me about {talk.title}").stdout
-
-
 def test_a_conference_is_read_once_and_then_answered_from(assistant, files, talk):
     done = assistant("ingest", *files)
     assert (done.returncode, done.stderr) == (0, "")

@@ -6,7 +6,6 @@ import hashlib
 import json
 import operator
 import sqlite3
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -21,7 +20,6 @@ from typer.testing import CliRunner, Result
 from loopwright.checkpoints import open_checkpointer, pruning
 from loopwright.checkpoints.archive import open_archive
 from loopwright.checkpoints.history import summaries
-from loopwright.checkpoints.pruning import plan, prune
 from loopwright.cli import app
 from loopwright.engine import Loop, bounded
 from loopwright.errors import LoopwrightError
@@ -213,15 +211,6 @@ def test_prune_keeps_the_newest_and_only_what_was_asked_for(spec: str) -> None:
     run("prune", spec, "--keep", "3", "--thread", "asking", "--yes")
     assert {name: thread["checkpoints"] for name, thread in listed(spec).items()} == {**steps, "asking": 3}
     assert json.loads(run("show", spec, "asking", "--json").output)["state"]["log"][0] == LARGE
-
-
-def test_values_that_a_process_may_be_saving_are_passed_over(spec: str) -> None:
-    with open_archive(spec) as archive:
-        before = archive.blobs.sizes() if archive.blobs else {}
-        done = prune(archive, plan(archive, older_than=timedelta(0)))
-        assert done.threads == 3
-        assert (done.values, done.in_use) == (0, len(before))
-        assert not before or archive.blobs.sizes() == before
 
 
 def joined(left: list[str], writes: list[list[str]]) -> list[str]:

@@ -60,14 +60,6 @@ def test_assess_prints_one_json_object_and_logs_elsewhere(loopwright):
     assert "decision: __end__" in done.stderr
 
 
-def test_assess_shows_the_answer_the_scores_and_the_path(loopwright):
-    done = loopwright("iqa", "assess", PHOTOGRAPHS / "coffee.png", "-q", "Is the cup sharp?", "--max-replan", "0")
-    assert done.returncode == 0
-    assert "nothing here can find the cup" in done.stdout
-    assert "planner > executor > summarizer" in done.stdout
-    assert "BlindScore" in done.stdout
-
-
 def test_assess_resumes_a_finished_run_without_running_it_again(loopwright, tmp_path):
     config = tmp_path / "pipeline.yaml"
     config.write_text("pipeline: {checkpoint: {enable: true, save_dir: kept}}")

@@ -18,6 +18,7 @@ def calls(run: CrashingRun) -> Counter[str]:
     return Counter(line["node"] for line in run.log if line["what"] == "call")
 
 
+@pytest.mark.matrix(5)
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize("what", ["begin", "call", "end", "saved writes", "saved checkpoint"])
 def test_a_run_killed_again_and_again_sends_no_more_than_its_budget(start: Start, saver: str, what: str) -> None:

@@ -52,6 +52,7 @@ def test_a_process_killed_from_outside_goes_on(start: Start, check: Check) -> No
     assert check(run.finish()).again == ("judge",)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize(("slow", "quick"), [("left", "right"), ("right", "left")])
 def test_a_finished_branch_does_not_run_again_when_the_other_one_dies(
@@ -109,6 +110,7 @@ def test_a_hundred_kills_at_random_times_change_nothing(start: Start, check: Che
     )
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_finished_node_whose_writes_come_late_counts_once(
@@ -138,6 +140,7 @@ def test_a_run_killed_in_the_middle_of_a_write_ends_as_if_nothing_had_happened(
     assert check(run).saves_cut > len(kills) // 2
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("saver", SAVERS)
 def test_an_asynchronous_run_killed_six_times_ends_as_if_nothing_had_happened(
     start: Start, check: Check, saver: str
@@ -166,6 +169,7 @@ def _is(line: dict[str, object], visit: int) -> bool:
     return line["node"] == "work" and line["seen"] == visit
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_node_killed_in_its_second_attempt_starts_its_attempts_anew_and_runs_once_more(
     start: Start, check: Callable[[CrashingRun], Account], saver: str
@@ -176,6 +180,7 @@ def test_a_node_killed_in_its_second_attempt_starts_its_attempts_anew_and_runs_o
     assert check(run).again == ("work",)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize("kill", [{"what": "begin", "seen": 3, "try": 3}, {"what": "giving up"}])
 def test_a_run_killed_while_it_gives_a_node_up_ends_as_if_nothing_had_happened(

@@ -128,14 +128,6 @@ async def test_a_cancelled_run_ends_at_once_and_says_so(tmp_path: Path, asynchro
         assert await hub.cancel(live.id) == record
 
 
-async def test_a_run_that_is_cancelled_before_its_first_step_ends_too(tmp_path: Path) -> None:
-    async with opened(tmp_path, Walk()) as hub:
-        live = await hub.start("walk", ASKED)
-        record = await hub.cancel(live.id)
-        assert record.status == "cancelled"
-        assert names(await log(hub, live.id))[-1] == "run_failed"
-
-
 @pytest.mark.parametrize("limits", [RunLimits(events=10), RunLimits(event_bytes=3_000)], ids=["events", "bytes"])
 async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_path: Path, limits: RunLimits) -> None:
     async with opened(tmp_path, Walk(), limits=limits) as hub:

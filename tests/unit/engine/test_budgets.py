@@ -173,26 +173,6 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
         assert final["log"] == ["answer"]
 
 
-@savers
-@pytest.mark.parametrize("outer", ["plain", "bounded"])
-@pytest.mark.parametrize("twice", [False, True])
-def test_a_graph_inside_another_has_a_budget_of_its_own(saver: Any, outer: str, twice: bool) -> None:
-    calls = Calls()
-    child = bounded(looped(calls), [endless()], budget=Budget(model_calls=4, exhausted="answer"))
-
-    def inside(_state: State) -> Any:
-        first = child.invoke({"log": []})["log"]
-        second = child.invoke({"log": []})["log"] if twice else []
-        return {"log": [*first, *second]}
-
-    parent = shapes.graph("START-child", child=inside)
-    saved = saver and saver()
-    app: Any = parent.compile(checkpointer=saved) if outer == "plain" else bounded(parent, budget=Budget(model_calls=99), checkpointer=saved)  # fmt: skip
-    final = ran(app)
-    assert final["log"] == (["think", "check"] * 3 + ["answer"]) * (2 if twice else 1)
-    assert calls.made == (8 if twice else 4)
-
-
 # Beside each other
 
 

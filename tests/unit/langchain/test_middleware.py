@@ -330,17 +330,6 @@ def test_a_stall_ends_it_and_is_named():
     assert (final["stop_reason"]["outcome"], final["stop_reason"]["rule"]) == ("stalled", "same call, same result")
 
 
-@pytest.mark.parametrize(("own", "around", "loop"), [(2, 9, "finder"), (9, 2, None)])
-def test_the_smaller_bound_counts_where_the_agent_is_bounded_too(own, around, loop):
-    model = never()
-    app = bounded(agent_of(model, middle=LoopMiddleware(limit=own)), limit=around)
-    for times in (1, 2):
-        final = app.invoke(ASK)
-        assert len(model.calls) == 3 * times
-        assert (final["stop_reason"]["outcome"], final["stop_reason"]["limit"]) == ("exhausted", 2)
-        assert loop in (None, final["stop_reason"]["loop"])
-
-
 # --- bad input -----------------------------------------------------------------------------------------------------
 
 
