@@ -44,7 +44,7 @@ LICENCES = {
 }
 OTHER_WINDOW = "fast-ssim"
 """Its SSIM has another window than the paper's, so that its value is another measure's."""
-RANGES = {"PSNR": 100.0, "GMSD": 0.35, "MDSI": 0.7, "NIQE": 20.0, "BRISQUE": 100.0, "PIQE": 100.0}
+RANGES = {"PSNR": 100.0, "GMSD": 0.35, "MDSI": 0.7, "NIQE": 20.0, "BRISQUE": 100.0}
 """Tool -> the range of its values, where that is not 1."""
 TOGETHER = "all comparing tools together"
 BLIND = "BlindScore"
@@ -216,7 +216,7 @@ def _verdicts(ours: dict[str, Timed], timed: dict[str, Timed]) -> str:
     def verdict(what: str, met: bool) -> str:
         return f"- {what}: {'met' if met else 'missed'}"
 
-    comparing = [tool for tool in ours if tool not in (TOGETHER, BLIND, "NIQE", "BRISQUE", "PIQE")]
+    comparing = [tool for tool in ours if tool not in (TOGETHER, BLIND, "NIQE", "BRISQUE")]
     slower: list[str] = []
     apart: list[str] = []
     for tool in comparing:

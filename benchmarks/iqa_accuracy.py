@@ -36,7 +36,6 @@ PUBLISHED = {
     "VSI": 0.895,
     "MDSI": 0.890,
     "HaarPSI": 0.873,
-    "FSIMc": 0.851,
     "GMSD": 0.804,
     "MS-SSIM": 0.798,
     "PSNR": 0.687,

@@ -69,7 +69,7 @@ def by_hand(folder: Path, part: int, out: Path) -> None:
     began = time.monotonic()
     with out.open("w", encoding="utf-8") as file:
         for path in sorted(folder.iterdir())[part::WORKERS]:
-            state = run(graph, initial_state(config, DEFAULT_QUERY, path, {})).state
+            state = run(graph, initial_state(config, DEFAULT_QUERY, path)).state
             answer, evidence = state["summarizer_result"], state["executor_evidence"]
             row = {"path": path.name, "answer": answer.model_dump(), "evidence": evidence.model_dump(mode="json")}
             file.write(json.dumps(row) + "\n")

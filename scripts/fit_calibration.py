@@ -40,15 +40,14 @@ OUT = Path(__file__).resolve().parent.parent / "src/loopwright/workflows/iqa/dat
 TRAINED = OUT.parent / "blind_score.json"
 FOLDS = 12
 PERFECT = {
-    "PSNR": 60.0, "SSIM": 1.0, "MS-SSIM": 1.0, "GMSD": 0.0, "MDSI": 0.0, "HaarPSI": 1.0, "VSI": 1.0, "FSIMc": 1.0,
-    "VIFp": 1.0, "NIQE": 0.0, "BRISQUE": -25.0, "PIQE": 0.0,
+    "PSNR": 60.0, "SSIM": 1.0, "MS-SSIM": 1.0, "GMSD": 0.0, "MDSI": 0.0, "HaarPSI": 1.0, "VSI": 1.0,
+    "VIFp": 1.0, "NIQE": 0.0, "BRISQUE": -25.0,
 }  # fmt: skip
 """The raw value that gets 5. Above 60 dB fewer than one sample in fifteen is off by one level: nobody sees that.
 NIQE's 0 is no distance at all from pristine photographs. BRISQUE's regression knows no best value; no photograph of
 TID2013 or BIQ2021 has less."""
-HOPELESS = {"BRISQUE": 125.0, "PIQE": 100.0}
-"""The raw value that gets 1 where white noise is not the worst: PIQE's scale ends there, and no image of TID2013 or
-BIQ2021 has more by BRISQUE."""
+HOPELESS = {"BRISQUE": 125.0}
+"""The raw value that gets 1 where white noise is not the worst: no image of TID2013 or BIQ2021 has more by BRISQUE."""
 
 
 INNER_KNOTS = 9

@@ -112,7 +112,6 @@ def of_piq(pairs: Pairs) -> Variants:
         "MDSI": lambda n: piq.mdsi(*pairs.colour[n], **levels),
         "HaarPSI": lambda n: piq.haarpsi(*pairs.colour[n], **levels),
         "VSI": lambda n: piq.vsi(*pairs.colour[n], **levels),
-        "FSIMc": lambda n: piq.fsim(*pairs.colour[n], **levels),
         "VIFp": lambda n: piq.vif_p(*pairs.plane[n], **levels),
     }
 
@@ -127,7 +126,6 @@ def of_pyiqa(pairs: Pairs) -> Variants:
         alone = {
             "NIQE": architecture("niqe").NIQE(pretrained_model_path=niqe_file),
             "BRISQUE": architecture("brisque").BRISQUE(pretrained_model_path=brisque_file),
-            "PIQE": architecture("piqe").PIQE(),
         }
     comparing = {
         "PSNR": architecture("psnr").PSNR(),
@@ -136,7 +134,6 @@ def of_pyiqa(pairs: Pairs) -> Variants:
         "MS-SSIM": structure.MS_SSIM(),
         "GMSD": architecture("gmsd").GMSD(),
         "VSI": architecture("vsi").VSI(),
-        "FSIMc": architecture("fsim").FSIM(),
     }
     return {
         **{name: lambda n, metric=metric: metric(*pairs.unit[n]) for name, metric in comparing.items()},

@@ -18,6 +18,12 @@ describe('wordDiff', () => {
     ]);
   });
 
+  it('tears no word apart, and no words that differ together', () => {
+    const pieces = wordDiff('It rains on Sunday.', 'It rains on Saturday.').map(({ kind, text }) => `${kind}:${text}`);
+    expect(pieces).toEqual(['same:It rains on ', 'gone:Sunday', 'new:Saturday', 'same:.']);
+    expect(wordDiff('one bird', 'two birds').map(({ text }) => text)).toEqual(['one bird', 'two birds']);
+  });
+
   it.each([
     ['', ''],
     ['a', ''],

@@ -9,7 +9,7 @@
     │   ├── UnboundedCycleError     a cycle crosses no bound
     │   ├── UndeclaredJumpError     a node went where the proof did not count with it
     │   └── UndeclaredFanOutError   more tasks were sent with Send than declared
-    ├── BrokenAssumptionError       a run went beyond its certificate; names what the proof did not know
+    ├── BrokenAssumptionError       a run went beyond its certificate; names the nodes that ran too often
     ├── NodeFailed                  a node raised; names the node and shows its input
     │   └── NodeTimeout             a node took longer than its timeout (also a TimeoutError)
     ├── CheckpointError             a checkpoint cannot be read, written or resumed
@@ -39,7 +39,7 @@ traceback, and exits with 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 
 class LoopwrightError(Exception):
@@ -131,28 +131,15 @@ class BrokenAssumptionError(LoopwrightError):
         graph: The name of the graph.
         steps: The supersteps that it ran until it was ended.
         allowed: The supersteps that the certificate allows.
-        runs: Node -> how often it ran, and how often the certificate lets it; as far as the stream or the checkpoints
-            show it.
-        jumps: Pairs of nodes between which control passed, and the proof knows no way; as far as they show it.
+        runs: Node -> how often it ran, and how often the certificate lets it; as far as the stream shows it.
     """
 
-    def __init__(
-        self,
-        graph: str,
-        steps: int,
-        allowed: int,
-        runs: Mapping[str, tuple[int, int]],
-        jumps: Sequence[tuple[str, str]],
-    ) -> None:
-        self.graph, self.steps, self.allowed = graph, steps, allowed
-        self.runs, self.jumps = dict(runs), tuple(jumps)
+    def __init__(self, graph: str, steps: int, allowed: int, runs: Mapping[str, tuple[int, int]]) -> None:
+        self.graph, self.steps, self.allowed, self.runs = graph, steps, allowed, dict(runs)
         often = "".join(f"; node {node!r} ran {ran} times of {most}" for node, (ran, most) in self.runs.items())
-        unknown = "".join(
-            f"; it went from {one!r} to {other!r}, a way that the proof did not know" for one, other in jumps
-        )
         super().__init__(
             f"graph {graph!r} was ended after {steps} supersteps; its certificate allows {allowed}, so one of its "
-            f"assumptions does not hold{often}{unknown}. Let every node that returns a Command declare where it goes "
+            f"assumptions does not hold{often}. Let every node that returns a Command declare where it goes "
             "(add_node(..., destinations=...)), or see certificate.assumptions."
         )
 

@@ -138,7 +138,8 @@ def test_important_the_loop():
 
 def test_visual_flow():
     """Visual Flow (Updated)"""
-    result = chat("I like compilers. Which sessions suit me?", services=sample_services())
+    reader = sample_services({"update_profile": ScriptedChatModel({"interests": ["compilers"]})})
+    result = chat("I like compilers. Which sessions suit me?", services=reader)
     assert result.path[:6] == (
         "fetch_data", "update_profile", "generate_acknowledgment", "plan_queries", "execute_queries", "check_results"
     )  # fmt: skip

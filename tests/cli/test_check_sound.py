@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.imported import check_imported
+from loopwright.check.proving import BY_LIMIT
 
 HEAD = """
 import functools
@@ -337,3 +339,79 @@ def test_a_graph_that_another_file_goes_on_with_is_checked_there(tmp_path: Path)
     checker = Checker([tmp_path])
     assert [graph.verdict for graph in checker.check(tmp_path / "base.py")] == ["bounded"]
     assert [graph.verdict for graph in checker.check(tmp_path / "more.py")] == ["unbounded"]
+
+
+def test_a_cycle_that_an_error_handler_closes_is_told_with_advice_that_works(tmp_path: Path) -> None:
+    file = tmp_path / "file.py"
+    source = "def fail(state): raise ValueError\ndef again(state, error=None): return Command(goto='work')\n"
+    source += "g = StateGraph(State)\ng.add_node('work', fail, error_handler=again)\ng.add_edge(START, 'work')\n"
+    file.write_text(HEAD + source)
+    for graphs in (Checker([tmp_path]).check(file), check_imported(str(file))):
+        (finding,) = graphs[0].findings
+        assert finding.cycle == ("work",)
+        assert finding.suggestion == BY_LIMIT
+    file.write_text(HEAD + source + "from loopwright import bounded\napp = bounded(g, limit=5)\n")
+    assert Checker([tmp_path]).check(file)[-1].verdict == "bounded"
+    assert check_imported(str(file))[-1].verdict == "bounded"
+
+
+MAY_GO_BACK = {
+    "a loop that may not run": "target = 'a'\nfor _ in unknown():\n    target = END\n",
+    "a while that may not run": "target = 'a'\nwhile unknown():\n    target = END\n",
+    "a list that a while may lengthen": "ways = ['a']\nwhile unknown():\n    ways.append(END)\ntarget = ways[-1]\n",
+    "a list that a branch may lengthen": "ways = ['a']\nif unknown():\n    ways.append(END)\ntarget = ways[-1]\n",
+    "a length that a branch may change": (
+        "ways = ['a']\nif unknown():\n    ways.append(END)\ntarget = END if len(ways) > 1 else 'a'\n"
+        "if len(ways) > 1:\n    target = END\nelse:\n    target = 'a'\n"
+    ),
+    "a slice of what a branch may lengthen": (
+        "ways = ['a']\nif unknown():\n    ways.append(END)\nfor target in ways[1:]:\n    pass\nelse:\n    target = ways[-1]\n"
+    ),
+    "a table that a branch may change": "ways = {1: 'a'}\nif unknown():\n    ways[1] = END\ntarget = ways[1]\n",
+    "a pass that is left": (
+        "for name in ('y', 'x'):\n    if name == 'x':\n        target = 'a'\n        continue\n    target = END\n"
+    ),
+    "a pass that may be left": (
+        "target = 'a'\nfor name in ('y', 'x'):\n    if unknown():\n        continue\n    target = END\n"
+    ),
+    "a loop that is left": (
+        "for name in ('x', 'y'):\n    if name == 'x':\n        target = 'a'\n        break\n    target = END\n"
+    ),
+    "a loop that may be left": (
+        "for name in ('x', 'y'):\n    target = 'a' if name == 'x' else END\n    if name == 'x':\n        target = 'a'\n"
+        "    else:\n        target = END\n    if unknown():\n        break\n"
+    ),
+    "a function that may be left": (
+        "class Way:\n    def __init__(self):\n        self.to = 'a'\n        if unknown(): return\n        self.to = END\n"
+        "target = Way().to\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MAY_GO_BACK)
+def test_what_may_be_done_or_not_is_not_taken_for_done(case: str, tmp_path: Path) -> None:
+    build = "g = StateGraph(State)\ng.add_node('a', work)\ng.add_node('b', check)\ng.add_edge(START, 'a')\n"
+    build += "g.add_edge('a', 'b')\n" + MAY_GO_BACK[case] + "g.add_edge('b', target)\n"
+    verdicts = {graph.verdict for graph in checked(tmp_path, build).values()}
+    assert verdicts and "bounded" not in verdicts
+
+
+def test_what_is_left_early_for_certain_is_read_to_there(tmp_path: Path) -> None:
+    build = """
+    def build(strict: bool):
+        if not strict:
+            raise ValueError
+        g = StateGraph(State)
+        for name in ("a", "b", "c", "d"):
+            if name == "c":
+                break
+            g.add_node(name, work)
+        for name, back in (("a", "b"), ("b", "a")):
+            if name == "b":
+                continue
+            g.add_edge(name, back)
+        g.add_edge(START, "a")
+        return g
+        g.add_edge("b", "a")
+    """
+    assert {graph.verdict for graph in checked(tmp_path, build).values()} == {"bounded"}

@@ -130,7 +130,7 @@ def test_list_says_how_each_run_stands(spec: str) -> None:
     assert finished["checkpoints"] == finished["step"] + 2
 
 
-# --- show and diff -----------------------------------------------------------------------------------------------
+# --- show --------------------------------------------------------------------------------------------------------
 
 
 def test_show_cuts_long_values_and_says_how_much_is_left_out(spec: str) -> None:
@@ -151,16 +151,6 @@ def test_show_finds_a_step_a_checkpoint_and_plain_data_of_a_users_class(spec: st
     assert json.loads(run("show", spec, "asking", "--checkpoint", second["checkpoint"], "--json").output) == second
     writes = json.loads(run("show", spec, "failing", "--json").output)["writes"]
     assert any(write["channel"] == "__error__" and "told to fail" in str(write["value"]) for write in writes)
-
-
-@pytest.mark.parametrize("spec", ["sqlite"], indirect=True)
-def test_diff_says_what_was_added_appended_and_changed(spec: str) -> None:
-    shown = run("diff", spec, "asking", "1", "4").output.splitlines()
-    assert shown[shown.index("n") + 1 :][:2] == ["  -1", "  +2"]
-    assert shown[shown.index("text") + 1 :][:2] == ["  -No. 0", "  +No. 1"]
-    assert '  +  "text": "not yet 1"' in shown[shown.index("note") :]
-    assert '  +  "draft 1"' in shown[shown.index("log") :]
-    assert "no difference" in run("diff", spec, "asking", "2", "2").output
 
 
 # --- prune -------------------------------------------------------------------------------------------------------
@@ -275,7 +265,6 @@ def test_a_wrong_place_is_one_error_and_makes_nothing(
         (("show", "{}", "asking", "--step", "99"), "unknown step '99'"),
         (("show", "{}", "asking", "--checkpoint", "zz"), "unknown checkpoint 'zz'"),
         (("show", "{}", "asking", "--checkpoint", "zz", "--step", "1"), "give one of them"),
-        (("diff", "{}", "asking", "1", "99"), "unknown step '99'"),
         (("prune", "{}"), "say what may go"),
         (("prune", "{}", "--older-than", "soon"), "give a number and a unit"),
         (("prune", "{}", "--older-than", "99999999999w"), "longer than there is time"),

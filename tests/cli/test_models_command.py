@@ -68,13 +68,12 @@ def test_check_finds_the_wrong_hash(folder: Path) -> None:
     assert "not the expected file: its SHA-256 is" in done.stdout
 
 
-def test_check_of_the_real_models_runs_them(monkeypatch) -> None:
-    pytest.importorskip("onnxruntime")
+def test_check_of_a_real_model(monkeypatch) -> None:
     real(BGE.name)
     monkeypatch.setenv("LOOPWRIGHT_MODELS", str(MODELS))
     done = models("check", BGE.name)
     assert done.exit_code == 0
-    assert done.stdout.startswith(f"{BGE.name}: hash right; related 0.7")
+    assert done.stdout == f"{BGE.name}: hash right\n"
 
 
 @pytest.mark.parametrize(

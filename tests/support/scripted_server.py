@@ -133,15 +133,24 @@ class ScriptRun(Run):
 
     _ended = False
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._details: dict[str, Any] = {"answer": ""}
+
     def client_events(self, event: RunEvent) -> Iterable[ClientEvent]:
         if isinstance(event, TextStreamed):
             told = Told.model_validate_json(event.text)
             self._ended |= told.event in ("done", "error")
+            fields = told.model_dump(exclude={"event"})
+            if told.event == "chunk":
+                self._details["answer"] += fields["text"]
+            elif told.event == "done":
+                self._details |= fields
             yield told
 
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
         if self._ended:
-            return Outcome(answer="It is done.", status="answered", quality=0.5), ()
+            return Outcome(answer="It is done.", status="answered", quality=0.5, details=self._details), ()
         no_answer = Failed(error="there is no answer", error_type="NoAnswer", can_retry=True)
         return Outcome(status="failed"), (no_answer,)
 

@@ -44,9 +44,7 @@ describe('two runs side by side', () => {
     await path.getByRole('cell', { name: 'Reflect & Replan (visit 2)' }).waitFor();
     await section(page, 'Plan and queries').getByText('planned_queries').waitFor();
     const state = section(page, 'Final state');
-    const retries = state.getByRole('group').filter({ has: page.getByText('retry_count', { exact: true }) });
-    await retries.locator('summary').click();
-    await retries.getByText('2', { exact: true }).waitFor();
+    await state.getByRole('listitem').filter({ hasText: 'retry_count' }).getByText('2', { exact: true }).waitFor();
     await section(page, 'Citations').getByText('B alone').waitFor();
     await page.getByRole('region', { name: 'Answers' }).locator('ins').first().waitFor();
     await shot(page, 'compare-dark');

@@ -102,8 +102,8 @@ describe('the comparison', () => {
     await go(`/compare?a=${A}&b=${B}`);
     const { container } = render(ComparePage);
     await screen.findByText(/Figures and loops/);
-    expect([...container.querySelectorAll('del')].map((each) => each.textContent).join('')).toContain('Sunday.');
-    expect([...container.querySelectorAll('ins')].map((each) => each.textContent).join('')).toContain('Saturday.');
+    expect([...container.querySelectorAll('del')].map((each) => each.textContent).join('')).toContain('Sunday');
+    expect([...container.querySelectorAll('ins')].map((each) => each.textContent).join('')).toContain('Saturday');
   });
 
   it("keeps a person's verdict", async () => {

@@ -42,6 +42,16 @@ describe('the arrows of a run', () => {
     expect(limitOf('as the state says')).toBeNull();
   });
 
+  it('lead to a node that waited for several, whenever each of these ended', () => {
+    const { graph, view } = run('own-retries');
+    const edge = { ...graph.edges[0]!, loop: null };
+    const pairs = [['__start__', 'a'], ['a', 'slow'], ['a', 'far'], ['far', 'near'], ['slow', 'join'], ['near', 'join'], ['join', '__end__']] as const;
+    const made = { ...graph, loops: [], inside: {}, nodes: graph.nodes.slice(0, 1), edges: pairs.map(([source, target]) => ({ ...edge, source, target })) };
+    const visits = [['a', 1], ['slow', 2], ['far', 2], ['near', 3], ['join', 4]].map(([node, step]) => ({ ...view.visits[0]!, node: String(node), step: Number(step), within: '' }));
+    const taken = edgeViews(made, { ...view, loops: {}, visits, status: 'finished' });
+    expect(Object.values(taken).map((each) => each.taken)).toEqual([1, 1, 1, 1, 1, 1, 1]);
+  });
+
   it('are active while the visit goes on that they lead to', () => {
     const { graph, events } = recorded('own-retries');
     const start = events.find(({ event }) => event.type === 'node_started' && event.node === 'right');

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
-from loopwright.check.folding import MOST_ITEMS, formatted, is_plain, operated
+from loopwright.check.folding import MORE, MOST_ITEMS, formatted, is_plain, operated
 from loopwright.check.project import Project
 from loopwright.check.values import (
     Chain,
@@ -33,16 +33,9 @@ class Call(Protocol):
     def step(self, count: int = 1) -> None:
         """Count what is evaluated; it may raise where a file takes too much."""
 
+    def made(self, value: Any) -> Any:
+        """Note where a list or table is made; returns it."""
 
-class _More:
-    """Stands in a list or table for items that nobody knows."""
-
-    def __repr__(self) -> str:
-        return "..."
-
-
-MORE = _More()
-"""In a list, or as a key of a table: something unknown was added to it."""
 
 _BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
 
@@ -63,9 +56,9 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Call) -> Any:
             return FunctionValue(node, frame)
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             values = _items(items, frame, call)
-            return values if isinstance(node, ast.List) or values is UNKNOWN else tuple(values)
+            return call.made(values if isinstance(node, ast.List) or values is UNKNOWN else tuple(values))
         case ast.Dict():
-            return _dictionary(node, frame, call)
+            return call.made(_dictionary(node, frame, call))
         case ast.Subscript():
             return _subscript(node, frame, call)
         case ast.Await(value=inner) | ast.NamedExpr(value=inner):
@@ -94,7 +87,7 @@ def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
         case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
             return evaluate(value, frame, call)
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-            return _comprehension(node, frame, call)
+            return call.made(_comprehension(node, frame, call))
         case ast.IfExp(test=test, body=body, orelse=other):
             evaluate(test, frame, call)
             first, second = evaluate(body, frame, call), evaluate(other, frame, call)

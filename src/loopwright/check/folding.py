@@ -11,6 +11,17 @@ from typing import Any
 
 from loopwright.engine.proof.source import UNKNOWN, Symbol
 
+
+class _More:
+    """Stands in a list or table for items that nobody knows."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+MORE = _More()
+"""In a list, or as a key of a table: something unknown was added to it."""
+
 MOST_ITEMS = 10_000
 """More items or characters than this are not counted out; what depends on them is unknown."""
 
@@ -55,6 +66,8 @@ def builtin(name: str, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """What one of Python's own functions makes of sequences; iterators as lists."""
     fit = (isinstance(value, str | int | list | tuple | dict) for value in (*values, *named.values()))
     if name not in _OF_SEQUENCES or not all(fit):
+        return UNKNOWN
+    if any(MORE in value for value in values if isinstance(value, list | tuple | dict)):
         return UNKNOWN
     if name == "sorted" and not all(map(is_plain, values)):
         return UNKNOWN

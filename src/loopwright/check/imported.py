@@ -14,7 +14,7 @@ from typing import Any
 from loopwright.check.findings import CheckedGraph, Finding, cycle_finding
 from loopwright.check.loading import load_graphs
 from loopwright.check.project import SourceFile
-from loopwright.check.proving import WHOLE, suggested
+from loopwright.check.proving import WHOLE, handlers_in, suggested
 from loopwright.engine.proof.reach import functions_of
 from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.engine.proof.verify import verify
@@ -60,10 +60,11 @@ def _checked(name: str, graph: Any) -> CheckedGraph:
 def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """Cycle -> what would bound it, said once for all cycles that it bounds."""
     name = getattr(graph, "name", None)
-    follow = read_topology(builder_of(graph), name).ways()
+    topology = read_topology(builder_of(graph), name)
+    follow = topology.ways()
     own = [cycle for cycle in cycles if all(node in follow for node in cycle)]
     inside = [cycle for cycle in cycles if cycle not in own]
-    return suggested(follow, own, name, {}) | dict.fromkeys(inside[:1], WHOLE)
+    return suggested(follow, own, name, {}, handlers_in(topology.edges)) | dict.fromkeys(inside[:1], WHOLE)
 
 
 def _line_of_graph(target: str) -> Line:

@@ -147,6 +147,9 @@ def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> l
     return [*edges]
 
 
+BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
+"""What bounds a cycle that an error handler closes."""
+
 WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
 """What bounds the cycles of graphs that are nodes."""
 
@@ -162,7 +165,8 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     found = unbounded_cycles(follow) if crowded <= MOST_EDGES else _one_each(follow)
     counters = {cycle: counter_of(cycle, graph) for cycle in found}
     hopes = "; ".join(graph.hopes) or None
-    suggestions = suggested(follow, found, graph.compiled_as, {cycle: c.bound for cycle, c in counters.items() if c})
+    limits = {cycle: counter.bound for cycle, counter in counters.items() if counter}
+    suggestions = suggested(follow, found, graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
     cycles = [
         Cycle(
             nodes,
@@ -174,6 +178,14 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     ]
     more = ("only one cycle is shown for each loop; there are many more",) if crowded > MOST_EDGES else ()
     return cycles, (*entrances(follow), *more) if found else ()
+
+
+def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
+    """The edges that only error handlers take."""
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for edge in edges:
+        kinds.setdefault((edge.source, edge.target), set()).add(edge.kind)
+    return frozenset(pair for pair, its in kinds.items() if its == {"handler"})
 
 
 MOST_EDGES = 500
@@ -202,6 +214,7 @@ def suggested(
     cycles: Sequence[tuple[str, ...]],
     name: str | None,
     limits: Mapping[tuple[str, ...], str],
+    handlers: frozenset[tuple[str, str]],
 ) -> dict[tuple[str, ...], str]:
     """One `Loop` for each node at which it goes round, with the first cycle that it bounds.
 
@@ -210,6 +223,7 @@ def suggested(
         cycles: The cycles that cross no bound.
         name: The graph's name.
         limits: Cycle -> the limit that its hand-written counter has.
+        handlers: The edges that only error handlers take, whose nodes have names of LangGraph's own.
     """
     if not cycles:
         return {}
@@ -230,6 +244,8 @@ def suggested(
         limit = next((limits[cycle] for cycle in crossed if cycle in limits), "5")
         target, sources = str.__str__(choice.target), tuple(str.__str__(source) for source in choice.sources)
         text = f"Loop(name={str.__str__(label)!r}, target={target!r}, sources={sources!r}, limit={limit})"
+        if not handlers.isdisjoint((source, target) for source in sources):
+            text = BY_LIMIT
         cycle = next((cycle for cycle in crossed if cycle not in found), crossed[0])
         found[cycle] = f"{found[cycle]}\n{text}" if cycle in found else text
     return found

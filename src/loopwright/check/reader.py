@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
-from loopwright.check.expressions import MORE, attribute, bind, container_method, evaluate, iterated, truth
-from loopwright.check.folding import builtin, method_of_text
+from loopwright.check.expressions import attribute, bind, container_method, evaluate, iterated, truth
+from loopwright.check.folding import MORE, builtin, method_of_text
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
@@ -78,6 +79,15 @@ _STARRED = {
 _PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
 """What a builder keeps its graph in."""
 
+Left: TypeAlias = Literal["return", "raise", "break", "continue"] | None
+"""How a row of statements is left before its end; None if it is not."""
+
+
+def _nothing() -> Left:
+    """A branch in which nothing is done."""
+    return None
+
+
 _OWN_DECORATORS = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
 """Python's own decorators, as `loopwright.check.values.FunctionValue.decorators` keeps them."""
 
@@ -105,6 +115,8 @@ class Reader:
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
         self._branches = 0
+        self._may_have_left = False
+        self._made: dict[int, tuple[Any, tuple[int, ...]]] = {}
 
     def step(self, count: int = 1) -> None:
         """Count what is evaluated.
@@ -115,6 +127,18 @@ class Reader:
         self.left -= count
         if self.left < 0:
             raise TooMuch
+
+    def made(self, value: Any) -> Any:
+        """A list or table, noted with the branch that it is made in."""
+        if isinstance(value, list | dict):
+            self._made[id(value)] = value, self._branch
+        return value
+
+    def _changed(self, value: Any) -> None:
+        """Note that a list or table was changed; where that is done in a branch, it may not be, or more than once."""
+        _, born = self._made.get(id(value), (value, ()))
+        if born[: len(self._branch)] != self._branch:
+            value.append(MORE) if isinstance(value, list) else value.update({MORE: UNKNOWN})
 
     # Scopes
 
@@ -186,14 +210,32 @@ class Reader:
 
     # Statements
 
-    def run(self, statements: Iterable[ast.stmt], frame: Frame) -> Any:
+    def run(self, statements: Sequence[ast.stmt], frame: Frame) -> Any:
         """Read statements in order; the value that they return if it is always the same, None without a return."""
         returned: list[Any] = []
-        for statement in statements:
-            self._statement(statement, frame, returned)
+        around, self._may_have_left = self._may_have_left, False
+        self._sequence(statements, frame, returned)
+        self._may_have_left = around
         return _same(returned) if returned else None
 
-    def _statement(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> None:
+    def _sequence(self, statements: Sequence[ast.stmt], frame: Frame, returned: list[Any]) -> Left:
+        """Read statements in order, up to one that surely leaves; behind one that may leave, the rest may not run."""
+        around, self._may_have_left = self._may_have_left, False
+        left: Left = None
+        for place, statement in enumerate(statements):
+            now = self._statement(statement, frame, returned)
+            left = now or left  # what follows a raise is read all the same: nobody runs it, and it shows what is meant
+            rest = statements[place + 1 :]
+            if now not in (None, "raise"):
+                break
+            if self._may_have_left and rest:
+                self._either([_nothing, partial(self._sequence, rest, frame, returned)], frame)
+                self._may_have_left = True
+                break
+        self._may_have_left = self._may_have_left or around
+        return left
+
+    def _statement(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> Left:
         self.step()
         match node:
             case ast.Assign(targets=targets, value=value):
@@ -207,6 +249,13 @@ class Reader:
                 evaluate(value, frame, self)
             case ast.Return(value=value):
                 returned.append(evaluate(value, frame, self))
+                return "return"
+            case ast.Raise():
+                return "raise"
+            case ast.Break():
+                return "break"
+            case ast.Continue():
+                return "continue"
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 frame.names[name] = self._decorated(node, frame)
             case ast.ClassDef():
@@ -214,66 +263,68 @@ class Reader:
             case ast.Import() | ast.ImportFrom():
                 self._import(node, frame)
             case _:
-                self._block(node, frame, returned)
+                return self._block(node, frame, returned)
+        return None
 
-    def _block(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> None:
+    def _block(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> Left:
+        def reading(*statements: ast.stmt) -> Callable[[], Left]:
+            return partial(self._sequence, statements, frame, returned)
+
         match node:
             case ast.If(test=test, body=body, orelse=other):
                 known = False if asks_for_main(test) else truth(test, frame, self)
                 branches = [body, other] if known is None else [body if known else other]
-                self._either(branches, frame, returned)
-            case ast.For(target=target, iter=source, body=body, orelse=other):
-                self._loop(target, iterated(evaluate(source, frame, self)), body, frame, returned)
-                self._sequence(other, frame, returned)
-            case ast.AsyncFor(target=target, body=body, orelse=other):
-                self._loop(target, None, body, frame, returned)
-                self._sequence(other, frame, returned)
-            case ast.While(test=test, body=body, orelse=other):
-                evaluate(test, frame, self)
-                self._loop(None, None, body, frame, returned)
-                self._sequence(other, frame, returned)
+                return self._either([reading(*branch) for branch in branches], frame)
+            case ast.For() | ast.AsyncFor() | ast.While():
+                return self._loop(node, frame, returned)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 for item in items:
                     evaluate(item.context_expr, frame, self)
                     if item.optional_vars:
                         bind(item.optional_vars, UNKNOWN, frame)
-                self._sequence(body, frame, returned)
+                return self._sequence(body, frame, returned)
             case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final):
-                self._either([[*body, *other], *(handler.body for handler in handlers)], frame, returned)
-                self._sequence(final, frame, returned)
+                caught = [reading(*handler.body) for handler in handlers]
+                left = self._either([reading(*body, *other), *caught], frame)
+                return self._sequence(final, frame, returned) or left
             case ast.Match(subject=subject, cases=cases):
                 evaluate(subject, frame, self)
-                self._either([[], *(case.body for case in cases)], frame, returned)
+                return self._either([_nothing, *(reading(*case.body) for case in cases)], frame)
             case _:
-                pass
+                return None
 
-    def _sequence(self, statements: Sequence[ast.stmt], frame: Frame, returned: list[Any]) -> None:
-        for statement in statements:
-            self._statement(statement, frame, returned)
+    def _either(self, branches: Sequence[Callable[[], Left]], frame: Frame) -> Left:
+        """Read every branch from the same start; what they leave with different values is unknown.
 
-    def _either(self, branches: Sequence[Sequence[ast.stmt]], frame: Frame, returned: list[Any]) -> None:
-        """Read every branch from the same start; what they leave with different values is unknown."""
+        Returns:
+            How all of them leave the statements around; None if one goes on. One that raises counts for nothing.
+        """
+        if len(branches) == 1:
+            return branches[0]()
         before, mark, around = dict(frame.names), len(self.journal), self._branch
-        after: list[dict[str, Any]] = []
-        changed: list[dict[tuple[int, str], tuple[dict[str, Any], Any]]] = []
+        ends: list[tuple[Left, dict[str, Any], dict[tuple[int, str], tuple[dict[str, Any], Any]]]] = []
         for branch in branches:
             frame.names = dict(before)
             self._branches += 1
-            self._branch = (*around, self._branches) if len(branches) > 1 else around
-            self._sequence(branch, frame, returned)
-            after.append(frame.names)
-            if len(branches) > 1:
-                changed.append(self._undone(mark))
+            self._branch = (*around, self._branches)
+            left = branch()
+            ends.append((left, frame.names, self._undone(mark)))
         self._branch = around
-        frame.names = dict(after[0])
-        for names in after[1:]:
+        ends = [end for end in ends if end[0] != "raise"] or ends
+        frame.names = dict(ends[0][1])
+        for _, names, _ in ends[1:]:
             for name, value in names.items():
                 if (kept := frame.names.setdefault(name, value)) is not value:
                     frame.names[name] = _same([kept, value])
-        for key, (attributes, _) in {key: value for changes in changed for key, value in changes.items()}.items():
-            ends = [changes[key][1] if key in changes else attributes.get(key[1], MISSING) for changes in changed]
-            self.journal.append((attributes, key[1], attributes.get(key[1], MISSING)))
-            attributes[key[1]] = _same([value for value in ends if value is not MISSING])
+        every = {key: value for _, _, changes in ends for key, value in changes.items()}
+        for key, (attributes, _) in every.items():
+            kept = attributes.get(key[1], MISSING)
+            found = [changes[key][1] if key in changes else kept for _, _, changes in ends]
+            self.journal.append((attributes, key[1], kept))
+            attributes[key[1]] = _same([value for value in found if value is not MISSING])
+        leaving: set[Left] = {left for left, _, _ in ends}
+        self._may_have_left = self._may_have_left or len(leaving) > 1
+        return leaving.pop() if len(leaving) == 1 else None
 
     def _undone(self, mark: int) -> dict[tuple[int, str], tuple[dict[str, Any], Any]]:
         """Take back what was changed in objects since a mark; returns the values that it had in the end."""
@@ -287,26 +338,45 @@ class Reader:
                 attributes[name] = before
         return ends
 
-    def _loop(
-        self, target: ast.expr | None, values: Sequence[Any] | None, body: Sequence[ast.stmt], frame: Frame,
-        returned: list[Any],
-    ) -> None:  # fmt: skip
-        if values is None:
-            stored = {name for statement in body for node in ast.walk(statement) if (name := _stored_name(node))}
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, returned: list[Any]) -> Left:
+        target = None if isinstance(node, ast.While) else node.target
+        source = evaluate(node.test if isinstance(node, ast.While) else node.iter, frame, self)
+        values = iterated(source) if isinstance(node, ast.For) else None
+        around, self._may_have_left = self._may_have_left, False
+        ends = {type(inner) for inner in ast.walk(node)} & {ast.Break, ast.Return}
+
+        def passes(items: Sequence[Any]) -> Left:
+            for place, value in enumerate(items):
+                self.step(len(node.body))
+                if target is not None:
+                    bind(target, value, frame)
+                left = self._sequence(node.body, frame, returned)
+                if left and left != "continue":
+                    return left
+                if self._may_have_left and ends:
+                    return self._either([_nothing, partial(passes, items[place + 1 :])], frame)
+            return None
+
+        def unknown() -> Left:
+            stored = {name for inner in ast.walk(node) if (name := _stored_name(inner))}
             kept = {name for name in stored if isinstance(frame.names.get(name), GraphValue)}
             frame.names |= dict.fromkeys(stored - kept, UNKNOWN)
-            values = [UNKNOWN]
-        for value in values:
-            self.step(len(body))
-            if target is not None:
-                bind(target, value, frame)
-            self._sequence(body, frame, returned)
+            return passes([UNKNOWN])
+
+        left = self._either([_nothing, unknown], frame) if values is None else passes(values)
+        self._may_have_left = around or (self._may_have_left and ast.Return in ends)
+        other = None if left == "break" else self._sequence(node.orelse, frame, returned)
+        return left if left == "return" or left == "raise" else other
 
     def _assign(self, targets: Iterable[ast.expr], value: Any, frame: Frame) -> None:
         for target in targets:
             if isinstance(target, ast.Attribute | ast.Subscript):
                 self._reached_into(target, frame)
             bind(target, value, frame)
+            if isinstance(target, ast.Subscript) and isinstance(
+                held := evaluate(target.value, frame, self), list | dict
+            ):
+                self._changed(held)
 
     def _reached_into(self, changed: ast.expr, frame: Frame) -> None:
         """Note what changes a builder's own nodes and edges past its methods.
@@ -506,7 +576,10 @@ class Reader:
         if isinstance(value, FunctionValue):
             return value  # with_config, with_retry
         if isinstance(value, list | dict):
-            return container_method(value, name, given.given)
+            found = container_method(value, name, given.given)
+            if name in CHANGING:
+                self._changed(value)
+            return found
         if value.compiled:
             if name == "with_config" and value.graph.steps is None:
                 value.graph.steps = _step_limit(given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from dataclasses import asdict
@@ -81,37 +80,6 @@ def show(
         _print_json(described)
     else:
         _print_checkpoint(thread, described, full=full)
-
-
-@app.command()
-def diff(
-    spec: Spec,
-    thread: Thread,
-    step_a: Annotated[int, typer.Argument(metavar="STEP_A")],
-    step_b: Annotated[int, typer.Argument(metavar="STEP_B")],
-    full: Annotated[bool, typer.Option("--full", help="Show long lines whole.")] = False,
-) -> None:
-    """Show which parts of the state differ between two steps, and how."""
-    from loopwright.checkpoints.archive import open_archive
-    from loopwright.checkpoints.encoding import showable
-    from loopwright.checkpoints.history import find_checkpoint, state_of
-
-    with open_archive(spec) as archive:
-        before, after = (showable(state_of(find_checkpoint(archive, thread, step=step))) for step in (step_a, step_b))
-    changes = 0
-    for name in dict.fromkeys([*before, *after]):
-        old, new = (_lines(state[name]) if name in state else [] for state in (before, after))
-        changed = [line for line in difflib.unified_diff(old, new, n=0) if not line.startswith(("---", "+++", "@@"))]
-        changes += len(changed)
-        for line in [name, *(f"  {line if full else _cut(line)}" for line in changed)] if changed else ():
-            print(line)
-    if not changes:
-        print(f"no difference between step {step_a} and step {step_b}")
-
-
-def _lines(value: Any) -> list[str]:
-    """A value as lines to be compared: those of a text, else of indented JSON."""
-    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)).splitlines()
 
 
 @app.command()
@@ -215,11 +183,6 @@ def _print_checkpoint(thread: str, described: dict[str, Any], *, full: bool) -> 
             console.print(title)
         for name, value in items.items():
             console.print(f"  {name}: {pretty_repr(value, **most)}", markup=False)
-
-
-def _cut(text: str) -> str:
-    left_out = len(text) - _LONGEST_TEXT
-    return text if left_out <= 0 else f"{text[:_LONGEST_TEXT]}... {left_out:,} more characters"
 
 
 def _loops(ledger: dict[str, Any]) -> str:

@@ -55,13 +55,12 @@ def check(
         list[str] | None, typer.Argument(metavar="[NAME...]", help="Models to check; without one, all that are here.")
     ] = None,
 ) -> None:
-    """Compare the hashes of models' files, and let each model compare two pairs of texts, or answer a question.
+    """Compare the hashes of models' files.
 
     Exit code 0: all are right. 1: one is not. 2: a name is unknown or its model is not here.
     """
     from loopwright.models.embedded.catalogue import KNOWN
     from loopwright.models.embedded.resolving import find, known_model, missing_message, verify
-    from loopwright.models.embedded.sanity import try_out
 
     failed = seen = 0
     for model in [known_model(name) for name in names] if names else KNOWN.values():
@@ -69,7 +68,7 @@ def check(
             weights = find(model)
             if weights is not None:
                 verify(weights)
-                print(f"{model.name}: hash right; {try_out(weights)}")
+                print(f"{model.name}: hash right")
         except WeightsError as problem:
             print(f"{model.name}: {problem}")
             failed += 1

@@ -395,12 +395,13 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
     found = False
     for name, branch in bound.branches.get(source, {}).items():
         # A router without a path map returns the names of nodes: those that its source shows, else any.
-        known = read_destinations(bound)[source, name].jumps
+        does = read_destinations(bound)[source, name]
+        known = does.jumps
         asked = {other.target for other in bound.loops if source in other.sources}
         ends = branch.ends or {
             node: node for node in anywhere_in(bound) if known is None or node in known or node in asked
         }
-        if loop.target not in ends.values():
+        if loop.target not in ends.values() and loop.target not in does.sent:
             continue
         found = True
         moved = {label: loop.gate if end == loop.target else end for label, end in ends.items()}

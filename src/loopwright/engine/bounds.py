@@ -206,9 +206,9 @@ def suggested_loops(builder: Builder, path: str = "") -> list[str]:
         path: Where it lies in the graph around it, with a slash at the end.
     """
     found: list[str] = []
-    for choice in choose(read_topology(builder).ways()):
-        target, sources = path + choice.target, tuple(path + source for source in choice.sources)
-        free = ", first_free=True" if choice.first_free else ""
+    for loop in choose_loops(builder, limit=5):
+        target, sources = path + loop.target, tuple(path + source for source in loop.sources)
+        free = ", first_free=True" if loop.first_free else ""
         found.append(f"Loop(name={target!r}, target={target!r}, sources={sources!r}, limit=5{free})")
     for node, inner in subgraphs(builder).items():
         found += suggested_loops(inner.builder, f"{path}{node}/")
@@ -229,23 +229,18 @@ def choose_loops(
 
     Returns:
         The loops, as `loopwright.engine.proof.choice` chooses them; empty for a graph without cycles.
-
-    Raises:
-        GraphError: If a cycle closes in an error handler, which no gate can stand before.
     """
     topology = read_topology(builder)
-    edges = topology.edges
-    only_handlers = {(edge.source, edge.target) for edge in edges if edge.kind == "handler"}
-    only_handlers -= {(edge.source, edge.target) for edge in edges if edge.kind != "handler"}
+    handled = {(edge.source, edge.target) for edge in topology.edges if edge.kind == "handler"}
+    direct = {(edge.source, edge.target) for edge in topology.edges if edge.kind != "handler"}
     loops: list[Loop] = []
     taken: set[str] = set()
     for choice in choose(topology.ways()):
-        target, sources = choice.target, list(choice.sources)
+        target, sources = choice.target, [source for source in choice.sources if (source, choice.target) in direct]
+        # An error handler jumps in the name of the node that failed; who asks for the pass is the handler.
+        handlers = (builder.nodes[node].error_handler_node for node in choice.sources if (node, target) in handled)
+        sources += [handler for handler in handlers if handler]
         for source in choice.sources:
-            if (source, target) in only_handlers:
-                raise GraphError(
-                    f"the error handler of {source!r} leads back to {target!r}; bound that with the node's retries"
-                )
             # A join goes back as a whole: it waits for all its sources, so all of them ask.
             for starts, end in builder.waiting_edges:
                 if end == target and source in starts:

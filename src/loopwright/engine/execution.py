@@ -10,8 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -20,7 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained, GraphRecursionError
 from langgraph.graph import END
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command
 
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
@@ -204,12 +203,11 @@ class Course:
         """Whether a model call was refused, and the node that wanted it went on as if nothing were."""
         return self.meter is not None and self.meter.refused_a_call
 
-    def out_of_steps(self, error: GraphRecursionError, seen: Sequence[StateSnapshot]) -> StopReason:
+    def out_of_steps(self, error: GraphRecursionError) -> StopReason:
         """What a run says that reached its step limit.
 
         Args:
             error: What LangGraph raised.
-            seen: The thread's checkpoints, the latest first, where it has some and they are needed.
 
         Raises:
             GraphRecursionError: The error, if it is that of a graph inside a node.
@@ -219,11 +217,12 @@ class Course:
             raise error
         if self._limit_is_the_users:
             return self.last.stop_reason()
-        raise broken_assumption(self.graph, self.last.limit, self.last.runs, seen) from None
-
-    def explains_itself(self, error: GraphRecursionError) -> bool:
-        """Whether the checkpoints are to be read for what the run did."""
-        return self.saver is not None and not self._limit_is_the_users and is_of_this_graph(error)
+        certificate, ran = self.graph.certificate, self.last.runs
+        most = {node: runs for node, runs in certificate.max_runs_by_node.items() if runs is not None}
+        over = {node: (ran[node], runs) for node, runs in most.items() if ran[node] > runs}
+        raise BrokenAssumptionError(
+            str(self.graph.name), self.last.limit, certificate.max_supersteps or 0, over
+        ) from None
 
     def ended_with(self, values: Any) -> None:
         """Take the state with which the run was cut short."""
@@ -330,36 +329,6 @@ def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig
         kept = {key: value for key, value in here.items() if key != LIMIT_AROUND}
         return config if len(kept) == len(here) else {**config, "configurable": kept}
     return {**config, RECURSION_LIMIT: own, "configurable": {**here, LIMIT_AROUND: given or set_for_it or 0}}
-
-
-def broken_assumption(
-    graph: BoundedGraph, steps: int, runs: Mapping[str, int], seen: Sequence[StateSnapshot]
-) -> BrokenAssumptionError:
-    """What to raise where a run goes beyond its certificate: with the nodes and the jumps that broke it, if they show.
-
-    Args:
-        graph: The graph.
-        steps: The supersteps that it ran.
-        runs: Node -> how often it ran, as far as the stream showed.
-        seen: The checkpoints of the thread, the latest first.
-    """
-    supersteps: list[list[str]] = []
-    for snapshot in seen[1:]:  # the nodes behind the latest one have not run
-        supersteps.insert(0, [task.name for task in snapshot.tasks])
-        if (snapshot.metadata or {}).get("source") == "input":
-            break
-    runs = Counter(name for superstep in supersteps for name in superstep) | Counter(runs)
-    allowed = graph.certificate.max_runs_by_node
-    over = {node: (ran, most) for node, ran in runs.items() if (most := allowed.get(node)) is not None and ran > most}
-    known = {(edge.source, edge.target) for edge in graph.topology().edges}
-    jumps = {
-        (before[0], node): None  # where several nodes ran side by side, it does not show which of them jumped
-        for before, after in pairwise(supersteps)
-        if len(before) == 1
-        for node in after
-        if (before[0], node) not in known
-    }
-    return BrokenAssumptionError(str(graph.name), steps, graph.certificate.max_supersteps or 0, over, [*jumps])
 
 
 class LastValues:

@@ -11,7 +11,6 @@ from langchain_core.runnables.graph import Graph
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import StateSnapshot
 
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.budget.budget import Budget
@@ -121,7 +120,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                     return
                 command = course.spent_up(None)
             except GraphRecursionError as error:
-                stop = course.out_of_steps(error, self._seen(course, error))
+                stop = course.out_of_steps(error)
                 if course.saver and DISPATCHER in self.nodes:
                     self.update_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
                 yield from course.last.closing(RECURSION_LIMIT, stop)
@@ -160,7 +159,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                     return
                 command = course.spent_up(None)
             except GraphRecursionError as error:
-                stop = course.out_of_steps(error, await self._aseen(course, error))
+                stop = course.out_of_steps(error)
                 if course.saver and DISPATCHER in self.nodes:
                     await self.aupdate_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
                 for chunk in course.last.closing(RECURSION_LIMIT, stop):
@@ -178,12 +177,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 yield chunk
             if not course.goes_on:
                 return
-
-    def _seen(self, course: Course, error: GraphRecursionError) -> list[StateSnapshot]:
-        return [*self.get_state_history(course.place)] if course.explains_itself(error) else []
-
-    async def _aseen(self, course: Course, error: GraphRecursionError) -> list[StateSnapshot]:
-        return [one async for one in self.aget_state_history(course.place)] if course.explains_itself(error) else []
 
 
 def as_bounded(original: CompiledStateGraph[Any, Any, Any, Any], attributes: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Two runs side by side: their ways, plans, states, answers and figures, and which came out better."""
+"""Two runs side by side: their ways, states, answers and figures, and which came out better."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loopwright.engine.events.schema import RunEvent
-from loopwright.runs.comparing.aligning import aligned_path, compared_text
 from loopwright.runs.comparing.judging import judged, loop_effect
 from loopwright.runs.comparing.measuring import (
     NOTHING,
@@ -18,7 +17,6 @@ from loopwright.runs.comparing.measuring import (
     shared_part,
 )
 from loopwright.runs.comparing.schemas import Comparison
-from loopwright.runs.comparing.values import compared_states, is_plan
 from loopwright.runs.schemas import KeptComparison, RunRecord, RunSummary
 
 
@@ -50,17 +48,18 @@ def compare(
     """
     took_a, took_b = shared_part(b, b_events, a), shared_part(a, a_events, b)
     a_shared, b_shared = took_a or NOTHING, took_b or NOTHING
-    states = compared_states(a_state, b_state)
     figures = figure_rows(a, a_shared, b, b_shared)
     verdict = judged(a, b, kept)
     return Comparison(
         a=summary_of(a),
         b=summary_of(b),
-        path=aligned_path(a_shared.path + nodes_of(a_events), b_shared.path + nodes_of(b_events)),
+        a_path=a_shared.path + nodes_of(a_events),
+        b_path=b_shared.path + nodes_of(b_events),
         shared=len(a_shared.path) + len(b_shared.path),
-        plan=tuple(difference for difference in states if is_plan(difference.key)),
-        state=tuple(difference for difference in states if not is_plan(difference.key)),
-        answer=compared_text(_answer(a), _answer(b)),
+        a_state=dict(a_state),
+        b_state=dict(b_state),
+        a_answer=_answer(a),
+        b_answer=_answer(b),
         citations=compared_citations(*(run.outcome.citations if run.outcome else () for run in (a, b))),
         figures=figures,
         loops=loop_sides(a, b),

@@ -67,6 +67,7 @@ class Recorder:
         Args:
             event: An event of the run's log; they are given in order.
         """
+        self._run.replay(event)
         if isinstance(event, NodeStarted | NodeFinished):
             self._visits[event.node] = max(self._visits[event.node], event.visit)
             self._visit_of[event.task_id] = event.visit

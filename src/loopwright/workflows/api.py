@@ -204,6 +204,13 @@ class Run:
         """Context variables to set while the run goes on."""
         return (Setting(usage_of_the_run, self.usage),)
 
+    def replay(self, event: RunEvent) -> None:
+        """Take in what happened before it was resumed.
+
+        Args:
+            event: The event as it was kept, its values in plain JSON.
+        """
+
     def told(self, event: RunEvent) -> Iterable[Told]:
         """What people are told when an event happens.
 
@@ -339,8 +346,8 @@ class Workflow(ABC, Generic[S]):
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
         """What came of a run: by default the last word of a model in the state, else the last text written there."""
         builder = self.graph(None).builder
-        output = {key: state[key] for key in builder.schemas[builder.output_schema] if key in state}
-        details = {key: value for key, value in output.items() if key != STOP_REASON}
+        output = builder.schemas[builder.output_schema]
+        details = {key: value for key, value in state.items() if key in output and key != STOP_REASON}
         said = [
             message.text
             for value in details.values()

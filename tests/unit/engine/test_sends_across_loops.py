@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import operator
 import random
 from collections import Counter
@@ -14,8 +15,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
-from loopwright import Loop, bounded
+from loopwright import Loop, bounded, verify
 from loopwright.checkpoints import open_checkpointer
+from loopwright.engine import check_certificate
 
 
 class State(TypedDict, total=False):
@@ -109,3 +111,36 @@ def test_random_rounds_of_sends_are_what_plain_langgraph_makes_of_them(seed: int
     assert sum(line.startswith("work") for line in end["log"]) <= most
     assert end["log"] == plain["log"][: len(end["log"])]
     assert ("stop_reason" in end) == (limit < len(rounds))
+
+
+def going() -> StateGraph[Any]:
+    made = StateGraph(State)
+    made.add_node(work)
+    made.add_edge(START, "work")
+    return made
+
+
+def past_the_map(_state: State) -> Any:
+    return [Send("work", {"log": []})]
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+async def test_what_a_router_sends_past_its_path_map_is_seen(limit: int) -> None:
+    made = going()
+    made.add_conditional_edges("work", past_the_map, {"done": END})
+    assert verify(made).unbounded_cycles == (("work",),)
+    app = bounded(made, limit=limit)
+    assert check_certificate(app, app.certificate) == []
+    for final in (app.invoke({"log": []}), await app.ainvoke({"log": []})):
+        assert final["log"] == ["work -"] * (limit + 1)
+        assert final["stop_reason"]["spent"] == limit
+
+
+def test_a_send_is_known_by_its_name_where_a_star_import_hides_what_it_is() -> None:
+    names: dict[str, Any] = {}
+    source = "from langgraph.types import *\ndef route(state):\n    return [Send('work', state)]\n"
+    linecache.cache["a_star.py"] = (len(source), None, source.splitlines(keepends=True), "a_star.py")
+    exec(compile(source, "a_star.py", "exec"), names)
+    made = going()
+    made.add_conditional_edges("work", names["route"], {"done": END})
+    assert verify(made).unbounded_cycles == (("work",),)

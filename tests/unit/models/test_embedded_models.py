@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from weights import lay, real
 
 from loopwright.errors import WeightsError
-from loopwright.models.embedded import KNOWN, Weights, resolve
+from loopwright.models.embedded import KNOWN, resolve
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
 from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder
 from loopwright.models.embedded.reranker import OnnxReranker, open_reranker
-from loopwright.models.embedded.sanity import try_out
 
 EMBEDDERS = ("bge-small-en-v1.5", "all-MiniLM-L6-v2")
 PARAPHRASES = [
@@ -68,21 +65,6 @@ def test_a_score_depends_on_its_pair_alone(reranker: OnnxReranker) -> None:
     alone = [float(reranker.score("password", [text])[0]) for text in PASSAGES]
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_array_equal(reranker.score("password", PASSAGES[::-1]), together[::-1])
-
-
-def test_a_model_that_ranks_wrongly_does_not_pass(tmp_path) -> None:
-    # With shuffled words the files load and the sizes fit: only a try-out finds that.
-    weights = real("ms-marco-MiniLM-L-12-v2")
-    tokenizer = json.loads(weights.files["tokenizer.json"].read_text())
-    words = tokenizer["model"]["vocab"]
-    ordinary = [word for word in words if word.isalpha()]
-    numbers = [words[word] for word in ordinary]
-    words.update(zip(ordinary, numbers[1:] + numbers[:1], strict=True))
-    shuffled = tmp_path / "tokenizer.json"
-    shuffled.write_text(json.dumps(tokenizer))
-    broken = Weights(weights.model, {**weights.files, "tokenizer.json": shuffled}, "path")
-    with pytest.raises(WeightsError, match="an unrelated pair"):
-        try_out(broken)
 
 
 @pytest.mark.parametrize(

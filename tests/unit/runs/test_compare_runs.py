@@ -35,13 +35,8 @@ def figures(comparison):
 
 def test_a_counterfactual_counts_what_it_took_over():
     comparison = pair()
-    assert [(step.node, step.where) for step in comparison.path] == [
-        ("search", "both"),
-        ("check", "both"),
-        ("search", "a"),
-        ("check", "a"),
-        ("write", "both"),
-    ]
+    assert comparison.a_path == ("search", "check", "search", "check", "write")
+    assert comparison.b_path == ("search", "check", "write")
     assert comparison.shared == 2
     assert figures(comparison) == {
         "quality": (0.78, 0.41, pytest.approx(-0.37)),
@@ -98,6 +93,12 @@ def test_verdicts(a, b, better, by):
     assert verdict.why.endswith(".")
     turned = {"a": "b", "b": "a"}.get(better, better)
     assert judged(other, one).better == turned
+
+
+def test_states_and_answers_are_told_of_each():
+    comparison = pair()
+    assert (comparison.a_state, comparison.b_state) == ({"query": "deep blue"}, {"query": "blue", "note": "stopped"})
+    assert (comparison.a_answer, comparison.b_answer) == ("Deep blue.", "Blue.")
 
 
 def test_citations_that_count_are_told_apart_by_what_they_quote():

@@ -138,3 +138,18 @@ def test_the_sample_can_be_ingested_again(tmp_path):
         assert first.problems == ()
         again = ingest(store, paths.schedule, exhibitors=paths.exhibitors, attendees=paths.attendees)
         assert (again.added, again.changed, again.removed, again.unchanged) == (0, 0, 0, first.added)
+
+
+def test_a_file_that_the_store_has_word_for_word_is_not_read_again_and_any_other_is(files):
+    schedule, _ = files
+    told: list[str] = []
+    with open_store("memory") as store:
+        ingest(store, schedule, progress=told.append)
+        ingest(store, schedule, progress=told.append)
+        assert told.count("reading schedule.csv") == 1
+        schedule.write_text(SCHEDULE.replace("Oats", "Barley") + "Late,Bo Li,never,10:00,45,Oven,x\n")
+        assert ingest(store, schedule).problems
+        assert ingest(store, schedule).problems  # told each time
+        schedule.write_text(SCHEDULE)
+        last = ingest(store, schedule)
+        assert (last.added, last.changed, last.removed, last.problems) == (1, 1, 2, ())

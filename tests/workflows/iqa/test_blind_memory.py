@@ -9,7 +9,6 @@ import pytest
 
 from loopwright.workflows.iqa.sources.images import RGB
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
-from loopwright.workflows.iqa.tools.blind.piqe import piqe
 from loopwright.workflows.iqa.tools.blind.scene_statistics import grey
 from loopwright.workflows.iqa.tools.niqe import niqe
 
@@ -50,7 +49,7 @@ def test_forty_megapixels_take_less_than_a_gigabyte(large, tmp_path) -> None:
     assert int(done.stdout) * unit < MOST * 10**6
 
 
-@pytest.mark.parametrize("tool", [brisque, niqe, piqe])
+@pytest.mark.parametrize("tool", [brisque, niqe])
 def test_a_large_image_is_judged_as_its_reduced_copy(large, tool) -> None:
     # 40 to 6.5 megapixels.
     reduced = cv2.resize(large, (3161, 2073), interpolation=cv2.INTER_AREA)

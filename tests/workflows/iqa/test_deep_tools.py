@@ -20,7 +20,7 @@ from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 PYTHON = CACHE / "loopwright" / "deep" / "bin" / "python"
-OURS = {"fsim": "FSIMc", "vsi": "VSI", "gmsd": "GMSD", "psnr": "PSNR", "ms_ssim": "MS-SSIM"}
+OURS = {"vsi": "VSI", "gmsd": "GMSD", "psnr": "PSNR", "ms_ssim": "MS-SSIM"}
 
 
 @pytest.mark.skipif(find_spec("pyiqa") is not None, reason="pyiqa is installed here")

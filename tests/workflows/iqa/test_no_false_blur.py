@@ -137,13 +137,3 @@ def test_forty_megapixels() -> None:
     scene = _large_scene()
     assert Distortion.BLURS not in _said(scene)
     assert Distortion.BLURS not in _said(cv2.resize(scene, (1562, 1024), interpolation=cv2.INTER_AREA))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["shapes", "astronaut", "coffee"])
-def test_blur_in_forty_megapixels_is_called_so(photograph, name) -> None:
-    small = _large_scene()[::6, ::6] if name == "shapes" else photograph(name)
-    small = small[: small.shape[1] * 5120 // 7808]
-    # Blurred while it is small, as that is quick, and enlarged: nine pixels of standard deviation or more.
-    large = cv2.resize(_blurred(small, 1.5), (7808, 5120), interpolation=cv2.INTER_LINEAR)
-    assert Distortion.BLURS in _said(large)

@@ -43,20 +43,6 @@ def said(query: str, evidence: ExecutorOutput, reference: str | None = None):
     return answer(query, plan, evidence)
 
 
-@pytest.mark.parametrize("query", ["Is it blurrier than the original?", "Is there any visible difference?"])
-def test_a_comparison_without_a_reference_is_not_answered_from_the_image_alone(query):
-    assert said(query, BLURRED).final_answer == f"{UNABLE}: there is no reference image to compare with."
-
-
-@pytest.mark.parametrize(
-    "query", ["Is it blurry?", "What is wrong with it?", "How blurry is it?", "Is this a good photo?"]
-)
-def test_without_a_reference_a_type_is_stated_with_its_confidence_alone(query):
-    assert "80% sure" in said(query, BLURRED).final_answer
-    assert "sure" not in said(query, BLURRED, "original.png").final_answer
-    assert said(query, BLURRED).used_evidence["distortions"][0]["confidence"] == 0.8
-
-
 def test_a_level_does_not_hide_what_was_found_nor_what_its_tool_cannot_see():
     result = said("Is this a good photo?", TINTED)
     assert "severe color cast" in result.final_answer

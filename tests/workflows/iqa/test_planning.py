@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan
 from loopwright.workflows.iqa.planning.replanning import NOTHING_LEFT, missing_evidence
@@ -49,19 +49,6 @@ def found(*logs: ToolLog, types: tuple[str, ...] = (), scope: str = "Global", **
     )
 
 
-def test_plain_scoring():
-    plan = make_plan(task("How good is this image?"))
-    assert plan.answer_mode == "scoring"
-    assert plan.reference_mode == "No-Reference"
-    assert (plan.query_scope, plan.distortions, plan.distortion_source) == ("Global", None, "Inferred")
-    assert plan.required_tools is None
-    assert plan.plan.model_dump() == ALL_ON
-
-
-def test_a_reference_makes_it_full_reference():
-    assert make_plan(task("How good is it?", reference=True)).reference_mode == "Full-Reference"
-
-
 def test_a_named_distortion_switches_detection_off():
     plan = make_plan(task("Is the sky noisy?"))
     assert (plan.distortion_source, plan.distortions, plan.query_scope) == ("Explicit", {"sky": ["noise"]}, ["sky"])
@@ -72,17 +59,6 @@ def test_a_named_tool_runs_and_no_other_is_chosen():
     plan = make_plan(task("rate it with ssim", reference=True))
     assert plan.required_tools == ["SSIM"]
     assert plan.plan.model_dump() == {**ALL_ON, "tool_selection": False}
-
-
-def test_unknown_tool():
-    with pytest.raises(UnknownNameError, match=f"unknown tool 'MUSIQ'.*{BLIND[0]}"):
-        make_plan(task("use MUSIQ"))
-
-
-def test_other_switches_everything_off():
-    plan = make_plan(task("what is the capital of France", reference=True))
-    assert plan.query_type == "Other"
-    assert not any(plan.plan.model_dump().values())
 
 
 @pytest.mark.parametrize(
@@ -131,13 +107,6 @@ def test_a_distortion_without_a_finding_switches_analysis_on_then_detection():
     assert third.distortions == {"Global": ["noise"]}
     _, fourth = replan(query, evidence, "No evidence for noise", previous=third)
     assert fourth.same_work(third)
-
-
-def test_contradicting_tools_get_one_more():
-    evidence = found(log("MDSI", 5.0), log("GMSD", 1.0), types=("noise",), primary_tool="MDSI")
-    _, plan = replan("How good is it?", evidence, "No reason provided")
-    assert plan.required_tools == ["MDSI", "GMSD", "VSI"]
-    assert "contradict each other (MDSI 5.0, GMSD 1.0), so VSI is required to decide" in plan.rationale
 
 
 def test_a_failed_executor_is_asked_for_less_each_time():

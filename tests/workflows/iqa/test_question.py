@@ -161,7 +161,8 @@ def test_the_colour_of_a_cast_is_held_against_the_one_that_was_asked_about(tmp_p
     orange = np.clip(data.coffee()[:288, :384] * np.array([1.2, 0.95, 0.5]), 0, 255).astype(np.uint8)
     Image.fromarray(orange).save(tmp_path / "orange.png")
     assert ask(tmp_path / "orange.png", "Is it too warm?").startswith("Yes")
-    assert ask(tmp_path / "orange.png", "Is it too blue?").startswith("No: the other way")
+    assert ask(tmp_path / "orange.png", "Is it too blue?").startswith("No: it is ")
+    assert ask(tmp_path / "orange.png", "Is there a blue tint?").startswith("No: it is ")
     assert "white balance" in ask(tmp_path / "orange.png", "What would you fix first?")
 
 
@@ -171,3 +172,11 @@ def test_an_explanation_is_no_bare_grade_and_all_values_are_told(kept):
     values = ask(noisy, "What values do the tools give?")
     assert all(tool in values for tool in ("BlindScore", "BRISQUE", "NIQE")), values
     assert ask(noisy, "Should it be sharper?").startswith("No: sharpening would not help")
+
+
+def test_a_share_is_no_grade_and_a_rank_no_place(kept):
+    over = kept("coffee", "overexposure", 5)
+    assert re.search(r"overexposure \(measured \d+(\.\d+)?%", ask(over, "What percentage of the pixels is blown out?"))
+    assert read_query("Give me the top three issues").scope == "Global"
+    assert read_query("Is it sharp at 100%?").questions[0].scale is None
+    assert ask(kept("coffee", None, 0), "Any reason not to use it?").startswith("No: the quality is ")

@@ -34,20 +34,6 @@ def test_severity_with_a_reference_never_falls_with_the_level(photograph, kind):
     assert ranks[4] > (Severity.MODERATE.rank + Severity.SEVERE.rank) / 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("with_reference", [True, False])
-def test_the_main_four_grow_and_are_severe_at_level_five(photographs, main_four, measured, with_reference):
-    for kind in main_four:
-
-        def rank(name: str, level: int, kind: str = kind) -> int:
-            features, pair = measured(name, kind, level)
-            return assess(kind, features, pair if with_reference else None).severity.rank
-
-        means = [sum(rank(name, level) for name in SAMPLE) / len(SAMPLE) for level in range(1, 6)]
-        assert means == sorted(means), kind
-        assert min(rank(name, 5) for name in photographs) >= Severity.SEVERE.rank, kind
-
-
 def test_every_name_can_be_assessed_and_absence_is_none(photograph):
     rgb = photograph("astronaut")
     features, pair = measure(rgb), measure_pair(rgb, rgb)

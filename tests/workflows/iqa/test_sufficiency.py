@@ -55,10 +55,6 @@ def evidence(*, logs=(("MDSI", 3.0),), scope="Global", found=("noise",), **field
     )
 
 
-def test_complete_evidence_is_enough():
-    assert missing_evidence(plan(), evidence(), QUERY, []) is None
-
-
 def test_an_object_that_was_not_located_is_missed_once_and_the_whole_image_is_enough():
     reason = missing_evidence(plan(query_scope=["car"]), evidence(), "Is the car sharp?", [])
     assert reason == "The car could not be located, so there is no evidence for it alone"

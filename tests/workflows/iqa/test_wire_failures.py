@@ -8,12 +8,11 @@ import traceback
 
 import pytest
 from installed import needs
-from provider_server import IN, OUT, Blocked, Failed, ProviderServer, Said
+from provider_server import IN, OUT, Failed, ProviderServer, Said
 
 from loopwright.engine.nodes.failures import failure_kind
 from loopwright.errors import ModelError
 from loopwright.models import Usage
-from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
@@ -110,49 +109,3 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_the_error(server, ca
         summarized(services_on(server))
     assert failure_kind(caught.value) == "auth"
     assert SECRET not in everything_said(caught.value) + caplog.text
-
-
-@pytest.mark.matrix
-def test_the_pipeline_waits_and_asks_again(server):
-    server.replies.extend([Failed(429, "slow down", {"Retry-After": "1"}), Failed(503, "overloaded"), Said(GOOD)])
-    key = {} if server.dialect == "ollama" else {"api_key": SECRET}
-    spec = {"model": f"{server.dialect}:test-model", "base_url": server.base_url, **key}
-    config = {"models": {"summarizer": spec}, "pipeline": {"retry": {"initial_wait": 0.01}}}
-    state = run_pipeline(QUESTION, str(sample_path("harbour-blurred")), config=IQAConfig.model_validate(config))
-    assert state["summarizer_result"].final_answer == "B"
-    assert len(server.bodies) == 3
-
-
-@pytest.mark.parametrize("bad", ['{"final_answer": "B"', "It is B.", '{"final_answer": "Q", "quality_reasoning": "x"}'])
-def test_a_malformed_reply_is_repaired(server, bad):
-    if server.dialect == "anthropic" and bad == "It is B.":
-        bad = "It is {B}."
-    server.replies.extend([Said(bad), Said(GOOD)])
-    services = services_on(server)
-    assert summarized(services).final_answer == "B"
-    assert "Your reply cannot be used" in server.text(1)
-    assert len(server.images(1)) == 1
-    assert services.usage.total().calls == 2
-
-
-def test_a_reply_cut_off_by_the_token_limit_is_never_an_answer(server):
-    server.replies.extend([Said('{"final_answer": "A"', "length"), Said(GOOD)])
-    services = services_on(server)
-    try:
-        assert summarized(services).final_answer == "B"
-    except Exception as error:
-        assert type(error).__name__ == "LengthFinishReasonError"
-        assert server.dialect == "openai"
-    assert services.usage.total().calls == len(server.bodies)
-
-
-@pytest.mark.parametrize(
-    "nothing", [Said(""), Said("", refusal="I cannot help with that."), Blocked()], ids=["empty", "refused", "blocked"]
-)
-def test_no_reply_is_an_error_and_no_answer(server, nothing):
-    server.replies.extend([nothing] * 2)
-    services = services_on(server)
-    with pytest.raises(Exception) as caught:
-        summarized(services)
-    assert type(caught.value).__name__ in ("StructuredReplyError", "ContentFilterFinishReasonError")
-    assert services.usage.total().calls == len(server.bodies)

@@ -4,6 +4,7 @@
 import asyncio
 import dataclasses
 import logging
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
@@ -15,8 +16,8 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from loopwright import Loop, bounded
-from loopwright.engine import arun
-from loopwright.engine.events.schema import NodeStarted, TextStreamed
+from loopwright.engine import RunResult, arun
+from loopwright.engine.events.schema import NodeFinished, NodeStarted, TextStreamed
 from loopwright.errors import GraphError, InputError
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.api import Workflow
@@ -127,6 +128,46 @@ async def test_messages_become_one_text_with_room_for_lines():
     for wrong in ({}, {"message": ""}, {"message": 3}, {"message": "hi", "messages": []}):
         with pytest.raises(InputError, match="chat"):
             hosted.run(wrong, {}, "r")
+
+
+class Dish(TypedDict, total=False):
+    recipe: str
+    ballast: str
+    verdict: str
+
+
+async def test_of_several_texts_what_a_model_said_is_the_answer_else_what_was_written_last():
+    async def write(state: Dish) -> Dish:
+        model = ScriptedChatModel("Boil it.")
+        return {"recipe": "".join([str(piece.content) async for piece in model.astream("write")])}
+
+    def graph(*names: str) -> UserGraph:
+        steps: dict[str, Any] = {
+            "weigh": lambda _: {"ballast": "x" * 9},
+            "judge": lambda _: {"verdict": "yes"},
+            "write": write,
+        }
+        builder = StateGraph(Dish)
+        for before, name in pairwise((START, *names)):
+            builder.add_node(name, steps[name])
+            builder.add_edge(before, name)
+        return UserGraph("dish", builder)
+
+    hosted = graph("write", "judge", "weigh")
+    run = hosted.run({"recipe": "?"}, {}, "r")
+    *_, result = [event async for event in hosted.follow(run)]
+    assert isinstance(result, RunResult)
+    assert (await run.ended(result))[0].answer == "Boil it."
+    assert (await answered(graph("judge", "weigh"), {"recipe": "?"}))[0].answer == "x" * 9
+    assert (await answered(graph("weigh", "judge"), {"recipe": "?"}))[0].answer == "yes"
+
+    # Resumed behind what the model said, a run is told of it from its log.
+    again = hosted.recovered(run.given, {}, "r")
+    again.replay(TextStreamed(node="write", text="Boil it."))
+    again.replay(NodeFinished(node="write", task_id="1", visit=1, seconds=0.0, update={"recipe": "Boil it."}))
+    again.told(NodeFinished(node="judge", task_id="2", visit=1, seconds=0.0, update={"verdict": "yes"}))
+    ended, _ = await again.ended(RunResult({"recipe": "Boil it.", "verdict": "yes"}, ()))
+    assert ended.answer == "Boil it."
 
 
 class Place(BaseModel):

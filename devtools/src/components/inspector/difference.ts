@@ -57,7 +57,7 @@ function byPlace(before: unknown[], after: unknown[]): Pair[] {
 }
 
 /** Longest common subsequence by value; what lies between two common items is paired in its order. */
-function alignment(before: unknown[], after: unknown[]): Pair[] {
+export function alignment(before: readonly unknown[], after: readonly unknown[]): Pair[] {
   const old = before.map(fingerprint);
   const now = after.map(fingerprint);
   const width = now.length + 1;

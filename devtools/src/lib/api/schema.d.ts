@@ -777,28 +777,33 @@ export interface components {
         Comparison: {
             a: components["schemas"]["RunSummary"];
             b: components["schemas"]["RunSummary"];
-            /** Path */
-            path: components["schemas"]["PathStep"][];
+            /** A Path */
+            a_path: string[];
+            /** B Path */
+            b_path: string[];
             /**
              * Shared
              * @default 0
              */
             shared: number;
+            /** A State */
+            a_state: {
+                [key: string]: unknown;
+            };
+            /** B State */
+            b_state: {
+                [key: string]: unknown;
+            };
             /**
-             * Plan
-             * @default []
+             * A Answer
+             * @default
              */
-            plan: components["schemas"]["KeyDifference"][];
+            a_answer: string;
             /**
-             * State
-             * @default []
+             * B Answer
+             * @default
              */
-            state: components["schemas"]["KeyDifference"][];
-            /**
-             * Answer
-             * @default []
-             */
-            answer: components["schemas"]["TextPart"][];
+            b_answer: string;
             /**
              * @default {
              *       "both": [],
@@ -929,26 +934,6 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
-        };
-        /**
-         * KeyDifference
-         * @description A key of the final state whose value differs.
-         */
-        KeyDifference: {
-            /** Key */
-            key: string;
-            /**
-             * Where
-             * @enum {string}
-             */
-            where: "both" | "a" | "b";
-            /** Differences */
-            differences: components["schemas"]["ValueDifference"][];
-            /**
-             * More
-             * @default 0
-             */
-            more: number;
         };
         /**
          * LeaveOut
@@ -1521,23 +1506,6 @@ export interface components {
             failed: number;
         };
         /**
-         * PathStep
-         * @description A visit of a node, in one run or in both.
-         */
-        PathStep: {
-            /** Node */
-            node: string;
-            /**
-             * Where
-             * @enum {string}
-             */
-            where: "both" | "a" | "b";
-            /** A Visit */
-            a_visit?: number | null;
-            /** B Visit */
-            b_visit?: number | null;
-        };
-        /**
          * PromptEntry
          * @description A prompt in a list.
          */
@@ -2097,19 +2065,6 @@ export interface components {
             removed: string[];
         };
         /**
-         * TextPart
-         * @description A piece of two answers.
-         */
-        TextPart: {
-            /**
-             * Where
-             * @enum {string}
-             */
-            where: "both" | "a" | "b";
-            /** Text */
-            text: string;
-        };
-        /**
          * TextStreamed
          * @description A node wrote a piece of text that people may read as it comes.
          */
@@ -2198,23 +2153,6 @@ export interface components {
             unmetered_calls: number;
             /** Cost */
             cost?: number | null;
-        };
-        /**
-         * ValueDifference
-         * @description One place within a value at which two runs differ.
-         */
-        ValueDifference: {
-            /** Pointer */
-            pointer: string;
-            /**
-             * Where
-             * @enum {string}
-             */
-            where: "both" | "a" | "b";
-            /** A */
-            a?: unknown;
-            /** B */
-            b?: unknown;
         };
         /**
          * Verdict

@@ -24,6 +24,7 @@ export interface Layout {
 
 export const NODE = { width: 232, height: 44 };
 const TERMINAL = { width: 60, height: 22 };
+const TITLE = 16;
 const LABEL = { height: 20, most: 120 };
 const SPACE = { nodesep: 26, ranksep: 24, edgesep: 14, marginx: 4, marginy: 4 };
 
@@ -54,7 +55,9 @@ function layout(graph: ShownGraph): Layout {
   const nodes = Object.fromEntries(
     shown.map(({ name }) => {
       const { x, y, width, height } = drawn.node(name) as Box;
-      return [name, { x: x - width / 2, y: y - height / 2, width, height }];
+      // A frame has its title above what is in it.
+      const title = isOpened(graph, name) ? TITLE : 0;
+      return [name, { x: x - width / 2, y: y - height / 2 - title, width, height: height + title }];
     }),
   );
   const edges = Object.fromEntries(

@@ -20,7 +20,8 @@ export const edgeId = (edge: Pick<ShownEdge, 'source' | 'target' | 'loop'>): str
 /**
  * Arrow -> what the run made of it.
  *
- * A visit was led to by those of the last superstep before it that had any: gates, which are no visits, stand between.
+ * A visit was led to by those of the last superstep before it that had any (gates, which are no visits, stand between),
+ * and by those before that could lead nowhere else and had not led there yet: a node may wait for several.
  */
 export function edgeViews(graph: ShownGraph, view: RunView | null): Record<string, EdgeView> {
   const shown: Record<string, EdgeView> = {};
@@ -52,6 +53,13 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
   /** What an arrow to or from a node names: of one that stands open its graph's start or end. */
   const into = (node: string): string => (names.has(`${node}/__start__`) ? `${node}/__start__` : node);
   const from = (node: string): string => (names.has(`${node}/__end__`) ? `${node}/__end__` : node);
+  const targets = new Map<string, Set<string>>();
+  for (const { source, target } of graph.edges) targets.set(source, (targets.get(source) ?? new Set()).add(target));
+  /** The only node that one leads to. */
+  const only = (node: string): string | undefined => {
+    const all = targets.get(from(node));
+    return all?.size === 1 ? [...all][0] : undefined;
+  };
   // The run's own visits, and those of each visit of a graph inside a node.
   const groups = new Map<string, Visit[]>();
   for (const visit of view.visits) groups.set(visit.within, [...(groups.get(visit.within) ?? []), visit]);
@@ -59,15 +67,21 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
     const place = placeOf(visits[0]?.node ?? '');
     const at = (end: string): string => (place ? `${place}/${end}` : end);
     let before: Visit[] = [];
+    let late = new Set<string>();
     for (const step of supersteps(visits)) {
+      const reached = new Set(step.map((visit) => into(visit.node)));
+      const sources = new Set(before.map((each) => each.node));
       for (const visit of step) {
         if (!before.length) take(at('__start__'), into(visit.node), isOpen(visit));
-        for (const source of new Set(before.map((each) => each.node))) take(from(source), into(visit.node), isOpen(visit));
+        for (const source of new Set([...sources, ...late])) {
+          if (sources.has(source) || only(source) === into(visit.node)) take(from(source), into(visit.node), isOpen(visit));
+        }
       }
+      late = new Set([...sources, ...late].filter((source) => !reached.has(only(source) ?? '')));
       before = step;
     }
     const ended = within ? !before.some(isOpen) && view.nodes[place]?.status === 'complete' : view.status === 'finished';
-    if (ended) for (const source of new Set(before.map((visit) => visit.node))) take(from(source), at('__end__'), false);
+    if (ended) for (const source of new Set([...before.map((visit) => visit.node), ...[...late].filter((each) => only(each) === at('__end__'))])) take(from(source), at('__end__'), false);
   }
   // What a pass of a loop accounts for went along the loop's arrow.
   for (const edge of graph.edges) {

@@ -41,6 +41,6 @@ export function unfolded(graph: ShownGraph, open: ReadonlySet<string> | null = n
       ...graph.loops.map((loop) => ({ ...loop, name: named(loop.name), gate: named(loop.gate), target: named(loop.target), sources: loop.sources.map(named), exhausted: loop.exhausted.map(named) })),
       ...parts.flatMap((each) => each.loops),
     ],
-    inside: Object.fromEntries(Object.entries(graph.inside ?? {}).map(([node, each]) => [named(node), each])),
+    inside: Object.assign(Object.fromEntries(Object.entries(graph.inside ?? {}).map(([node, each]) => [named(node), each])), ...parts.map((each) => each.inside)),
   };
 }

@@ -56,8 +56,10 @@ def read_destinations(builder: Builder) -> Mapping[Sender, Behaviour]:
         found[node] = replace(read, jumps=frozenset(spec.ends)) if spec.ends else read
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
-            words = router_words(branch.path) if branch.ends is None else frozenset(branch.ends.values())
-            found[source, name] = replace(behaviour_of(branch.path), jumps=words)
+            read = behaviour_of(branch.path)
+            # A path map translates words; what is sent goes past it.
+            words = router_words(branch.path) if branch.ends is None else read.sent.union(branch.ends.values())
+            found[source, name] = replace(read, jumps=words)
     return found
 
 
@@ -134,12 +136,15 @@ def ways_of(builder: Builder) -> Iterator[Way]:
 
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
 
-    def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str = "") -> Way:
-        gates, targets = gated.get(node, {}), sender.jumps
-        ends = tuple(
+    def through(node: str, targets: frozenset[str] | None) -> tuple[tuple[str, None], ...]:
+        gates = gated.get(node, {})
+        return tuple(
             (gates[end].gate if end in gates else end, None) for end in anywhere if targets is None or end in targets
         )
-        return Way(source, "assumed" if targets is None else kind, ends, sender.sends)
+
+    def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str = "") -> Way:
+        targets = sender.jumps
+        return Way(source, "assumed" if targets is None else kind, through(node, targets), sender.sends)
 
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
@@ -147,7 +152,9 @@ def ways_of(builder: Builder) -> Iterator[Way]:
             if branch.ends is None:
                 yield leads(source, "conditional", router)
             else:
-                labelled = ((str(end), None if label == end else str(label)) for label, end in branch.ends.items())
+                labelled = [(str(end), None if label == end else str(label)) for label, end in branch.ends.items()]
+                mapped = {end for end, _ in labelled}
+                labelled += (way for way in through(source, router.sent) if way[0] not in mapped)
                 yield Way(source, "conditional", tuple(labelled), router.sends)
     handled: dict[str, list[str]] = {}
     for node, spec in builder.nodes.items():

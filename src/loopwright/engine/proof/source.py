@@ -70,7 +70,7 @@ def sent_words(function: Function, values: Values, fixed: frozenset[str] = froze
     found: set[str] = set()
     reading = _Reading(function, values, fixed)
     for node in ast.walk(function):
-        if isinstance(node, ast.Call) and _is(values, node.func, SEND):
+        if isinstance(node, ast.Call) and _is_send(node, values):
             with suppress(Unreadable):
                 found |= reading.words(_argument(node, 0, "node"))
     return frozenset(found)
@@ -134,8 +134,11 @@ def goes_to_parent(command: ast.Call) -> bool:
 
 
 def _is_command(call: ast.Call, values: Values) -> bool:
-    name = getattr(call.func, "id", getattr(call.func, "attr", ""))
-    return name == "Command" or _is(values, call.func, COMMAND)
+    return _is(values, call, COMMAND)
+
+
+def _is_send(call: ast.Call, values: Values) -> bool:
+    return _is(values, call, SEND)
 
 
 def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
@@ -147,10 +150,12 @@ def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
     return named[name] if name in named else call.args[place]
 
 
-def _is(values: Values, called: ast.expr, name: str) -> bool:
-    if not isinstance(called, ast.Name | ast.Attribute):
-        return False
-    value = values(called)
+def _is(values: Values, call: ast.Call, name: str) -> bool:
+    """Whether a call makes a Command or a Send, by what its name stands for; where that is not known, by the name."""
+    called = call.func
+    if getattr(called, "id", getattr(called, "attr", "")) == name.rpartition(".")[2]:
+        return True
+    value = values(called) if isinstance(called, ast.Name | ast.Attribute) else UNKNOWN
     return isinstance(value, Symbol) and value == name
 
 
@@ -202,7 +207,7 @@ class _Reading:
         calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
         self.commands += (
             call for call in calls
-            if (goes_on_here(call) if _is_command(call, values) else _is(values, call.func, SEND))
+            if (goes_on_here(call) if _is_command(call, values) else _is_send(call, values))
         )  # fmt: skip
         self.following: set[str] = set()
 
@@ -222,7 +227,7 @@ class _Reading:
                 return {word}
             case ast.Constant(value=None):
                 return set()
-            case ast.Call(func=called) if _is(self.outer, called, SEND):
+            case ast.Call() if _is_send(value, self.outer):
                 self.read.append(value)
                 return self.words(_argument(value, 0, "node"))
             case ast.Call():
@@ -239,7 +244,7 @@ class _Reading:
     def gotos(self, value: ast.expr) -> set[str]:
         """The nodes that the Commands and Sends in a returned value name."""
         match value:
-            case ast.Call(func=called) if _is(self.outer, called, SEND):
+            case ast.Call() if _is_send(value, self.outer):
                 return self.words(value)
             case ast.Call() if _is_command(value, self.outer):
                 self.read += (node for node in ast.walk(value) if isinstance(node, ast.Call))

@@ -7,57 +7,6 @@ from typing import Any, Literal
 from loopwright.runs.schemas import Frozen, KeptComparison, LoopPasses, RunSummary
 from loopwright.workflows.api import Citation
 
-Where = Literal["both", "a", "b"]
-"""Which of the two runs has something."""
-
-
-class PathStep(Frozen):
-    """A visit of a node, in one run or in both."""
-
-    node: str
-    """The node."""
-    where: Where
-    """Whether both runs went here at this point of their ways, or one alone."""
-    a_visit: int | None = None
-    """Which visit of the node it is in run a, from 1."""
-    b_visit: int | None = None
-    """Which visit of the node it is in run b, from 1."""
-
-
-class ValueDifference(Frozen):
-    """One place within a value at which two runs differ."""
-
-    pointer: str
-    """Where, as a JSON pointer (RFC 6901) into the value of the key; empty for the whole."""
-    where: Where
-    """Whether both have something there, or one alone."""
-    a: Any = None
-    """What run a has there, shortened."""
-    b: Any = None
-    """What run b has there, shortened."""
-
-
-class KeyDifference(Frozen):
-    """A key of the final state whose value differs."""
-
-    key: str
-    """The key."""
-    where: Where
-    """Whether both states have it, or one alone."""
-    differences: tuple[ValueDifference, ...]
-    """Where the values differ, in the order of the values."""
-    more: int = 0
-    """Further differences that are not told."""
-
-
-class TextPart(Frozen):
-    """A piece of two answers."""
-
-    where: Where
-    """Whether both answers have it, or one alone."""
-    text: str
-    """The piece. All pieces of one answer, put together, are that answer."""
-
 
 class CitationSides(Frozen):
     """What two answers cite."""
@@ -128,16 +77,20 @@ class Comparison(Frozen):
     """A run."""
     b: RunSummary
     """Another run."""
-    path: tuple[PathStep, ...]
-    """Both ways through the graph, aligned; gates left out."""
+    a_path: tuple[str, ...]
+    """The nodes of run a in the order in which they ran; gates left out."""
+    b_path: tuple[str, ...]
+    """Those of run b."""
     shared: int = 0
-    """So many steps at the beginning of the path ran once, for both: one run was forked from the other behind them."""
-    plan: tuple[KeyDifference, ...] = ()
-    """Where the plans and the queries of the final states differ."""
-    state: tuple[KeyDifference, ...] = ()
-    """Where the final states differ elsewhere."""
-    answer: tuple[TextPart, ...] = ()
-    """Both answers by words, what is common once."""
+    """So many steps at the beginning of both ran once, for both: one run was forked from the other behind them."""
+    a_state: dict[str, Any]
+    """Run a's final state in plain JSON."""
+    b_state: dict[str, Any]
+    """Run b's."""
+    a_answer: str = ""
+    """Run a's answer."""
+    b_answer: str = ""
+    """Run b's."""
     citations: CitationSides = CitationSides()
     """What the answers cite."""
     figures: tuple[FigureRow, ...]

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,10 +19,8 @@ from loopwright.cli.words import visible as printable
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from loopwright.workflows.assistant.config import AssistantConfig
-    from loopwright.workflows.assistant.events import ChatEvent, Done, Failed, NodeEnd, PipelineSummary
+    from loopwright.workflows.assistant.events import Done, PipelineSummary
     from loopwright.workflows.assistant.schemas import UserContext
     from loopwright.workflows.assistant.services import Services
 
@@ -81,20 +78,6 @@ def conference(file: Path | None, store: str | None) -> Generator[Services]:
     quiet_loops()
     with closing(AssistantWorkflow.open(file, {"assistant.store": store} if store else None)) as workflow:
         yield workflow.services
-
-
-def moment_of(now: str | None) -> datetime | None:
-    """The moment of asking.
-
-    Args:
-        now: As the command line has it.
-
-    Raises:
-        InputError: If it is no ISO time.
-    """
-    from loopwright.workflows.assistant.reasons import moment
-
-    return moment(now)
 
 
 @app.command()
@@ -210,78 +193,53 @@ def _context(**given: str | None) -> UserContext:
 
 
 async def _told(question: str, context: UserContext, services: Services) -> int:
-    """Ask, and show what happens as it happens; give the exit code."""
+    """Ask, and show what happens as it happens, the answer alone on standard output; give the exit code."""
+    from rich.console import Console
+
+    from loopwright.workflows.assistant import events as told
+    from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
     from loopwright.workflows.assistant.workflow import astream_chat
 
-    shown = _Shown()
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    summary: PipelineSummary | None = None
+    midway, code = False, 0
+
+    def aside(text: str) -> None:
+        console.print(printable(text), style="dim", markup=False)
+
     async for event in astream_chat(question, user_context=context, services=services):
-        shown.show(event)
-    return shown.code
-
-
-class _Shown:
-    """One run on the terminal: the answer on standard output, the rest on standard error."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-
-        self._console: Console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._midway = False
-        self._summary: PipelineSummary | None = None
-        self.code = 0
-
-    def show(self, event: ChatEvent) -> None:
-        """Show an event.
-
-        Args:
-            event: The event.
-        """
-        from loopwright.workflows.assistant import events as told
-        from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
-
         if isinstance(event, told.Acknowledgment):
-            self._aside(event.message)
+            aside(event.message)
         elif isinstance(event, told.Thinking):
-            self._aside(f"({event.strategy or 'nothing left to try'}) {event.message}")
+            aside(f"({event.strategy or 'nothing left to try'}) {event.message}")
         elif isinstance(event, told.Chunk):
-            self._midway = True
+            midway = True
             print(printable(event.text), end="", flush=True)
-        elif isinstance(event, told.NodeEnd) and event.node == GENERATE_RESPONSE:
-            self._text_ended(event)
-        elif isinstance(event, told.PipelineSummary):
-            self._summary = event
-        elif isinstance(event, told.Done | told.Failed):
-            self._ended(event)
-
-    def _text_ended(self, event: NodeEnd) -> None:
-        """End the line; where the text is no answer, because its model failed, say so."""
-        if self._midway:
+        elif isinstance(event, told.NodeEnd) and event.node == GENERATE_RESPONSE and midway:
+            midway = False
             print()
-            if "response_text" not in event.output:
-                self._aside("(that broke off, and the answer begins anew)")
-        self._midway = False
-
-    def _ended(self, event: Done | Failed) -> None:
-        from loopwright.workflows.assistant.events import Failed
-
-        if isinstance(event, Failed):
-            self.code = 2 if event.error_type == InputError.__name__ else 1
+            if "response_text" not in event.output:  # its model failed half-way
+                aside("(that broke off, and the answer begins anew)")
+        elif isinstance(event, told.PipelineSummary):
+            summary = event
+        elif isinstance(event, told.Done):
+            aside("; ".join(_end_of(event, summary)))
+        elif isinstance(event, told.Failed):
+            code = 2 if event.error_type == InputError.__name__ else 1
             print(f"loopwright: {' '.join(event.error.split())}", file=sys.stderr)
-            return
-        stops = event.stop_reason if isinstance(event.stop_reason, list) else [event.stop_reason]
-        parts = [event.status.replace("_", " ")]
-        parts += [
-            f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop
-        ]
-        if summary := self._summary:
-            if summary.retry_count:
-                times = f" {summary.retry_count} times" if summary.retry_count > 1 else ""
-                parts.append(f"searched again{times}")
-            if summary.model_calls:
-                cost = "" if summary.cost is None else f", ${summary.cost:.4f}"
-                parts.append(f"{summary.model_calls} model call(s), {summary.tokens} tokens{cost}")
-            parts.append(f"{summary.duration_ms:.0f} ms")
-        self._aside("; ".join(parts))
+    return code
 
-    def _aside(self, text: str) -> None:
-        self._console.print(printable(text), style="dim", markup=False)
+
+def _end_of(done: Done, summary: PipelineSummary | None) -> list[str]:
+    """How a run ended: how honestly, at which bound, and what it took."""
+    stops = done.stop_reason if isinstance(done.stop_reason, list) else [done.stop_reason]
+    parts = [done.status.replace("_", " ")]
+    parts += [f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop]
+    if summary is None:
+        return parts
+    if summary.retry_count:
+        parts.append(f"searched again{f' {summary.retry_count} times' if summary.retry_count > 1 else ''}")
+    if summary.model_calls:
+        cost = "" if summary.cost is None else f", ${summary.cost:.4f}"
+        parts.append(f"{summary.model_calls} model call(s), {summary.tokens} tokens{cost}")
+    return [*parts, f"{summary.duration_ms:.0f} ms"]

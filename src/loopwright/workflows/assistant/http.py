@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from loopwright.runs.schemas import RunStatus
 from loopwright.server.answering import failure_of
 from loopwright.server.context import Context, Here, unknown_run
 from loopwright.server.described import streamed
-from loopwright.server.problems import PROBLEM, Problem
+from loopwright.server.problems import PROBLEM, Problem, status_of
 from loopwright.server.sse import event_stream, position
 from loopwright.workflows.assistant.events import PipelineSummary
 from loopwright.workflows.assistant.memory import Memory
@@ -38,6 +39,8 @@ STREAM: dict[int | str, dict[str, Any]] = {
 BUSY: dict[int | str, dict[str, Any]] = {503: PROBLEM}
 ASSISTANT = "assistant"
 """The workflow."""
+FAILED = "error"
+"""The last event of a run that ended without an answer."""
 MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 
 chat = APIRouter(prefix="/api/chat", tags=["chat"])
@@ -98,13 +101,13 @@ async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId =
 async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
     """Answer a message in one piece."""
     record = await (await _start(asked, context)).wait()
-    outcome = record.outcome
-    if record.status != "finished" or outcome is None:
-        raise failure_of(record).exception
-    if outcome.status == "failed":
-        told = outcome.error or "the run ended before an answer was written"
-        raise Problem(told, "NoAnswer", can_retry=True, status=503).exception
-    return ChatAnswer.model_validate(outcome.details)
+    if record.status == "finished" and record.outcome is not None and record.outcome.status != "failed":
+        return ChatAnswer.model_validate(record.outcome.details)
+    events = await asyncio.to_thread(context.hub.store.events, record.id, "client", 0, context.hub.limits.events)
+    if events and events[-1].name == FAILED:  # in the words for clients: what nobody foresaw is told to the log alone
+        told = json.loads(events[-1].data)
+        raise Problem(**told, status=status_of(told["error_type"], can_retry=told["can_retry"])).exception
+    raise failure_of(record).exception
 
 
 @chat.get("/runs/{run_id}/events", operation_id="follow_chat", response_class=Response, responses=STREAM)

@@ -117,6 +117,8 @@ class PlannedQuery(Frozen):
     """Hits that score less are near misses, not results."""
     pick: Pick = ""
     """Which of the results alone count."""
+    by_meaning: bool = False
+    """Whether meaning alone ranks, where there are vectors: what is told in other words than the programme's."""
 
 
 class Record(Frozen):
@@ -131,7 +133,7 @@ class Record(Frozen):
     title: str
     """The talk's title, the person's or the exhibitor's name."""
     texts: dict[str, str] = Field(default_factory=dict[str, str])
-    """Facet -> what the record says of itself there; see ``data/facets.yaml``."""
+    """Facet -> what the record says of itself there; for example ``abstract``."""
     fields: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Field -> values to filter by: ``day`` (ISO date), ``room``, ``track``, ``type``, ``language``, ``speaker``."""
     start: datetime | None = None

@@ -322,7 +322,7 @@ class _IqaRun(Run):
 def _status(state: Mapping[str, Any], answered: SummarizerOutput | None) -> str:
     if answered is None or state.get("error"):
         return "failed"
-    if answered.final_answer == UNABLE:
+    if answered.final_answer.startswith(UNABLE):
         return "undetermined"
     return "best_effort" if state.get("stop_reason") else "answered"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from loopwright.workflows.assistant.answer.acknowledging import acknowledgment
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
 from loopwright.workflows.assistant.answer.listing import Known, chosen, list_answer
 from loopwright.workflows.assistant.answer.offering import offered, shown_hits
@@ -11,7 +10,6 @@ from loopwright.workflows.assistant.answer.references import mark, referenced, w
 __all__ = [
     "EvaluationReply",
     "Known",
-    "acknowledgment",
     "chosen",
     "evaluate_answer",
     "evaluation_of",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loopwright.retrieval.text import query_terms
-from loopwright.workflows.assistant.answer.fitting import folded_words, terms_of, unmet
-from loopwright.workflows.assistant.answer.quoting import quoted
+from loopwright.retrieval.text import query_terms, terms
 from loopwright.workflows.assistant.answer.references import mark
 from loopwright.workflows.assistant.answer.wording import joined, plain, shortened, when
 from loopwright.workflows.assistant.schemas import Filters, Found, Record, Slot, Table
+from loopwright.workflows.assistant.sources.catalogue import unmet
 
 _SNIPPET = 160
+_WINDOW, _BEFORE, _READ = 110, 40, 4000
+"""Characters of a quotation, about, of it before the first word that was asked, and of a text that are read for it."""
+_LINK = re.compile(r"\S*://\S*")
+_ENDS = re.compile(r"(?<=[.!?。])\s+|(?<=。)")
 _LONG_TITLE = 150
 _MOST_TALKS = 6
 _MOST_PERSONS = 4
@@ -153,9 +157,29 @@ def _text(record: Record, telling: Telling) -> str:
 
 def _said(record: Record, texts: Sequence[str], topic: str) -> str:
     """A quotation with those words of the topic that the title and the track do not show."""
-    shown = terms_of(folded_words(" ".join([record.title, *record.values("track")])))
+    shown = terms(" ".join([record.title, *record.values("track")]))
     unseen = [term for term in query_terms(topic) if term not in shown] if topic else []
-    return quoted(texts, unseen)
+    return _quoted(texts, unseen)
+
+
+def _quoted(texts: Sequence[str], wanted: Sequence[str]) -> str:
+    """The sentence that holds most of some terms, around the first of them where it is long; empty without any."""
+    held = {
+        sentence: len(set(terms(sentence)).intersection(wanted))
+        for text in texts
+        if wanted
+        for sentence in _ENDS.split(" ".join(_LINK.sub(" ", text[:_READ]).split()))
+    }
+    best = max(held, key=lambda sentence: held[sentence], default="")
+    if not held.get(best):
+        return ""
+    words = best.split()
+    first = next((n for n, word in enumerate(words) if not set(terms(word)).isdisjoint(wanted)), 0)
+    start = first
+    while start and len(best) > _WINDOW and len(" ".join(words[start - 1 : first])) <= _BEFORE:
+        start -= 1
+    start = start if len(best) > _WINDOW else 0
+    return plain(("…" if start else "") + shortened(" ".join(words[start:]), _WINDOW))
 
 
 def _sentence(text: str) -> str:

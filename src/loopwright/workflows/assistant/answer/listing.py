@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from loopwright.workflows.assistant.answer.fitting import unmet
 from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, titled
 from loopwright.workflows.assistant.answer.offering import offered
 from loopwright.workflows.assistant.answer.operating import clashing, compared, counted, most, sessions_in, until
@@ -25,6 +24,7 @@ from loopwright.workflows.assistant.schemas import (
     Table,
     ThinkingUpdate,
 )
+from loopwright.workflows.assistant.sources.catalogue import unmet
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
 SURE = 0.5

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,21 +43,7 @@ def open_memory(spec: str) -> Memory:
 def _of_file(path: Path) -> Memory:
     from langgraph.store.sqlite import SqliteStore
 
-    @contextmanager
-    def guard() -> Generator[None]:
-        try:
-            yield
-        except (OSError, sqlite3.Error, ValueError) as problem:
-            # LangGraph's store hides what SQLite says within a ValueError.
-            if isinstance(problem, ValueError) and not isinstance(problem.__cause__, sqlite3.Error):
-                raise
-            said = problem.__cause__ or problem
-            raise StoreError(
-                f"the memory {path} cannot be used ({said}). Name a file that you may write to and that is new or "
-                "was made as a memory."
-            ) from problem
-
-    with guard():
+    with _told_of(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
         try:
@@ -70,8 +56,23 @@ def _of_file(path: Path) -> Memory:
         except sqlite3.Error:
             connection.close()
             raise
+    return Memory(store, path=path, connection=connection)
 
-    return Memory(store, guard=guard, connection=connection)
+
+@contextmanager
+def _told_of(path: Path | None) -> Generator[None]:
+    """Errors of a memory's file, as what they mean for people."""
+    try:
+        yield
+    except (OSError, sqlite3.Error, ValueError) as problem:
+        # LangGraph's store hides what SQLite says within a ValueError.
+        if isinstance(problem, ValueError) and not isinstance(problem.__cause__, sqlite3.Error):
+            raise
+        said = problem.__cause__ or problem
+        raise StoreError(
+            f"the memory {path} cannot be used ({said}). Name a file that you may write to and that is new or was made "
+            "as a memory."
+        ) from problem
 
 
 MOST_TURNS = 200
@@ -95,18 +96,18 @@ class Memory:
         self,
         store: BaseStore,
         *,
-        guard: Callable[[], AbstractContextManager[None]] = nullcontext,
+        path: Path | None = None,
         connection: sqlite3.Connection | None = None,
     ) -> None:
         """Keep in a store.
 
         Args:
             store: A store with synchronous methods, for example `InMemoryStore` or `SqliteStore`.
-            guard: Entered around each use of the store, to translate its errors.
+            path: The file that the store writes to, for messages.
             connection: What the store writes to, to take deletions out of the files and to close.
         """
         self._store = store
-        self._guard = guard
+        self._path = path
         self._connection = connection
         # Turns are added, and profiles changed, by reading and writing, and the store for memory cannot be searched
         # while it grows.
@@ -210,7 +211,7 @@ class Memory:
         return await asyncio.to_thread(self._guarded, work, *arguments)
 
     def _guarded(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        with self._lock, self._guard():
+        with self._lock, _told_of(self._path):
             return work(*arguments)
 
     def _value(self, namespace: tuple[str, ...], key: str) -> dict[str, Any] | None:

@@ -7,13 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from loopwright.workflows.assistant.answer.acknowledging import acknowledgment
+from loopwright.workflows.assistant.answer.wording import plain
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
 from loopwright.workflows.assistant.nodes.asking import ask_model
+from loopwright.workflows.assistant.question.nearest import nearest
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.reasons import given_profile, question_of, user_of
-from loopwright.workflows.assistant.schemas import Profile
+from loopwright.workflows.assistant.schemas import SMALLTALK, Profile
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import current
@@ -135,6 +136,10 @@ def _joined(profile: Profile, said: ProfileReply) -> Profile:
     return profile.model_copy(update={**lists, "name": said.name or profile.name, "updated_at": datetime.now(UTC)})
 
 
+_SURE = 6.5
+"""The log-odds from which a message asks for nothing that is searched."""
+
+
 class AcknowledgmentReply(BaseModel):
     """A chat model's first word to the person."""
 
@@ -161,11 +166,18 @@ async def generate_acknowledgment(state: AssistantState, services: Services) -> 
 
 
 def acknowledged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model.
+    """The same without a model, and without a promise to find anything; empty where nothing is searched.
 
     Args:
         state: As for `generate_acknowledgment`.
         services: The conference.
     """
-    info = current(services.store).info
-    return {"acknowledgment": acknowledgment(question_of(state), state.get("profile"), info)}
+    question, info, profile = question_of(state), current(services.store).info, state.get("profile")
+    sentence = Sentence.of(question)
+    near = nearest(sentence, 0, len(sentence))
+    small = near.operation in (*SMALLTALK, "outside") and near.likeness >= _SURE
+    if not len(sentence) or small or forgets_all(question):
+        return {"acknowledgment": ""}
+    name = f"{plain(profile.name)}, l" if profile and profile.name else "L"
+    conference = f" of {plain(info.title)}" if info and info.title else ""
+    return {"acknowledgment": f"{name}et me look through the programme{conference}."}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
+from loopwright.workflows.assistant.question.reading import DOUBTFUL, SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, Question, Record, Slot, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import words
@@ -13,6 +13,7 @@ from loopwright.workflows.assistant.sources.catalogue import clock_of
 
 _TIMES: tuple[Slot, ...] = ("start", "end", "on")
 _SHORT = 7
+_ON_RECORDS = ("count", "first", "last", "longest", "shortest")
 
 
 def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
@@ -38,7 +39,12 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     question = reader.read(text)
     if before is None or question.smalltalk:
         return question
-    sentence = reader.sentence(text)
+    sentence = reader.last
+    if question.operation == "find" and len(sentence) <= _SHORT:
+        # Where the subject was said before, a word that asks for an operation is enough: "and the shortest of those?".
+        alone = reader.read(text, least=DOUBTFUL)
+        if alone.operation in _ON_RECORDS and not alone.topic:
+            question, sentence = alone, reader.last
     # In "are there" it points at nothing.
     idle = {
         place

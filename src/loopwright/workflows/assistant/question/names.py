@@ -69,6 +69,8 @@ class Names:
         """Word -> in how many sessions it is written."""
         self.stands = {_squashed(record.title): record for record in catalogue.of_table(Table.EXHIBITORS)}
         """Exhibitor's name, squashed -> the exhibitor."""
+        titled = Counter(term for record in self.stands.values() for term in set(terms(record.title)))
+        self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
         self.titles = {_squashed(record.title): record for record in sessions}
         """Session's title, squashed -> the session."""
 
@@ -101,6 +103,14 @@ class Names:
         """
         starts = sorted(self.buildings, key=len)
         return next((self.buildings[each] for each in starts if set(rooms) <= {*self.buildings[each]}), tuple(rooms))
+
+    def has_stand(self, sentence: Sentence) -> bool:
+        """Whether a name stands in a question that one exhibitor alone has.
+
+        Args:
+            sentence: The question.
+        """
+        return any(token.raw[0].isupper() and self._stands.intersection(terms(token.word)) for token in sentence.tokens)
 
     def record(self, quoted: str) -> Record | None:
         """The session whose title is quoted, or begins so.

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 
 from loopwright.retrieval.english import english_words, share
-from loopwright.retrieval.text import STOP_WORDS, terms
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import MIDNIGHT, Now, read_days, read_lengths, read_times
 from loopwright.workflows.assistant.question.names import (
     Names,
@@ -23,7 +23,7 @@ from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
 from loopwright.workflows.assistant.searching import Search
-from loopwright.workflows.assistant.searching.index import TableIndex
+from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import days, glossary, table, words
 
 MAX_QUESTION = 1_000
@@ -52,8 +52,12 @@ class Reader:
     """The words of its sessions."""
     names: Names = field(init=False)
     """Its names."""
+    last: Sentence = field(init=False)
+    """The question read last, each word with what it was read as."""
     doubted: bool = False
-    """Whether the question read last may ask for something else than a search, as it seems."""
+    """Whether it may ask for something else than a search, as it seems."""
+    at_stand: bool = False
+    """Whether it asks an exhibitor for what no programme has, as stickers."""
 
     def __post_init__(self) -> None:
         """Look at the conference once for all that is read."""
@@ -97,14 +101,15 @@ class Reader:
         """The moment of asking, by the conference's clock."""
         return Now.of(self.moment, self.search.catalogue.info)
 
-    def read(self, text: str) -> Question:
+    def read(self, text: str, *, least: float = NEAR) -> Question:
         """Read a question that stands alone.
 
         Args:
             text: The question.
+            least: The log-odds above a search of an operation on records.
         """
-        sentence = self.sentence(text)
-        near = self.operation(sentence)
+        sentence = self.last = self.sentence(text)
+        near = self.operation(sentence, least)
         operation, doubted = near.operation, self.doubted
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
@@ -115,6 +120,8 @@ class Reader:
                     token.taken = "operation"
         spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
         tables = self.tables(sentence)
+        if self.at_stand:
+            tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
         # Who names a session by its title asks for that one, whatever else is said.
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence)
         if operation == "recommend" and topic:
@@ -145,26 +152,29 @@ class Reader:
             unread=unread,
         )
 
-    def operation(self, sentence: Sentence) -> Near:
+    def operation(self, sentence: Sentence, least: float = NEAR) -> Near:
         """What is to be done: the nearest example to any of the sentences, unless it looks like a search.
 
         Args:
             sentence: The question, its conditions read.
+            least: The log-odds above a search of an operation on records.
         """
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
         found = [
             nearest(sentence, first, asked_until(sentence, first, last))
             for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
         ]
-        best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
+        best, self.doubted, self.at_stand = Near("find", 0.0, 0.0, 0.0), False, False
         for near in found:
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
             told = len(found) > 2 and (alone or near.operation == "recommend")
             if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
                 continue
-            unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else NEAR)
-            named = near.operation == "outside" and sentence.asks("person", "track", "type", "record")
+            unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else least)
+            outside = near.operation == "outside"
+            self.at_stand |= outside and self.names.has_stand(sentence)
+            named = outside and (self.at_stand or sentence.asks("person", "track", "type", "record"))
             if unclear or named:
                 self.doubted |= (
                     near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
@@ -185,7 +195,8 @@ class Reader:
         if _is_thing(word) or word in STOP_WORDS:
             return 0.0
         index = self.index
-        found = terms(word.split("'")[0])
+        raw = sentence.tokens[place].raw
+        found = keys_of(raw if fold(raw) == word else word)
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
             return 0.0
@@ -278,18 +289,10 @@ class Reader:
                 continue
             if word in _rule_words():
                 continue
-            token.word = _nearest_rule(word, self.names.types) or self._nearest_name(word) or word
-
-    def _nearest_name(self, word: str) -> str:
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
-        if len(word) < 6:
-            return ""
-        near = process.extractOne(
-            word, self.names.persons.keys(), scorer=OSA.distance, score_cutoff=1 + (len(word) > 7)
-        )
-        return near[0] if near and near[0][0] == word[0] else ""
+            rules = [each for each in (*_rule_words(), *self.names.types) if len(each) > 4]
+            token.word = (
+                _nearest(word, rules) or (_nearest(word, [*self.names.persons]) if len(word) > 5 else "") or word
+            )
 
     def _in_english(self, sentence: Sentence, rest: list[int]) -> list[str]:
         """What the subjects of a question in another language are called in English."""
@@ -432,14 +435,10 @@ def _rule_words() -> frozenset[str]:
     return frozenset(days()).union(*(words("time", key) for key in _RULES if key != "days"), *named)
 
 
-def _nearest_rule(word: str, kinds: Collection[str]) -> str:
+def _nearest(word: str, known: Collection[str]) -> str:
+    """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    near = process.extractOne(
-        word,
-        [each for each in (*_rule_words(), *kinds) if len(each) > 4],
-        scorer=OSA.distance,
-        score_cutoff=1 + (len(word) > 7),
-    )
+    near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 7))
     return near[0] if near and near[0][0] == word[0] else ""

@@ -58,7 +58,9 @@ def steps(
         for kind, told in _KINDS.items():
             yield from _other_words(poor, kind, told, search)
         yield from _without_strangers(poor, search)
-        yield from _nearer(poor)
+        if search.by_meaning:
+            yield from _nearer(poor, "meaning", "pivot", "look for what means the same in other words")
+        yield from _nearer(poor, "near misses", "relax", "look at what comes near it")
         yield from _elsewhere(question, outcomes, search, config)
     if not any(outcome.hits for outcome in outcomes):
         yield from _fewer(poor, config)
@@ -112,14 +114,16 @@ def _without_strangers(poor: Sequence[PlannedQuery], search: Search) -> Iterator
         yield Step("unknown words", "relax", tuple(queries), f"leave out {said}, which the programme does not know")
 
 
-def _nearer(poor: Sequence[PlannedQuery]) -> Iterator[Step]:
-    """What comes near counts too."""
+def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Step]:
+    """What comes near counts too: by its meaning alone, or as before."""
     queries = [
-        query.model_copy(update={"score_threshold": round(query.score_threshold * NEAR, 4)})
+        query.model_copy(
+            update={"score_threshold": round(query.score_threshold * NEAR, 4), "by_meaning": strategy == "pivot"}
+        )
         for query in poor
         if query.query_text
     ]
-    yield Step("near misses", "relax", tuple(queries), "look at what comes near it")
+    yield Step(name, strategy, tuple(queries), told)
 
 
 def _elsewhere(

@@ -13,7 +13,6 @@ from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.searching.index import Floats, TableIndex
-from loopwright.workflows.assistant.sources.facets import facet_of
 
 _ALL = 100_000
 _LARGE = 3.74
@@ -21,6 +20,15 @@ _LARGE = 3.74
 _STANDS_OUT, _SPREAD, _MOST = 1.0, 5.6, 0.8
 """Evidence begins so far above the mean, and is at its most so much farther; on labelled questions the best record was
 2.9 to 4 above where there was no answer, and 4 to 8 where the words of the answer were there too."""
+_COUNTS: dict[str, float] = {
+    "track": 0.6,
+    "topics": 0.6,
+    "role": 0.6,
+    "subtitle": 0.8,
+    "biography": 0.8,
+    "seeking": 0.8,
+}
+"""What likeness to some passages counts: the name of a track says less than a text, and all of it less than a title."""
 
 
 class DenseSearch:
@@ -40,7 +48,7 @@ class DenseSearch:
         self._store = store
         self._embedder = embedder
         self._ready = False
-        self._facets: dict[str, str] = {}
+        self._headings: dict[str, str] = {}
         self._likeness = lru_cache(maxsize=256)(self._measured)
 
     @property
@@ -52,8 +60,6 @@ class DenseSearch:
     def likeness(self, text: str, table: Table, index: TableIndex) -> Floats:
         """How far each record's best passage stands out from all others, float32 [records], in standard deviations.
 
-        What a passage is above the middle counts by the weight of its facet: the name of a track says less than a text.
-
         Args:
             text: The text.
             table: The table.
@@ -64,12 +70,11 @@ class DenseSearch:
     def _measured(self, text: str, table: Table, index: TableIndex) -> Floats:
         where = Filter(tags=(table.value,))
         hits = self._store.search_vector(self._embedder.embed_query(text), _ALL, where, model=self._embedder.model)
-        weights = self._weights(table, [hit.passage_id for hit in hits])
         if len(hits) < 3:
             return np.zeros(len(index.records), np.float32)
         above = np.array([hit.score for hit in hits], np.float32)
         above -= above.mean()
-        above = np.where(above > 0, above * weights, above)
+        above = np.where(above > 0, above * self._weights([hit.passage_id for hit in hits]), above)
         found = np.full(len(index.records), np.nan, np.float32)
         # Records that came after the index was made have no place in it.
         places = [index.place.get(hit.passage_id.rpartition("::")[0], -1) for hit in hits]
@@ -81,15 +86,14 @@ class DenseSearch:
         scale = _LARGE / math.sqrt(2 * math.log(max(2, len(found)))) / max(float(found.std()), 1e-6)
         return np.asarray((found - found.mean()) * scale, np.float32)
 
-    def _weights(self, table: Table, passages: Sequence[str]) -> Floats:
-        """The weight of each passage's facet."""
-        known = self._facets
+    def _weights(self, passages: Sequence[str]) -> Floats:
+        """What each passage counts, by what it is of its record."""
+        known = self._headings
         if missing := [each for each in passages if each not in known]:
             read = {each.id: each.heading for each in self._store.passages(missing)}
             # Another dictionary rather than a lock: other threads may be reading the old one.
-            self._facets = known = {**known, **dict.fromkeys(missing, ""), **read}
-        facets = {each: facet.weight for each in set(known.values()) if (facet := facet_of(table, each))}
-        return np.array([facets.get(known[each], 1.0) for each in passages], np.float32)
+            self._headings = known = {**known, **dict.fromkeys(missing, ""), **read}
+        return np.array([_COUNTS.get(known[each], 1.0) for each in passages], np.float32)
 
 
 def standing_out(likeness: Floats) -> Floats:

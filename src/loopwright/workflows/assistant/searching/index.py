@@ -33,6 +33,10 @@ _OTHER, _APART, _STRANGE = 0.8, 0.3, 4.0
 COMMON = 8e-4
 """A word with a larger share of English names no subject."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
+_HYPHENED = re.compile(r"(?<![\w-])([^\W_]+)-([^\W_]+)(?![\w-])")
+_SHORTHAND = 4
+"""So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""
 _NAME = re.compile(r"(?:^|(?<=\w ))[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
 _TITLES = frozenset({"title", "name", "track", "speakers"})
 
@@ -140,14 +144,16 @@ class TableIndex:
         """
         found: dict[str, Term] = {}
         full = _full_names(text)
+        whole = {part: "".join(match.groups()) for match in _HYPHENED.finditer(text) for part in match.groups()}
         for match in _WORD.finditer(text):
             word = match[0]
             named = word[0].isupper() and (
                 match.start() > 0 or word[1:] != word[1:].lower() or not self._tracks.isdisjoint(terms(word))
             )
-            for key in terms(re.split("['’]", word)[0]):
+            for key in keys_of(word):
                 if key not in found and fold(word) not in STOP_WORDS:
-                    also = tuple(dict.fromkeys(term for other in others(fold(word)) for term in terms(other)))
+                    alike = [*others(fold(word)), *([whole[word]] if word in whole else [])]
+                    also = tuple(dict.fromkeys(term for other in alike for term in terms(other)))
                     weight = max([self.weight(key, named=named), *(_OTHER * self.weight(each) for each in also)])
                     known = any(map(self.lexicon.knows, (key, *also)))
                     found[key] = Term(
@@ -155,8 +161,13 @@ class TableIndex:
                     )
         # In a long message a word that nobody uses here is one of many; in a short one it is the point.
         share_of = min(1.0, 5 / max(1, sum(each.weight > _PLAIN for each in found.values())))
+        about = any(each.known and each.weight >= _ALONE for each in found.values())
         read = [
-            each if each.known or each.word[0].isupper() else replace(each, weight=each.weight * share_of)
+            each
+            if each.known or each.word[0].isupper()
+            else replace(
+                each, weight=_APART * _PLAIN if about and len(each.word) <= _SHORTHAND else each.weight * share_of
+            )
             for each in found.values()
         ]
         if max((each.weight for each in read), default=1.0) >= _PLAIN:
@@ -248,6 +259,15 @@ class TableIndex:
             place: The record.
         """
         return self._titled[place]
+
+
+def keys_of(word: str) -> list[str]:
+    """The terms that a word of a question is compared by: of "TPMs", which no stemmer shortens, that of "TPM".
+
+    Args:
+        word: The word as it was written.
+    """
+    return terms(word[:-1] if _PLURAL.fullmatch(word) else re.split("['’]", word)[0])
 
 
 _NOWHERE = np.empty(0, np.int32), np.empty(0, np.float32)

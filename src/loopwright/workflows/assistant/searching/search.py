@@ -171,6 +171,8 @@ class Search:
         if made.dense is not None and made.dense.ready and len(index.records):
             likeness = made.dense.likeness(query.query_text, query.table, index)
             near = standing_out(likeness) * np.float32(_told(words))
+            if query.by_meaning:
+                return near
             # Words that no record holds well together prove less than meaning does.
             scores = 1 - (1 - scores * scores.max(initial=0.0)) * (1 - near)
             # How sure the search is of its best is one thing, which they are another: of a question in other words than

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
-from loopwright.workflows.assistant.sources.facets import Facet, facets_of
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.ingesting import IngestReport, embed_all, ingest
 from loopwright.workflows.assistant.sources.sample import sample_paths, sample_store
@@ -11,11 +10,9 @@ from loopwright.workflows.assistant.sources.sample import sample_paths, sample_s
 __all__ = [
     "Catalogue",
     "ConferenceInfo",
-    "Facet",
     "IngestReport",
     "current",
     "embed_all",
-    "facets_of",
     "ingest",
     "sample_paths",
     "sample_store",

@@ -210,6 +210,16 @@ def holds(record: Record, asked: Condition) -> bool | None:
     return start < most and start + length > least
 
 
+def unmet(record: Record, filters: Filters) -> tuple[Condition, ...]:
+    """The conditions that a record does not meet; what it has nothing of is not judged.
+
+    Args:
+        record: The record.
+        filters: What was asked.
+    """
+    return tuple(asked for asked in filters.include if holds(record, asked) is False)
+
+
 def passes(record: Record, filters: Filters) -> bool:
     """Whether a record is all that filters ask, and nothing that they exclude; topics are not looked at.
 

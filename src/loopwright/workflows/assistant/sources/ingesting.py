@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 from loopwright.errors import ConfigError
 from loopwright.retrieval.protocols import Embedder
+from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.info import ConferenceInfo
-from loopwright.workflows.assistant.sources.reading import read_schedule, read_table
+from loopwright.workflows.assistant.sources.reading import Schedule, read_schedule, read_table
+from loopwright.workflows.assistant.sources.reading.files import read_bytes
 from loopwright.workflows.assistant.sources.storing import (
     INFO_ID,
     contribution_of,
@@ -22,8 +25,6 @@ from loopwright.workflows.assistant.sources.storing import (
     embedded_text,
     info_contribution,
 )
-
-"""Passages of one transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +56,10 @@ def ingest(
 ) -> IngestReport:
     """Read the files of a conference into a store, which holds one conference.
 
-    All files are read before anything is stored, so that a damaged one changes nothing. What is new or changed is
-    stored in one transaction; then the records of the same tables that no file holds any more are deleted. Tables whose
-    file is not given stay as they are. Records can be searched by their words at once; `embed_all` adds vectors.
+    All files are read before anything is stored, so that a damaged one changes nothing; one that the store has word for
+    word is not read again. What is new or changed is stored in one transaction; then the records of the same tables
+    that no file holds any more are deleted. Tables whose file is not given stay as they are. Records can be searched by
+    their words at once; `embed_all` adds vectors.
 
     Args:
         store: The store.
@@ -78,32 +80,52 @@ def ingest(
     """
     begin = time.monotonic()
     tell = progress or _silent
+    given: dict[Path, tuple[Table, ...]] = {
+        path: tables
+        for path, tables in (
+            (schedule, (Table.SESSIONS, Table.SPEAKERS)),
+            (exhibitors, (Table.EXHIBITORS,)),
+            (attendees, (Table.ATTENDEES,)),
+        )
+        if path is not None
+    }
+    if not given:
+        raise ConfigError("nothing to ingest: give a schedule, exhibitors or attendees")
+    digests = store.digests()
     records: dict[str, Record] = {}
     problems: list[str] = []
-    tables: list[Table] = []
-    info: ConferenceInfo | None = None
-    if schedule is not None:
-        tell(f"reading {schedule.name}")
-        programme = read_schedule(schedule, time_zone=time_zone)
-        info = programme.info
-        records |= {record.id: record for record in programme.records}
-        problems += programme.problems
-        tables += [Table.SESSIONS, Table.SPEAKERS]
-    for table, path in ((Table.EXHIBITORS, exhibitors), (Table.ATTENDEES, attendees)):
-        if path is not None:
-            tell(f"reading {path.name}")
-            read = read_table(path, table)
-            records |= {record.id: record for record in read.records}
-            problems += read.problems
-            tables.append(table)
-    if not tables:
-        raise ConfigError("nothing to ingest: give a schedule, exhibitors or attendees")
-    added, changed, removed = _store(store, info, records, tables, tell)
+    contributions: list[Contribution] = []
+    same = 0
+    gone: list[str] = []
+    for path, tables in given.items():
+        held = [id for id in digests if id.startswith(tuple(f"{table.value}:" for table in tables))]
+        file = _file(path, tables, time_zone)
+        if digests.get(file.id) == file.digest:
+            same += len(held)
+            continue
+        tell(f"reading {path.name}")
+        read = read_schedule(path, time_zone=time_zone) if path is schedule else read_table(path, tables[0])
+        found = {record.id: record for record in read.records}
+        records |= found
+        gone += [id for id in held if id not in found]
+        problems += read.problems
+        # What had to be left out of a file is told each time that it is given.
+        contributions.append(Contribution(document=replace(file, digest="") if read.problems else file, passages=()))
+        if isinstance(read, Schedule) and digests.get(INFO_ID) != digest_of(read.info):
+            contributions.append(info_contribution(read.info))
+    fresh = [record for record in records.values() if digests.get(record.id) != digest_of(record)]
+    if fresh:
+        tell(f"storing {len(fresh):,} records")
+    store.put([*map(contribution_of, fresh), *contributions])
+    if gone:
+        tell(f"deleting {len(gone):,} records")
+        store.delete(gone)
+    changed = sum(record.id in digests for record in fresh)
     return IngestReport(
-        added=added,
+        added=len(fresh) - changed,
         changed=changed,
-        unchanged=len(records) - added - changed,
-        removed=removed,
+        unchanged=len(records) - len(fresh) + same,
+        removed=len(gone),
         seconds=time.monotonic() - begin,
         problems=tuple(problems),
     )
@@ -135,29 +157,11 @@ def embed_all(
     return fill_vectors(store, embedder, text_of=embedded_text, on_progress=progress, stop=stop)
 
 
-def _store(
-    store: KnowledgeStore,
-    info: ConferenceInfo | None,
-    records: dict[str, Record],
-    tables: list[Table],
-    tell: Callable[[str], None],
-) -> tuple[int, int, int]:
-    """Make the store hold these records of these tables, and say how many were added, changed and removed."""
-    digests = store.digests()
-    fresh = [record for record in records.values() if digests.get(record.id) != digest_of(record)]
-    prefixes = tuple(f"{table.value}:" for table in tables)
-    gone = [id for id in digests if id.startswith(prefixes) and id not in records]
-    contributions = [contribution_of(record) for record in fresh]
-    if info is not None and digests.get(INFO_ID) != digest_of(info):
-        contributions.append(info_contribution(info))
-    if fresh:
-        tell(f"storing {len(fresh):,} records")
-    store.put(contributions)
-    if gone:
-        tell(f"deleting {len(gone):,} records")
-        store.delete(gone)
-    changed = sum(record.id in digests for record in fresh)
-    return len(fresh) - changed, changed, len(gone)
+def _file(path: Path, tables: tuple[Table, ...], time_zone: str | None) -> Document:
+    """What tells that a file was read already: what it holds, and what else decides how it is read."""
+    read_by = f"{version('loopwright')} {time_zone or ''} {path.suffix} ".encode()
+    digest = hashlib.sha256(read_by + read_bytes(path)).hexdigest()
+    return Document(id=f"file:{tables[0].value}", title=path.name, digest=digest, tags=("file",))
 
 
 def _silent(_: str) -> None:

@@ -12,7 +12,6 @@ from datetime import date, datetime, time
 
 from loopwright.retrieval.records import Contribution, Document, Passage
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.facets import facet_of
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
 INFO_ID = "conference:info"
@@ -26,6 +25,8 @@ PASSAGE_CHARACTERS = 1_500
 _LAYOUT = 1
 # Facets of a document that are not the record's own fields, which never begin with an underscore.
 _START, _END, _URL, _RELATED, _PASSAGES = "_start", "_end", "_url", "_related", "_passages"
+# What says enough without the title, or has it.
+_TELLING = frozenset("title track speakers name talks topics role about interests".split())
 _BREAKS = ("\n", ". ", "。", " ")
 
 
@@ -104,9 +105,7 @@ def embedded_text(passage: Passage) -> str:
     Args:
         passage: A passage of a record.
     """
-    table, _, _ = passage.document_id.partition(":")
-    facet = facet_of(Table(table), passage.heading)
-    return f"{passage.title}\n{passage.text}" if facet is not None and facet.with_title else passage.text
+    return passage.text if passage.heading in _TELLING else f"{passage.title}\n{passage.text}"
 
 
 def info_contribution(info: ConferenceInfo) -> Contribution:

@@ -207,15 +207,16 @@ def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, 
     found = [item for _, item in facts.matching((term.name,))]
     if found:
         worst = max(found, key=lambda item: (item.severity.rank, item.confidence))
-        if opposes(term.word, worst):
-            return absent, f"the other way, {listed_there([worst], facts)}"
+        if opposes(term.word, question.text, worst):
+            return absent, f"it is {listed_there([worst], facts)}"
         if not _is_there(worst, lenient=question.tolerant or (absent and not term.free)):
             return absent, f"only {listed_there([worst], facts)}"
         return not absent, ("by its number alone, " if worst.confidence < _GUESS else "") + listed_there(found, facts)
     if any(closeness(term.name, name) > 0 for name in facts.unanalysed):
         return not absent, f"{in_words(term.name)} {where(facts)}"
     if not facts.covers((term.name,)):
-        doubt = next((note for note in facts.evidence.notes if in_words(term.name).casefold() in note.casefold()), "")
+        about = (in_words(term.name).casefold(), "needs at least")
+        doubt = next((note for note in facts.evidence.notes if any(word in note.casefold() for word in about)), "")
         return None, doubt or "nothing was measured that the question is about"
     return absent, none_found((term.name,), facts).rstrip(".")
 
@@ -284,7 +285,7 @@ def _rate(question: Question, facts: Facts) -> str:
     if value is None:
         measured = [name for name in facts.plan.required_tools or [] if facts.value(name) is not None]
         told = f"{values(measured, facts)} {where(facts)}; there is no score of 1 to 5."
-        return told if measured else UNABLE
+        return told if measured else _unmeasured(facts) or UNABLE
     level = level_name(value)
     if question.scale is None:
         if facts.plan.answer_mode is AnswerMode.SCORING or question.terms:
@@ -304,7 +305,8 @@ def _degree(question: Question, facts: Facts) -> str:
             return f"Not bad: no distortion found {where(facts)}; the quality is {facts.score.level.lower()}."
     if severity is None:
         return f"{UNABLE}: nothing was measured about it."
-    said = f"{listed_there(found, facts)}." if found and severity is not Severity.NONE else ""
+    number = bool(re.search(r"\bhow (?:many|much|long|wide)\b|percent|\bexact|\bvalue\b|%", question.text))
+    said = f"{listed_there(found, facts, number=number)}." if found and severity is not Severity.NONE else ""
     if question.yes_no and question.severities:
         word = (
             "Yes"
@@ -325,11 +327,12 @@ def _choose(question: Question, facts: Facts) -> str:
         (item.severity.rank + item.confidence, term, item)
         for term in faults
         for near, item in facts.matching((term.name,))
-        if near > 0 and item.confidence >= _GUESS
+        if near > 0 and _is_there(item, lenient=False)
     ]
     if standing:
         _, term, item = max(standing, key=lambda each: each[0])
-        return f"{capital(term.word)}: {listed([item], facts, number=True)} {where(facts)}."
+        alone = "by its number alone, " if item.confidence < _GUESS else ""
+        return f"{capital(term.word)}: {alone}{listed([item], facts, number=True)} {where(facts)}."
     praised = next((term.word for term in question.terms if term.absent and not facts.matching((term.name,))), None)
     good = (
         praised
@@ -392,7 +395,13 @@ def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
     named = {item.type for _, item in facts.analysed}
     if named:
         return f"No {spoken_names(sorted(named))} found {there}; nothing else was looked for."
-    return f"{UNABLE}: no distortion was looked for, or none could be told apart."
+    return _unmeasured(facts) or f"{UNABLE}: no distortion was looked for, or none could be told apart."
+
+
+def _unmeasured(facts: Facts) -> str:
+    """Why nothing could be measured, as the first tool that failed says it; empty if none did."""
+    error = next((log.error for log in facts.evidence.tool_logs if log.error), None)
+    return f"{UNABLE}: {error}." if error and facts.score is None else ""
 
 
 _SAME = re.compile(
@@ -494,9 +503,8 @@ def _curate(question: Question, facts: Facts) -> str:
         and re.match(r"\W*(?:does|do|will|would|erfüllt)\b", question.text)
         and not re.search(r"\bor\b", question.text)
     ):
-        asks_drop = bool(re.search(rf"\b{re.escape(drop)}\b", question.text)) and not re.search(
-            rf"\b{re.escape(keep)}\b", question.text
-        )
+        named = re.search(rf"\b(?P<against>not to |against )?{re.escape(keep)}", question.text)
+        asks_drop = bool(named["against"] if named else re.search(rf"\b{re.escape(drop)}\b", question.text))
         return f"{'Yes' if passes is not asks_drop else 'No'}: {why}."
     return f"{capital(keep if passes else drop)}: {why}."
 

@@ -62,11 +62,17 @@ def _apart(hue: float, other: float) -> float:
     return abs((hue - other + 180) % 360 - 180)
 
 
-def opposes(word: str, item: DistortionFinding) -> bool:
-    """Whether a word names the colours that a cast leads away from: "too warm", of a bluish picture."""
-    hue = _hue(item)
-    said = next((angle for name, angle in _HUES.items() if name in word), None)
-    return hue is not None and said is not None and _apart(hue, said) > 90
+def opposes(word: str, text: str, item: DistortionFinding) -> bool:
+    """Whether a word, or the one before it, names other colours than a cast leads to: "too warm", of a bluish picture.
+
+    Args:
+        word: Of the question.
+        text: The question.
+        item: What was found.
+    """
+    hue, words = _hue(item), f"{text.partition(word)[0].split(' ')[-2:-1]}{word}"
+    said = next((angle for name, angle in _HUES.items() if name in words), None)
+    return hue is not None and said is not None and _apart(hue, said) > _OTHER_HUE
 
 
 _HUES = {
@@ -75,13 +81,16 @@ _HUES = {
 }  # fmt: skip
 """Colour, or what is said of light -> degrees of CIELAB hue."""
 
+_OTHER_HUE = 60
+"""Degrees from which two colours are not called by one name."""
+
 _TOWARDS = ("red", "orange", "yellow", "green", "cyan", "blue", "magenta")
 
 
-def listed_there(items: Iterable[DistortionFinding], facts: Facts) -> str:
+def listed_there(items: Iterable[DistortionFinding], facts: Facts, *, number: bool = False) -> str:
     """The same, and where: each by its own place, where only a part of the image is concerned."""
     found = list(items)[:3]
-    said = listed(found, facts)
+    said = listed(found, facts, number=number)
     if not all(map(place_of, found)):
         return f"{said} {where(facts)}"
     scopes = scopes_of(facts.evidence)

@@ -130,14 +130,9 @@ class Pair:
     @cached_property
     def half_yiq(self) -> tuple[Two, Two, Two]:
         """Luma and the two chrominances of NTSC, averaged over blocks of 2 x 2."""
-        if self.block == 2:
-            return yiq(self.small)
-        return yiq(self._averaged(2))
-
-    @cached_property
-    def small_yiq(self) -> tuple[Two, Two, Two]:
-        """Luma and the two chrominances of NTSC, averaged over blocks of `block`."""
-        return self.half_yiq if self.block == 2 else yiq(self.small)
+        colours = self.small if self.block == 2 else self._averaged(2)
+        y, i, q = zip(*(mixed(each, _YIQ) for each in colours), strict=True)
+        return Two(*y), Two(*i), Two(*q)
 
     def _averaged(self, block: int) -> Two:
         if block == 2:
@@ -148,16 +143,6 @@ class Pair:
             for rgb in (self.image, self.reference)
         )
         return Two(*(f32(cv2.merge(each)) for each in channels))
-
-
-def yiq(colours: Two) -> tuple[Two, Two, Two]:
-    """Luma and the two chrominances of NTSC.
-
-    Args:
-        colours: float32, h x w x 3, red first.
-    """
-    y, i, q = zip(*(mixed(each, _YIQ) for each in colours), strict=True)
-    return Two(*y), Two(*i), Two(*q)
 
 
 def mixed(colours: Map, matrix: Map) -> tuple[Map, Map, Map]:

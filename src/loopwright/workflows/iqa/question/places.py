@@ -109,7 +109,11 @@ def named_places(text: str) -> list[str]:
 def _gathered(text: str) -> list[_Named]:
     gathered: list[_Named] = []
     for span in spans(text):
-        if span.section != "parts":
+        # "The top three issues" are no place.
+        ranks = span.text == "top" and re.match(
+            r" (?:\d|two|three|four|five|ten|issue|problem|fault)", text[span.end :]
+        )
+        if span.section != "parts" or ranks:
             continue
         last = gathered[-1] if gathered else None
         # "Left hand side" is one place, and so is "the top left"; a noun ends it.

@@ -372,7 +372,7 @@ class _Reader:
         compares = parts > 1 and bool(self._sought() or (terms and self.joined == "or"))
         better = self.which and not terms and re.search(r"\b(?:better|worse)\b", self.clause)
         beside = has("reference") or (not terms and any(_of("reference", self.context)))
-        how_much = has("degree") or bool(_severities(self.clause))
+        how_much = has("degree") or bool(_severities(self.clause)) or "percentage" in self.clause
         rates = has("rate") and not self.yes_no
         praises = "what" in self.begins and has("good") and not has("bad") and not terms
         # The first one that holds; what is precise comes before what is only suggested.
@@ -441,7 +441,8 @@ class _Reader:
             return True
         told = "criteria" in {span.section for span in spans(self.text)}
         may = re.search(r"\b(?:should|can|shall|soll\w*|dois|debo)\b", self.clause)
-        other = self.has("remedies") or self.has("reference")
+        done = re.match(r"\W*(?:did|was|were|has|have)\b", self.clause)
+        other = self.has("remedies") or self.has("reference") or (done and not told)
         return (self.has("keep") or self.has("drop")) and bool(told or may or not self.terms) and not other
 
     def _chooses(self, remedies: tuple[str, ...]) -> bool:

@@ -31,6 +31,10 @@ _LETTERS = re.compile(
     r"\ba\b[^?!]{0,40}\b(?:to|down to|through|bis|à)\b\W*(?P<last>[d-g])\b|letter grade"
     r"|\b(?:a ?[-–]|between a and) ?(?P<end>[d-g])\b"
 )
+_NO_SCALE = re.compile(
+    r"\bat \d+ ?(?:%|percent)"
+    r"|(?:%|percent\w*|share) of (?:the |all |its |this )*(?:pixels?|image|picture|photo|frame|area)"
+)
 _WORST_FIRST = re.compile(r"\b(?:1|one) (?:being |is |= ?|ist |für )?(?:the )?(?:best|beste|sehr gut|highest)")
 
 
@@ -86,6 +90,8 @@ def read_scale(text: str) -> Scale | None:
     Returns:
         The scale; None if it asks for none.
     """
+    # At which size it is looked at, and of how much of the image something is said, are no scales.
+    text = _NO_SCALE.sub(" ", text)
     units = {span.key for span in spans(text) if span.section == "scales"}
     if letters := _LETTERS.search(text):
         return Scale(low=0, high=1, unit="letters", last=(letters["last"] or letters["end"] or "f").upper())

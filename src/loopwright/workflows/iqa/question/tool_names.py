@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.tools.tool import plain
 WELL_KNOWN_METRICS = frozenset(
     "ahiq arniqa bliinds butteraugli ckdn clipiqa cnniqa cornia cwssim dbcnn diivine dists dreamsim fid fsim "
     "fsimc haarpsi hdrvdp hyperiqa ifc ilniqe iwssim liqe lpips maniqa mse msssim mssim musiq nima nlpd nrqm paq2piq "
-    "pieapp psnrb psnrhvs qalign rmse srsim ssimulacra ssimulacra2 stlpips topiq uqi vif vifp vmaf vsi "
+    "pieapp piqe psnrb psnrhvs qalign rmse srsim ssimulacra ssimulacra2 stlpips topiq uqi vif vifp vmaf vsi "
     "wadiqam".split()
 )
 """Published quality metrics, without punctuation: one that is not registered must not pass in silence."""

@@ -10,10 +10,8 @@ from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
-from loopwright.workflows.iqa.tools.blind.piqe import piqe
 from loopwright.workflows.iqa.tools.deep import HINT, PREFIX, deep_tool
 from loopwright.workflows.iqa.tools.full_reference import (
-    fsimc,
     gmsd,
     haarpsi,
     mdsi,
@@ -39,8 +37,6 @@ _TOOLS = (
          "L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014"),
     Tool("HaarPSI", _FULL, True, _ARTEFACTS | _NOISE, 5.0, haarpsi,
          "Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018"),
-    Tool("FSIMc", _FULL, True, _ARTEFACTS | _NOISE | _COLOR, 18.0, fsimc,
-         "L. Zhang, L. Zhang, Mou, D. Zhang: IEEE Transactions on Image Processing 20(8), 2011"),
     Tool("GMSD", _FULL, False, _ARTEFACTS | _NOISE, 0.8, gmsd,
          "Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014"),
     Tool("MS-SSIM", _FULL, True, _ARTEFACTS, 4.0, ms_ssim,
@@ -58,8 +54,6 @@ _TOOLS = (
          "Mittal, Moorthy, Bovik: IEEE Transactions on Image Processing 21(12), 2012"),
     Tool("NIQE", _NONE, False, _ARTEFACTS, 11.0, niqe,
          "Mittal, Soundararajan, Bovik: IEEE Signal Processing Letters 20(3), 2013"),
-    Tool("PIQE", _NONE, False, _ARTEFACTS, 3.0, piqe,
-         "Venkatanath, Praneeth, Chandrasekhar, Channappayya, Medasani: NCC, 2015"),
 )  # fmt: skip
 
 

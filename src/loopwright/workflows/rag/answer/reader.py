@@ -22,15 +22,15 @@ QUOTES = 3
 """At most so many passages are quoted."""
 LENGTH = 600
 """At most so many characters of a passage, in whole sentences."""
-ANSWERED = 0.5
+ANSWERED = 0.58
 """From this confidence on the quotes are called an answer; below, what fits best."""
-FITS = 0.08
+FITS = 0.05
 """Below this confidence the documents are said not to answer."""
 
 # Logistic regressions over questions about two firms' documents, each asked again without the documents that answer it:
-# intercept, then the weights of `_signs` in order, the last for the best logit of a reranker where there is one.
-_WITHOUT_RERANKER = (-2.60, 3.09, 1.86, -1.01)
-_WITH_RERANKER = (-1.30, 1.40, 0.72, -0.87, 0.139)
+# intercept, then the weights of `_signs` in order, the last for the logit of what is quoted first, where there is one.
+_WITHOUT_RERANKER = (-3.07, 4.19, 2.31, -3.0)
+_WITH_RERANKER = (-1.46, 2.97, 0.87, -3.0, 0.11)
 
 # Of one file so many characters are quoted together: passages that fit nearly as well as the best of it, that is at
 # least by this share (rows of a table, which say the same of different things, by another), then the next to it.
@@ -42,7 +42,8 @@ _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
 _RANK = 5
 _FOUND = 0.25
-_LEXICAL = 2.0
+_LEAST_LOGIT = -11.0
+_JUDGED = 0.07
 _MARKUP = re.compile(r"^\s{0,3}(?:#{1,6}\s+|>\s?)|`+|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?", re.MULTILINE)
 # Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]*\s[^_\n]*)__(?!\w)")
@@ -105,7 +106,9 @@ def extract_answer(
     quotes = [group[0] for group in groups]
     confidence = 0.0
     if words and quotes:
-        confidence = _confidence(_signs(question, words, quotes), max(logits) if logits else None)
+        judged = {each.id: logit for each, logit in zip(evidence, logits or (), strict=False)}
+        best = max((judged[quote.evidence.id] for quote in groups[0]), default=0.0) if judged else None
+        confidence = _confidence(_signs(question, words, quotes), best)
     listed = CitationList()
     sentences = tuple(_sentence(group, listed) for group in groups)
     text = joined(sentences, "\n\n")
@@ -139,17 +142,14 @@ def _ranked(
 ) -> tuple[list[int], list[float]]:
     """The places of the passages, best first, and what speaks for each.
 
-    By the weight of the question's words, beside which a reranker's logit is worth about six times as much, and half as
-    much by the order in which they were found, which knows of links and vectors.
+    The weight of the question's words and a reranker's logit count about alike, and little the order in which they were
+    found, which knows of links and vectors. A logit counts as it is: where all are low, the highest says nothing.
     """
     weights = _weights(words, evidence, lexicon)
     most = max(weights, default=0.0) or 1.0
-    scores = [
-        _LEXICAL * weight / most + logit for weight, logit in zip(weights, logits or [0.0] * len(weights), strict=True)
-    ]
-    least = min(scores, default=0.0)
-    spread = (max(scores, default=0.0) - least) or 1.0
-    gains = [(score - least) / spread + _FOUND * _RANK / (_RANK + place) for place, score in enumerate(scores)]
+    gains = [weight / most + _FOUND * _RANK / (_RANK + place) for place, weight in enumerate(weights)]
+    for place, logit in enumerate(logits or ()):
+        gains[place] += _JUDGED * max(0.0, logit - _LEAST_LOGIT)
     return sorted(range(len(evidence)), key=lambda place: -gains[place]), gains
 
 

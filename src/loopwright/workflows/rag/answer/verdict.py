@@ -15,7 +15,7 @@ from loopwright.workflows.rag.question.words import informative_terms, keywords
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Grade
 
 _RELEVANT = 0.2
-_IRRELEVANT = 0.1
+_IRRELEVANT = 0.05
 _RELEVANT_LOGIT = -10.0
 
 
@@ -34,7 +34,7 @@ def grade_passage(
         lexicon: How common each term is in all documents; None knows of this passage alone.
 
     Returns:
-        Relevant with a fifth of the weight of what is asked, irrelevant with less than a tenth, between them a tie.
+        Relevant with a fifth of the weight of what is asked, irrelevant with less than a twentieth, between them a tie.
     """
     found = set(terms(f"{evidence.title} {evidence.heading} {evidence.text}"))
     lexicon = lexicon or lexicon_of([evidence])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from functools import lru_cache
 
 YEARS = range(1900, 2200)
 """The years that a conference can be in; what is beyond is a mistake, and computing with it may fail."""
@@ -27,7 +28,7 @@ def date_of(text: str) -> date:
     found = {each.date() for each in _meanings(text)}
     if len(found) > 1:
         raise ValueError(f"{text!r} is no whole date, or has two meanings; write it as YYYY-MM-DD")
-    return found.pop()
+    return min(found)
 
 
 def clock_of(text: str) -> time:
@@ -57,10 +58,10 @@ def moment_of(text: str) -> datetime:
     Raises:
         ValueError: If it is none.
     """
-    found = _meanings(text) if len(text.strip()) > len("2025-02-01") else set[datetime]()
+    found = _meanings(text) if len(text.strip()) > len("2025-02-01") else ()
     if len(found) != 1:
         raise ValueError(f"{text!r} is no date with a time; write it as YYYY-MM-DD HH:MM")
-    return found.pop()
+    return min(found)
 
 
 def duration_of(text: str) -> timedelta:
@@ -129,26 +130,29 @@ def zone_for(moments: Iterable[datetime]) -> str:
     return f"Etc/GMT{-int(hours):+d}" if hours and hours == int(hours) else "UTC"
 
 
-def _meanings(text: str) -> set[datetime]:
+@lru_cache(maxsize=1024)
+def _meanings(text: str) -> frozenset[datetime]:
     """What a date with or without a time may mean; more than one where something is not said."""
     text = text.strip()
     try:
-        found = {datetime.fromisoformat(text)} if len(text) > len("2025-02-01") else set[datetime]()
+        found = frozenset({datetime.fromisoformat(text)} if len(text) > len("2025-02-01") else ())
     except ValueError:
-        found = set[datetime]()
+        found = frozenset[datetime]()
     found = found or _read(text)
     if any(each.year not in YEARS for each in found):
         raise ValueError(f"{text!r} is not between the years {YEARS[0]} and {YEARS[-1]}")
     return found
 
 
-def _read(text: str) -> set[datetime]:
+def _read(text: str) -> frozenset[datetime]:
     from dateutil.parser import parse  # pyright: ignore[reportMissingModuleSource] - comes without types
 
     # The year first has its month second, and with full stops the day comes first; else either may.
     orders = (False,) if re.match(r"\d{4}", text) else (True,) if re.match(r"\d+\.\d+\.", text) else (True, False)
     try:
-        return {parse(text, dayfirst=order, default=base, tzinfos=_zone) for order in orders for base in _BASES}
+        return frozenset(
+            parse(text, dayfirst=order, default=base, tzinfos=_zone) for order in orders for base in _BASES
+        )
     except (ValueError, OverflowError, TypeError):
         raise ValueError(f"{text!r} is no date; write it as YYYY-MM-DD") from None
 

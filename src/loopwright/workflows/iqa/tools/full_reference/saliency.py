@@ -14,12 +14,12 @@ from loopwright.workflows.iqa.measuring.reference_planes import (
     RGB,
     Map,
     Pair,
+    aligned,
     block_mean,
     f32,
     mixed,
     similarity,
 )
-from loopwright.workflows.iqa.tools.full_reference.phase import edges, grid
 
 _SIDE = 256
 """Pixels a side at which saliency is looked for."""
@@ -63,7 +63,7 @@ def vsi(pair: Pair) -> float:
     (light, m, n), (light_ref, m_ref, n_ref) = (mixed(each, _LMN) for each in pair.small)
     seen, seen_ref = (_saliency(rgb, pair.block) for rgb in (pair.image, pair.reference))
     alike = similarity(seen, seen_ref, _C_SALIENCY)
-    alike *= cv2.pow(similarity(edges(light), edges(light_ref), _C_EDGES), _EDGE_WEIGHT)
+    alike *= cv2.pow(similarity(_edges(light), _edges(light_ref), _C_EDGES), _EDGE_WEIGHT)
     colour = similarity(m, m_ref, _C_COLOUR)
     colour *= similarity(n, n_ref, _C_COLOUR)
     # The real part of a negative number's root.
@@ -126,7 +126,7 @@ def _warm(lab: list[Map]) -> Map:
 @functools.cache
 def _prepared() -> tuple[Map, Map]:
     """The band-pass filter, for a spectrum as `cv2.dft` packs it; and how near the middle each place is."""
-    down, across = grid(_SIDE, _SIDE)
+    down, across = _grid(_SIDE, _SIDE)
     radius = np.sqrt(down * down + across * across)
     shifted = np.fft.ifftshift(np.where(radius <= 0.5, radius, 0))
     shifted[0, 0] = 1
@@ -184,3 +184,26 @@ def _linear_light() -> NDArray[np.float32]:
 def _cie_root() -> NDArray[np.float32]:
     value = np.arange(int(1.4 * _FINE)) / _FINE
     return np.where(value > 0.008856, np.cbrt(value), (903.3 * value + 16) / 116).astype(np.float32)
+
+
+def _edges(plane: Map) -> Map:
+    """The magnitude of Scharr's gradient, zeros outside.
+
+    Args:
+        plane: The plane.
+    """
+    across, down, steep = aligned(plane.shape, 3)
+    for dx, slope in ((1, across), (0, down)):
+        cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, dst=slope, scale=1 / 16, borderType=cv2.BORDER_CONSTANT)
+    return f32(cv2.magnitude(across, down, steep))
+
+
+def _grid(height: int, width: int) -> tuple[Map, Map]:
+    """Distance from the zero frequency down and across, in cycles a pixel, the zero frequency in the middle.
+
+    Args:
+        height: Rows.
+        width: Columns.
+    """
+    down, across = (((np.arange(side) - side // 2) / (side - side % 2)).astype(np.float32) for side in (height, width))
+    return down[:, np.newaxis], across[np.newaxis, :]
