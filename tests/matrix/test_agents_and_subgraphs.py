@@ -166,8 +166,6 @@ def lost() -> StateGraph[Any]:
     return made
 
 
-ONE = {"steps": 6, "runs": {"a": 2, "b": 2, "loop.x": 2}}
-
 REFUSED = {
     "no loop for a cycle": Shape(lambda: graph("START-a a-b b?a b?END"), says="unbounded cycle: a -> b -> a"),
     "loop for one of two cycles": Shape(
