@@ -26,7 +26,6 @@ LONGEST = (
     "workflows/iqa/test_processes_dying.py",
     "workflows/iqa/test_batch_runs.py",
     "workflows/iqa/test_image_oddities.py",
-    "server/test_server_process.py",
     "durability/test_kills.py",
     "durability/test_chat_kills.py",
     "workflows/iqa/test_local_faults.py",

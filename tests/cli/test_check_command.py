@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -218,10 +217,3 @@ def test_reading_a_file_imports_no_langgraph():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_hook_runs_the_command_on_python_files():
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert hook["entry"].startswith("loopwright check")
-    assert (hook["language"], hook["types"], hook["pass_filenames"]) == ("python", ["python"], True)
-    assert {"id", "name", "description"} <= set(hook)

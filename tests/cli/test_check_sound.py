@@ -47,22 +47,12 @@ def checked(tmp_path: Path, source: str) -> dict[str, CheckedGraph]:
 
 ROUND = {
     "a helper's Command": ("def go(): return Command(goto='work')\ndef jump(state): return go()", "jump"),
-    "a helper with an argument": ("def go(to): return Command(goto=to)\ndef jump(state): return go('work')", "jump"),
-    "a helper of a helper": (
-        "def a(): return Command(goto='work')\ndef b(): return a()\nasync def jump(state):\n    x = b()\n    return x",
-        "jump",
-    ),
     "a variable": ("def jump(state):\n    c = Command(goto='work')\n    return c", "jump"),
     "a method": ("class N:\n    def jump(self, state): return Command(goto='work')\nn = N()", "n.jump"),
     "a method's helper": (
         "class N:\n    def go(self): return Command(goto='work')\n    def jump(self, state): return self.go()",
         "N().jump",
     ),
-    "an inherited method": (
-        "class B:\n    def jump(self, state): return Command(goto='work')\nclass N(B):\n    pass",
-        "N().jump",
-    ),
-    "a callable object": ("class N:\n    def __call__(self, state): return Command(goto='work')", "N()"),
     "a closure": ("def make(to):\n    def jump(state): return Command(goto=to)\n    return jump", "make('work')"),
     "a decorator with wraps": (
         "def d(f):\n    @functools.wraps(f)\n    def w(*a): return f(*a)\n    return w\n"
@@ -77,10 +67,6 @@ ROUND = {
         "def d(f):\n    def w(*a):\n        f(*a)\n        return Command(goto='work')\n    return w\n"
         "@d\ndef jump(state): return {}",
         "jump",
-    ),
-    "a runnable in a chain": (
-        "def go(state): return Command(goto='work')",
-        "RunnableLambda(work) | RunnableLambda(go)",
     ),
     "a partial": ("def go(to, state): return Command(goto=to)", "functools.partial(go, 'work')"),
     "a tool in a ToolNode": ("@tool\ndef t(): 't'; return Command(goto='work')", "ToolNode([t])"),
@@ -100,10 +86,6 @@ ROUND = {
         "jump",
     ),
     "a Command of the module": ("BACK = Command(goto='work')\ndef jump(state): return BACK", "jump"),
-    "another name for Command": (
-        "from langgraph.types import Command as Go\ndef jump(state): return Go(goto='work')",
-        "jump",
-    ),
     "a graph that jumps out": (
         "def out(state): return Command(goto='work', graph=Command.PARENT)\n"
         "inner = StateGraph(State).add_node('out', out).add_edge(START, 'out').compile()",
@@ -112,10 +94,6 @@ ROUND = {
     "a graph with a cycle": (
         "inner = StateGraph(State).add_node('x', work).add_edge(START, 'x').add_edge('x', 'x').compile()",
         "inner",
-    ),
-    "one of two ways": (
-        "def a(state): return Command(goto='work')\ndef jump(state): return a(state) if state['n'] else {}",
-        "jump",
     ),
     "an object that is kept": (
         "class R:\n    def go(self): return Command(goto='work')\n"
@@ -224,13 +202,6 @@ NEVER_BOUNDED = {
             def load(self): self.tools.append(work)
             def build(self): return create_agent("m", self.tools)
         """,
-    "an attribute that another method replaces": """
-        from langchain.agents import create_agent
-        class Flow:
-            def __init__(self): self.tools = None
-            def load(self, tools): self.tools = tools
-            def build(self): return create_agent("m", self.tools)
-        """,
     "a list that a decorator fills": """
         from langchain.agents import create_agent
         TOOLS = []
@@ -240,15 +211,6 @@ NEVER_BOUNDED = {
         @register
         def search(q): return q
         app = create_agent("m", TOOLS)
-        """,
-    "a list that a function may fill": """
-        from langchain.agents import create_agent
-        from elsewhere import fill
-        TOOLS = []
-        def build(fill):
-            tools = []
-            fill(tools)
-            return create_agent("m", tools)
         """,
     "a bound in one way of an if": """
         from loopwright import bounded

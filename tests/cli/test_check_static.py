@@ -39,13 +39,8 @@ FILES = {
     "a line": THREE + 'g.add_edge("check", "other")\napp = g.compile()',
     "a static edge back": THREE + 'g.add_edge("check", "work")\ng.add_edge("check", "other")',
     "a path map": THREE + 'g.add_conditional_edges("check", lambda s: s["n"], {1: "work", 2: "other", 3: END})',
-    "a list of paths": THREE + 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])',
     "a Literal": """
 def route(state: State) -> Literal["work", "other", "__end__"]: return "work"
-""" + THREE + 'g.add_conditional_edges("check", route)',
-    "an alias of a Literal": """
-Ways = Literal["other", "__end__"]
-def route(state: State) -> Ways: return "other"
 """ + THREE + 'g.add_conditional_edges("check", route)',
     "an untyped router that can be read": """
 NEXT = "other"
@@ -61,19 +56,10 @@ def jump(state: State) -> Union[dict, Command[Literal["work"]]]: return Command(
     "a Command by its source": """
 def jump(state: State): return Command(goto="other") if state else Command(goto="work")
 """ + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")',
-    "a Command to anywhere": """
-def jump(state: State):
-    command = Command(goto="other")
-    return command
-""" + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")\ng.add_edge("check", "other")',
     "declared destinations": """
 def jump(state: State): return Command(goto=state["n"])
 """ + THREE + 'g.add_node("jump", jump, destinations=("work", END))\ng.add_edge("check", "jump")\ng.add_edge("jump", "other")',
     "a join": THREE + 'g.add_edge(START, "other")\ng.add_edge(["check", "other"], "work")',
-    "sends": THREE + """
-g.add_conditional_edges("check", lambda s: [Send("other", {}) for _ in range(3)])
-g.add_edge("other", "work")
-""",
     "a sequence": """
 g = StateGraph(State).add_sequence([work, ("second", check), other]).set_entry_point("work").set_finish_point("other")
 app = g.compile(name="line")
@@ -88,13 +74,6 @@ app = (
     .add_conditional_edges("check", lambda s: "work" if s["n"] else END)
     .compile()
 )
-""",
-    "a conditional entry": """
-g = StateGraph(State)
-g.add_node("work", work)
-g.add_node("check", check)
-g.set_conditional_entry_point(lambda s: "check", {"check": "check", "work": "work"})
-g.add_edge("check", "work")
 """,
     "names of constants": """
 class Name(StrEnum):
@@ -163,28 +142,9 @@ def build(back: str, typed: bool = True):
 app = build("check").compile()
 plain = build("work", typed=False).compile()
 """,
-    "a helper that changes it": """
-def extend(graph, name):
-    graph.add_node(name, other)
-    graph.add_edge("check", name)
-    graph.add_edge(name, "work")
-""" + THREE.replace('g.add_node("other", other)\n', "") + 'extend(g, "late")',
     "a subgraph with a cycle": """
 inner = StateGraph(State).add_node("x", work).add_edge(START, "x").add_edge("x", "x").compile()
 """ + THREE + 'g.add_node("sub", inner)\ng.add_edge("check", "sub")\ng.add_edge("check", "other")\napp = g.compile()',
-    "an error handler that jumps": """
-def handle(state: State): return Command(goto="work")
-""" + THREE + 'g.add_node("frail", work, error_handler=handle)\ng.add_edge("check", "frail")\ng.add_edge("check", "other")',
-    "a prebuilt router": """
-from langgraph.prebuilt import ToolNode, tools_condition
-g = StateGraph(MessagesState)
-g.add_node("agent", work)
-g.add_node(ToolNode([]))
-g.add_edge(START, "agent")
-g.add_conditional_edges("agent", tools_condition)
-g.add_edge("tools", "agent")
-app = g.compile()
-""",
     "an agent": """
 from langchain_core.tools import tool
 from langgraph.prebuilt import create_react_agent

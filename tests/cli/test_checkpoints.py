@@ -6,7 +6,6 @@ import hashlib
 import json
 import operator
 import sqlite3
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -20,8 +19,7 @@ from typer.testing import CliRunner, Result
 
 from loopwright.checkpoints import open_checkpointer, pruning
 from loopwright.checkpoints.archive import open_archive
-from loopwright.checkpoints.history import next_nodes, summaries
-from loopwright.checkpoints.pruning import plan, prune
+from loopwright.checkpoints.history import summaries
 from loopwright.cli import app
 from loopwright.engine import Loop, bounded
 from loopwright.errors import LoopwrightError
@@ -132,32 +130,6 @@ def test_list_says_how_each_run_stands(spec: str) -> None:
     assert finished["checkpoints"] == finished["step"] + 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_next_nodes_are_those_that_the_graph_itself_names(kind: str, tmp_path: Path) -> None:
-    join = StateGraph(State)
-    for name in ("a", "b", "slow", "c"):
-        join.add_node(name, lambda state, name=name: {"log": [name]})
-    join.add_edge(START, "a")
-    join.add_edge(START, "b")
-    join.add_edge("b", "slow")
-    join.add_edge(["a", "slow"], "c")
-    spec = spec_of(kind, tmp_path)
-    expected: dict[str, list[str]] = {}
-    with open_checkpointer(spec) as saver:
-        for thread, graph in (("1", graph_of(saver)), ("2", join.compile(checkpointer=saver))):
-            graph.invoke({"n": 0, "log": []}, config_of(thread))
-            for item in graph.get_state_history(config_of(thread)):
-                expected[item.config["configurable"]["checkpoint_id"]] = sorted({*item.next})
-    with open_archive(spec) as archive:
-        found = {
-            item.checkpoint["id"]: next_nodes(item)
-            for item in archive.saver.list(None)
-            if not item.config["configurable"]["checkpoint_ns"]
-        }
-    assert len(expected) > 15
-    assert {key: found[key] for key in expected} == expected
-
-
 # --- show --------------------------------------------------------------------------------------------------------
 
 
@@ -229,15 +201,6 @@ def test_prune_keeps_the_newest_and_only_what_was_asked_for(spec: str) -> None:
     run("prune", spec, "--keep", "3", "--thread", "asking", "--yes")
     assert {name: thread["checkpoints"] for name, thread in listed(spec).items()} == {**steps, "asking": 3}
     assert json.loads(run("show", spec, "asking", "--json").output)["state"]["log"][0] == LARGE
-
-
-def test_values_that_a_process_may_be_saving_are_passed_over(spec: str) -> None:
-    with open_archive(spec) as archive:
-        before = archive.blobs.sizes() if archive.blobs else {}
-        done = prune(archive, plan(archive, older_than=timedelta(0)))
-        assert done.threads == 3
-        assert (done.values, done.in_use) == (0, len(before))
-        assert not before or archive.blobs.sizes() == before
 
 
 def joined(left: list[str], writes: list[list[str]]) -> list[str]:

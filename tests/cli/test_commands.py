@@ -60,14 +60,6 @@ def test_assess_prints_one_json_object_and_logs_elsewhere(loopwright):
     assert "decision: __end__" in done.stderr
 
 
-def test_assess_shows_the_answer_the_scores_and_the_path(loopwright):
-    done = loopwright("iqa", "assess", PHOTOGRAPHS / "coffee.png", "-q", "Is the cup sharp?", "--max-replan", "0")
-    assert done.returncode == 0
-    assert "nothing here can find the cup" in done.stdout
-    assert "planner > executor > summarizer" in done.stdout
-    assert "BlindScore" in done.stdout
-
-
 def test_assess_resumes_a_finished_run_without_running_it_again(loopwright, tmp_path):
     config = tmp_path / "pipeline.yaml"
     config.write_text("pipeline: {checkpoint: {enable: true, save_dir: kept}}")
@@ -125,34 +117,3 @@ def test_square_brackets_in_a_message_are_no_markup(loopwright, tmp_path):
     done = loopwright("iqa", "assess", "a[/b].png", "--config", "c.yaml", cwd=tmp_path)
     assert done.returncode == 1
     assert "no answer: executor: ImageError: there is no file 'a[/b].png'" in done.stdout
-
-
-def test_a_picture_that_cannot_be_written_is_one_line(loopwright, tmp_path):
-    (tmp_path / "file").write_text("")
-    done = loopwright("graph", "show", "iqa", "--out", tmp_path / "file" / "graph.mmd", "--format", "mermaid")
-    assert done.returncode == 2
-    assert "cannot write" in done.stderr
-    assert "--out" in done.stderr
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-
-
-def test_a_graceful_error_is_one_warning_and_exit_code_1(loopwright, monkeypatch):
-    monkeypatch.setenv("LOOPWRIGHT_LANGGRAPH__GRACEFUL_ERRORS", "true")
-    done = loopwright("iqa", "assess", "missing.png")
-    assert done.returncode == 1
-    assert "error: executor: ImageError" in done.stdout
-    assert len(done.stderr.splitlines()) == 1
-    assert "Traceback" not in done.stderr
-
-
-def test_resume_notices_another_image_under_the_same_name(loopwright, tmp_path):
-    config = tmp_path / "pipeline.yaml"
-    config.write_text("langgraph:\npipeline: {checkpoint: {enable: true, save_dir: kept}}")
-    image = tmp_path / "image.png"
-    image.write_bytes((PHOTOGRAPHS / "coffee.png").read_bytes())
-    words = ("iqa", "assess", image, "-c", config, "--sample-id", "cup")
-    assert loopwright(*words, cwd=tmp_path).returncode == 0
-    image.write_bytes((PHOTOGRAPHS / "chelsea.png").read_bytes())
-    other = loopwright(*words, "--resume", cwd=tmp_path)
-    assert other.returncode == 2
-    assert "belongs to image content" in other.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -46,21 +45,6 @@ def test_two_folders_as_json(loopwright, folder):
     found = json.loads(done.stdout)
     assert found["better"] == "B" and [item["path"] for item in found["left_out"] if item["bad"]] == ["2"]
     assert "3 of 3, " in done.stderr
-
-
-@pytest.mark.skipif(os.name != "posix", reason="other systems have no file names in bytes")
-def test_file_names_that_are_not_utf8(loopwright, folder):
-    name = os.fsdecode(b"caf\xe9")
-    for place in ("a", "b", "r"):
-        for old in (folder / place).iterdir():
-            old.rename(old.with_stem(name + old.stem))
-    (folder / "a" / f"{name}left.jpg").write_bytes(b"x")
-    for more in ([], ["--json"]):
-        done = loopwright("iqa", "compare", "a", "b", "-r", "r", "-w", 1, *more, cwd=folder)
-        assert done.returncode == 0
-        assert "caf\\udce9left.jpg" in done.stdout and "B is better" in done.stdout
-    done = loopwright("iqa", "compare", f"a/{name}0.jpg", f"b/{name}0.webp", cwd=folder)
-    assert done.returncode == 0 and "caf\\udce9" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -50,16 +48,3 @@ def test_mistakes_are_one_line(loopwright, folder, words, said):
     assert done.returncode == 2
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
     assert not list(folder.glob("*.journal*"))
-
-
-@pytest.mark.slow
-def test_parquet_without_pyarrow_is_refused_before_anything_runs(folder):
-    # An interpreter in which pyarrow cannot be found.
-    hide = (
-        "import sys; sys.modules['pyarrow'] = None; from loopwright.cli import main; "
-        "sys.argv = ['loopwright', 'iqa', 'batch', 'photos', '--out', 'r.parquet']; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", hide], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "pip install 'loopwright[parquet]'" in done.stderr and "Traceback" not in done.stderr
-    assert [path.name for path in folder.iterdir()] == ["photos"]

@@ -127,12 +127,3 @@ async def test_an_installed_workflow_answers_with_its_citations(tmp_path):
     assert not answer.is_error
     assert "holt" in answer.structured_content["answer"]
     assert answer.structured_content["citations"][0]["title"] in answer.content[0].text.split("\n\n")[-1]
-
-
-def test_without_its_extra_the_command_says_what_to_install(tmp_path):
-    code = (
-        "import sys; sys.modules['mcp'] = None; sys.argv = ['loopwright', 'mcp']; import loopwright.cli as c; c.main()"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert ended.stderr.strip().endswith("pip install 'loopwright[mcp]'")

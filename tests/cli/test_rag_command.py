@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -137,24 +135,3 @@ def test_an_interrupted_ingest_says_that_it_goes_on(folder):
     assert process.returncode == 130
     assert "the same command goes on from here" in said
     assert "Traceback" not in said
-
-
-def test_a_terminal_sees_the_progress(folder):
-    parent, child = pty.openpty()
-    process = subprocess.Popen(
-        [PROGRAM, "rag", "ingest", "notes"], cwd=folder, stdout=subprocess.PIPE, stderr=child, close_fds=True
-    )
-    os.close(child)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(parent, 4096)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    process.communicate(timeout=60)
-    os.close(parent)
-    assert process.returncode == 0
-    assert b"4 documents" in shown and b"passages" in shown

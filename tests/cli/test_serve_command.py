@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
-from pathlib import Path
 
 import httpx
 import pytest
-from serving_program import serving
+from serving_program import PROGRAM, serving
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(sys.executable).with_name("loopwright")
 GRAPH = """
 from typing_extensions import TypedDict
 from langgraph.graph import END, START, StateGraph
@@ -40,7 +36,7 @@ def run_of(client: httpx.Client, workflow: str, given: dict[str, str]) -> dict:
 
 def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwright):
     (tmp_path / "mine.py").write_text(GRAPH)
-    with serving([PROGRAM], tmp_path, "mine.py", "--no-demo") as (process, client):
+    with serving(PROGRAM, tmp_path, "mine.py", "--no-demo") as (process, client):
         (workflow,) = client.get("/workflows").json()
         assert workflow["name"] == "mine-graph"
         run = run_of(client, "mine-graph", {"question": "why"})
@@ -63,59 +59,18 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwrigh
     assert run["id"] in loopwright("runs", "list", cwd=tmp_path).stdout
 
 
-SEVERAL = """
-from typing_extensions import TypedDict
-from langgraph.graph import END, START, StateGraph
-from langgraph.types import interrupt
-
-class State(TypedDict, total=False):
-    question: str
-    answer: str
-    rounds: int
-
-def of(node, after=END):
-    builder = StateGraph(State)
-    builder.add_node("work", node)
-    builder.add_edge(START, "work")
-    builder.add_conditional_edges("work", lambda state: after, ["work", END])
-    return builder.compile()
-
-def fail(state):
-    raise ValueError("no luck with " + state["question"])
-
-asks = of(lambda state: {"answer": "You said " + interrupt({"ask": state["question"]})})
-endless = of(lambda state: {"rounds": state.get("rounds", 0) + 1}, after="work")
-fails = of(fail)
-"""
-
-
-def test_graphs_that_ask_never_stop_or_fail_are_served_too(tmp_path):
-    (tmp_path / "several.py").write_text(SEVERAL)
-    with serving([PROGRAM], tmp_path, "several.py", "--no-demo") as (_process, client):
-        served = [each["name"] for each in client.get("/workflows").json()]
-        assert served == ["several-asks", "several-endless", "several-fails"]
-        ended = {}
-        for name in served:
-            begun = client.post("/runs", json={"workflow": name, "input": {"question": "Why?"}}).json()
-            with client.stream("GET", f"/runs/{begun['id']}/events") as events:
-                list(events.iter_lines())
-            ended[name] = client.get(f"/runs/{begun['id']}").json()
-        assert ended["several-endless"]["status"] == "finished"
-        assert ended["several-endless"]["stop_reason"]
-        assert (ended["several-fails"]["status"], ended["several-fails"]["error"]) == ("failed", "no luck with Why?")
-        assert ended["several-asks"]["status"] == "waiting"
-        place = f"/runs/{ended['several-asks']['id']}"
-        assert client.post(f"{place}/resume").status_code == 400
-        assert client.post(f"{place}/resume", json={"answer": "because"}).status_code == 200
-        with client.stream("GET", f"{place}/events") as events:
-            list(events.iter_lines())
-        assert client.get(place).json()["outcome"]["answer"] == "You said because"
-        assert client.post(f"{place}/resume", json={"answer": "again"}).status_code == 400
+def test_a_graph_that_never_stops_is_bounded_where_it_is_served(tmp_path):
+    (tmp_path / "endless.py").write_text(
+        GRAPH.replace('builder.add_edge("answer", END)', 'builder.add_edge("answer", "answer")')
+    )
+    with serving(PROGRAM, tmp_path, "endless.py", "--no-demo") as (_process, client):
+        run = run_of(client, "endless-graph", {"question": "Why?"})
+        assert run["status"] == "finished" and run["stop_reason"]
 
 
 @pytest.mark.slow
 def test_without_a_target_everything_installed_is_served(tmp_path):
-    with serving([PROGRAM], tmp_path) as (_process, client):
+    with serving(PROGRAM, tmp_path) as (_process, client):
         assert [each["name"] for each in client.get("/workflows").json()] == ["assistant", "iqa", "rag"]
         assert client.get("/health/ready").status_code == 200
         assert client.get("/").headers["content-type"].startswith("text/html")
@@ -159,15 +114,6 @@ def test_what_is_kept_and_cannot_be_read_is_said_in_one_line(loopwright, tmp_pat
     assert (done.returncode, done.stdout) == (2, "")
     assert file in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("token", ["two words", "line\n"])
-def test_a_token_that_nobody_could_send_is_refused(loopwright, tmp_path, monkeypatch, token):
-    monkeypatch.setenv("LOOPWRIGHT_TOKEN", token)
-    (tmp_path / "mine.py").write_text(GRAPH)
-    done = loopwright("serve", "mine.py", "--port", "0", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "the token holds" in done.stderr
 
 
 def test_an_unknown_run_is_named(loopwright, tmp_path):

@@ -87,11 +87,3 @@ async def test_attempts_that_begin_at_once_leave_the_newest(spec: str) -> None:
         with pytest.raises(Exception, match="a later attempt"):
             await graph(one, nothing).ainvoke({"log": []}, attempt(7), durability="sync")
         await graph(two, nothing).ainvoke({"log": []}, attempt(8), durability="sync")
-
-
-@pytest.mark.parametrize("kind", ["memory", "json"])
-async def test_savers_of_one_process_are_not_fenced(kind: str, tmp_path: Path) -> None:
-    async with aopen_checkpointer("memory" if kind == "memory" else f"json:{tmp_path}") as saver:
-        await fence(saver, "t", 5)
-        final = await graph(saver, nothing).ainvoke({"log": []}, attempt(0), durability="sync")
-        assert final["log"] == ["first", "second"]

@@ -10,12 +10,10 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
@@ -25,9 +23,8 @@ from langgraph.graph import END, START, StateGraph
 from memory_blobs import MemoryBlobs
 from postgres import postgres_server  # noqa: F401
 
-from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
+from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer
 from loopwright.checkpoints.content import ContentSerializer
-from loopwright.engine import Loop, bounded
 
 KINDS = ["memory", "json", "sqlite", "postgresql"]
 LASTING = ["json", "sqlite", "postgresql"]
@@ -97,58 +94,6 @@ async def test_conforms_when_every_value_is_stored_apart() -> None:
 # --- real graphs -------------------------------------------------------------------------------------------------
 
 
-class State(TypedDict, total=False):
-    n: int
-    log: Annotated[list[str], operator.add]
-    answer: str
-
-
-@pytest.mark.parametrize("kind", LASTING)
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-async def test_a_failed_run_goes_on_in_another_saver_and_a_fork_from_where_it_began(
-    kind: str, asynchronous: bool, tmp_path: Path, spec_of: SpecOf
-) -> None:
-    """Finished nodes do not run again, and the loop's ledger is the one of its time."""
-    runs: list[str] = []
-    loop = Loop(name="again", target="work", sources=("work",), limit=3, exhausted="done")
-
-    def work(state: State) -> State:
-        runs.append("work")
-        if len(runs) == 3:
-            raise RuntimeError("told to fail")
-        return {"log": ["work"]}
-
-    builder = StateGraph(State)
-    builder.add_node("work", work)
-    builder.add_node("done", lambda state: {"answer": "done"})
-    builder.add_edge(START, "work")
-    builder.add_conditional_edges("work", lambda state: "work", ["work", "done"])
-
-    async def played(given: Any, config: Any) -> tuple[Any, list[Any]]:
-        """The final state, or what was raised; and the history behind it, as another saver knows it too."""
-        spec, options = spec_of(kind, tmp_path), {"durability": "sync"}
-        async with aopen_checkpointer(spec) if asynchronous else AsyncExitStack() as shared:
-            with nullcontext(shared) if asynchronous else open_checkpointer(spec) as saver:
-                app = bounded(builder, [loop], checkpointer=saver)
-                try:
-                    if asynchronous:
-                        final = await app.ainvoke(given, config, **options)
-                        return final, [item async for item in app.aget_state_history(config_of("1"))]
-                    return app.invoke(given, config, **options), [*app.get_state_history(config_of("1"))]
-                except RuntimeError as error:
-                    return error, []
-
-    failed, _ = await played({"log": []}, config_of("1"))
-    assert "told to fail" in str(failed)
-    final, history = await played(None, config_of("1"))
-    assert (final["log"], final["answer"], len(runs)) == (["work"] * 4, "done", 5)
-    assert (final["stop_reason"]["spent"], final["stop_reason"]["limit"]) == (3, 3)
-    old = next(item for item in history if len(item.values.get("log", [])) == 2 and item.next == ("work",))
-    forked, longer = await played(None, old.config)
-    assert forked["log"] == ["work"] * 4
-    assert longer[-len(history) :] == history and len(longer) > len(history)
-
-
 class LargeState(TypedDict, total=False):
     n: int
     large: Annotated[list[str], operator.add]
@@ -170,30 +115,6 @@ async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path, spec
         for number in range(8):
             history = [item.values.get("large", []) async for item in graph.aget_state_history(config_of(str(number)))]
             assert history == [expected[:length] for length in (4, 3, 2, 1, 0, 0)]
-
-
-def joined(left: list[str], writes: list[list[str]]) -> list[str]:
-    return [*left, *(item for write in writes for item in write)]
-
-
-class DeltaState(TypedDict):
-    log: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=3)]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.filterwarnings("ignore")
-def test_delta_channels(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
-    """Channels that are rebuilt from the pending writes of earlier checkpoints."""
-    builder = StateGraph(DeltaState)
-    for name in "abcde":
-        builder.add_node(name, lambda state, name=name: {"log": [name]})
-    for first, second in zip([START, *"abcde"], [*"abcde", END], strict=True):
-        builder.add_edge(first, second)
-    with open_checkpointer(spec_of(kind, tmp_path)) as saver:
-        builder.compile(checkpointer=saver).invoke({"log": ["in"]}, config_of("s1"), durability="sync")
-    with open_checkpointer(spec_of(kind, tmp_path)) as other:
-        graph = builder.compile(checkpointer=saver if kind == "memory" else other)
-        assert graph.get_state(config_of("s1")).values == {"log": ["in", *"abcde"]}
 
 
 # --- killed processes ---------------------------------------------------------------------------------------------

@@ -149,14 +149,6 @@ def test_a_portion_ends_before_it_is_too_large_but_is_never_empty(
     assert [event.seq for event in store.events("r1", "run", after, limit, size)] == expected
 
 
-def test_events_keep_every_character(store: RunStore) -> None:
-    store.create(a_run(), shown())
-    data = '{"text":"\\u0000 \\\\ \\" % %s :name \U0001f600 ก็ 中 \u2028 \\n\\t","n":1e400}'
-    store.write(events=[news("r1", [2]), NewEvents("r1", "run", [KeptEvent(1, "it's", data)])])
-    assert store.events("r1")[0].data == data
-    assert store.events("r1")[0].name == "it's"
-
-
 def test_a_write_that_is_repeated_adds_nothing(store: RunStore) -> None:
     store.create(a_run(), shown())
     for _ in range(2):
@@ -245,26 +237,18 @@ def test_runs_are_ordered_by_a_figure_and_found_by_date_duration_and_cost(store:
     ("text", "found"),
     [
         ("ÜBER", ["a"]),
-        ("strasse", ["a"]),
         ("u\u0308ber", ["a"]),
-        ("répo", ["b"]),
         ("100%", ["b"]),
         ("%", ["b"]),
-        ("_", ["c"]),
         ("\\", ["c"]),
-        ("'", ["c"]),
         ("ประชุม", ["d"]),
-        ("น้ำ", ["d"]),
         ("会議", ["e"]),
         ("ＡＢＣ１２", ["e"]),
         ("talk", ["b", "a"]),
         ("answer über", ["a"]),
         ("über RÉPONSE", []),
         ("2024", ["f"]),
-        ("true", []),
-        ("key", []),
         ("  ", ["f", "e", "d", "c", "b", "a"]),
-        ("nothing", []),
         ("\x00", []),
         ("\ud800", []),
     ],
@@ -277,33 +261,6 @@ def test_text_is_found_in_title_input_and_answer(store: RunStore, text: str, fou
     store.create(a_run("e", minute=4, answer="明日の会議はabc12です"), shown())
     store.create(a_run("f", minute=5, input={"year": 2024, "deep": {"yes": True, "none": None}}), shown())
     assert [run.id for run in store.list(RunFilter(text=text)).runs] == found
-
-
-def test_the_text_follows_the_run(store: RunStore) -> None:
-    store.create(a_run("a", status="running"), shown())
-    assert store.list(RunFilter(text="sea")).total == 0
-    store.write([a_run("a", answer="By the sea.")])
-    assert store.list(RunFilter(text="SEA")).total == 1
-
-
-def test_a_text_that_is_too_long_is_refused_and_many_words_are_not(store: RunStore) -> None:
-    store.create(a_run("a", title="a"), shown())
-    assert store.list(RunFilter(text="a " * 500)).total == 1
-    with pytest.raises(InputError, match="1001 characters, at most 1000"):
-        store.list(RunFilter(text="a" * 1001))
-
-
-def test_pages(store: RunStore) -> None:
-    for number in range(7):
-        store.create(a_run(f"r{number}", minute=number // 2), shown())
-    first = store.list(RunFilter(), limit=3)
-    assert ([run.id for run in first.runs], first.total) == (["r6", "r5", "r4"], 7)
-    store.create(a_run("newer", minute=9), shown())
-    store.delete("r4")
-    second = store.list(RunFilter(), 3, first.next)
-    assert ([run.id for run in second.runs], second.total) == (["r3", "r2", "r1"], 7)
-    last = store.list(RunFilter(), 3, second.next)
-    assert ([run.id for run in last.runs], last.next) == (["r0"], None)
 
 
 @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -336,11 +293,6 @@ def test_pages_give_every_run_once(store: RunStore, minutes: list[tuple[int, str
 def test_a_place_that_no_page_gave_is_refused(store: RunStore, before: str) -> None:
     with pytest.raises(InputError, match="no place in a list of runs"):
         store.list(RunFilter(), before=before)
-
-
-def test_less_than_one_run_cannot_be_asked_for(store: RunStore) -> None:
-    with pytest.raises(InputError, match="ask for 1 or more"):
-        store.list(RunFilter(), limit=0)
 
 
 def test_forgetting_a_run_takes_its_events_and_comparisons(store: RunStore) -> None:
@@ -379,15 +331,6 @@ def test_pruning_keeps_the_newest_of_each_workflow(store: RunStore) -> None:
     assert store.prune(keep=2) == ()
     assert list(store.prune(older_than=BEGIN + timedelta(minutes=5), keep=1)) == ["r4", "r5"]
     assert [run.id for run in store.list(RunFilter()).runs] == ["running", "demo", "r7", "r6"]
-
-
-def test_many_runs_are_pruned_at_once(store: RunStore) -> None:
-    for number in range(510):
-        store.create(a_run(f"r{number}", minute=number), shown())
-    store.write([a_run(f"r{number}", minute=number, title="t") for number in range(510)])
-    assert store.list(RunFilter(text="t")).total == 510
-    assert len(store.prune(keep=0)) == 510
-    assert store.stats()["runs"] == {}
 
 
 def test_one_server_has_a_history_at_a_time(open_history: Open, request: pytest.FixtureRequest) -> None:
@@ -546,40 +489,6 @@ def test_comparisons(store: RunStore) -> None:
     store.keep_comparison(again)
     store.keep_comparison(swapped)
     assert list(store.comparisons()) == [swapped, again, third]
-
-
-def test_stats(store: RunStore) -> None:
-    assert store.stats()["runs"] == {}
-    assert store.stats()["events"] == 0
-    for number in range(3):
-        store.create(a_run(f"r{number}", status="failed" if number else "running"), shown())
-    store.write(events=[news("r0", range(1, 9)), news("r1", [1], "client")])
-    found = store.stats()
-    assert (found["runs"], found["events"]) == ({"running": 1, "failed": 2}, 9)
-    assert found["bytes"] > 4096
-
-
-def test_threads_share_a_store(store: RunStore) -> None:
-    problems: list[BaseException] = []
-
-    def work(name: str) -> None:
-        try:
-            store.create(a_run(name), shown(name))
-            for seq in range(1, 21):
-                store.write([a_run(name, events=seq)], [news(name, [seq])])
-                assert store.count(name) == seq
-                store.list(RunFilter())
-        except BaseException as error:
-            problems.append(error)
-
-    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
-    assert store.stats()["events"] == 120
-    assert all(store.get(f"t{number}").events == 20 for number in range(6))
 
 
 def test_a_closed_store_says_so(open_history: Open) -> None:

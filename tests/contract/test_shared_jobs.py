@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import procrastinate.utils
 import pytest
+from hosted_graphs import until
 from job_engines import LEASE, Engine, a_job, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
 
 pytestmark = pytest.mark.parametrize("engine", ["procrastinate"], indirect=True)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def test_who_beats_keeps_a_job_and_who_does_not_loses_it(engine: Engine) -> None:

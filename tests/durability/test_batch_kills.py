@@ -108,7 +108,7 @@ def test_interrupted_with_ctrl_c(photos, uninterrupted, tmp_path):
     assert len(journalled(journal_of(out))) == COUNT
 
 
-@pytest.mark.matrix
+@pytest.mark.slow
 @pytest.mark.parametrize("later_s", [0, 0.05])
 def test_interrupted_while_the_workers_start(photos, tmp_path, later_s):
     out = tmp_path / "r.csv"

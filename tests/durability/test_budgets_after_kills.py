@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from crashing import CrashingRun, Kill, account
 from crashing_graphs import CALLS
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
-from typing_extensions import TypedDict
-
-from loopwright.engine import bounded
-from loopwright.engine.budget.budget import Budget
-from loopwright.testing import ScriptedChatModel
 
 Start = Callable[..., CrashingRun]
 SAVERS = ["sqlite", "json"]
@@ -27,6 +18,7 @@ def calls(run: CrashingRun) -> Counter[str]:
     return Counter(line["node"] for line in run.log if line["what"] == "call")
 
 
+@pytest.mark.matrix(5)
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize("what", ["begin", "call", "end", "saved writes", "saved checkpoint"])
 def test_a_run_killed_again_and_again_sends_no_more_than_its_budget(start: Start, saver: str, what: str) -> None:
@@ -59,28 +51,3 @@ def test_calls_of_finished_nodes_inside_a_subgraph_are_not_forgotten(start: Star
     assert "error" not in run.result
     assert account(run.log).calls_lost == 0
     assert sum(calls(run).values()) <= CALLS
-
-
-class State(TypedDict, total=False):
-    answers: list[str]
-
-
-def test_an_interrupt_s_answer_does_not_forget_the_calls_before_it() -> None:
-    model = ScriptedChatModel("no", repeat_last=True)
-
-    def work(_state: State) -> dict[str, Any]:
-        answers: list[str] = []
-        for _ in range(5):
-            model.invoke("?")
-            answers.append(interrupt("well?"))
-        return {"answers": answers}
-
-    made = StateGraph(State)
-    made.add_node("work", work)
-    made.add_edge(START, "work")
-    app = bounded(made, budget=Budget(model_calls=4), checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    state = app.invoke({}, config)
-    while "__interrupt__" in state:
-        state = app.invoke(Command(resume="yes"), config)
-    assert len(model.calls) <= 4

@@ -80,6 +80,7 @@ def test_every_server_shows_the_same_events_and_can_cancel(many: Hosts) -> None:
     assert record(first, held)["error_type"] == "Cancelled"
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_at_another_server_and_forks_run_anywhere(many: Hosts) -> None:
     first, second = many.server(), many.server("--no-work")
     run_id = begin(first, {"name": "q", "ask": True})
@@ -178,6 +179,7 @@ def test_a_worker_that_is_told_to_stop_gives_its_runs_back(many: Hosts) -> None:
     assert seen[-1][1]["type"] == "run_finished" and "run_failed" not in {event["type"] for _n, event in seen}
 
 
+@pytest.mark.slow
 def test_a_run_of_an_older_graph_waits_for_a_worker_that_has_it(many: Hosts) -> None:
     server, older = many.server("--no-work"), many.worker()
     run_id = begin(server, HELD)

@@ -52,6 +52,7 @@ def test_a_process_killed_from_outside_goes_on(start: Start, check: Check) -> No
     assert check(run.finish()).again == ("judge",)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize(("slow", "quick"), [("left", "right"), ("right", "left")])
 def test_a_finished_branch_does_not_run_again_when_the_other_one_dies(
@@ -109,6 +110,7 @@ def test_a_hundred_kills_at_random_times_change_nothing(start: Start, check: Che
     )
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_finished_node_whose_writes_come_late_counts_once(
@@ -138,6 +140,7 @@ def test_a_run_killed_in_the_middle_of_a_write_ends_as_if_nothing_had_happened(
     assert check(run).saves_cut > len(kills) // 2
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("saver", SAVERS)
 def test_an_asynchronous_run_killed_six_times_ends_as_if_nothing_had_happened(
     start: Start, check: Check, saver: str
@@ -157,15 +160,6 @@ def test_an_asynchronous_run_killed_six_times_ends_as_if_nothing_had_happened(
     assert check(run).again
 
 
-def test_an_asynchronous_run_goes_on_where_a_synchronous_one_was_killed(start: Start, check: Check) -> None:
-    run = start(options={"asynchronous": True})
-    assert not run.attempt({"what": "begin", "step": 12})
-    run.options = {"asynchronous": False}
-    assert not run.attempt({"what": "begin", "step": 24})
-    run.options = {"asynchronous": True}
-    check(run.finish())
-
-
 def tries(run: CrashingRun, visit: int) -> list[tuple[int, int]]:
     """The attempts of a visit: process and attempt within it."""
     return [(line["attempt"], line["try"]) for line in run.log if line["what"] == "begin" and _is(line, visit)]
@@ -175,6 +169,7 @@ def _is(line: dict[str, object], visit: int) -> bool:
     return line["node"] == "work" and line["seen"] == visit
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_node_killed_in_its_second_attempt_starts_its_attempts_anew_and_runs_once_more(
     start: Start, check: Callable[[CrashingRun], Account], saver: str
@@ -185,6 +180,7 @@ def test_a_node_killed_in_its_second_attempt_starts_its_attempts_anew_and_runs_o
     assert check(run).again == ("work",)
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize("kill", [{"what": "begin", "seen": 3, "try": 3}, {"what": "giving up"}])
 def test_a_run_killed_while_it_gives_a_node_up_ends_as_if_nothing_had_happened(
@@ -213,23 +209,3 @@ def test_a_resume_of_a_changed_graph_is_refused_and_goes_on_when_forced(start: S
     assert run.attempt()
     assert run.result["state"]["trace"][-2:] == ["answer", "thanks"]
     assert run.result["ledger"]["again"]["spent"] == 2
-
-
-@pytest.mark.parametrize("outer", [3, 4])
-def test_a_raised_limit_does_not_count_for_a_scope_that_is_under_way(
-    start: Start, check: Callable[..., object], outer: int
-) -> None:
-    run = start()
-    assert not run.attempt({"what": "begin", "node": "step", "step": 9})
-    run.options = {"outer": outer}
-    run.finish()
-    assert run.result["ledger"]["outer"] == {"spent": 2, "total": 2, "limit": 2, "refused": 1, "pass_of": 0}
-    assert run.result["state"]["trace"].count("plan") == 3
-
-
-def test_a_limit_that_was_not_asked_for_yet_may_change(start: Start) -> None:
-    run = start()
-    assert not run.attempt({"what": "begin", "node": "step", "step": 9})
-    run.options = {"again": 1}
-    run.finish()
-    assert run.result["ledger"]["again"]["spent"] == 1

@@ -100,16 +100,6 @@ def test_a_branch_counts_from_what_was_spent_at_its_checkpoint(
     assert original["trace"].count("work") == 4
 
 
-def test_a_fork_of_a_fork_goes_on_counting(saver: BaseCheckpointSaver[str]) -> None:
-    app = one_loop(saver)
-    run(app, {"trace": []}, thread_id="t")
-    first = app.update_state(at(app, "loop.again", 1).config, {"trace": ["first"]})
-    app.invoke(None, first, interrupt_before=["check"])
-    second = app.update_state(THREAD, {"trace": ["second"]})
-    final = app.invoke(None, second)
-    assert (final["trace"].count("work"), final["trace"].count("first"), final["trace"].count("second")) == (4, 1, 1)
-
-
 def every_branch(saver: BaseCheckpointSaver[str], folder: Path, pick: slice) -> None:
     record = Record(str(folder / "log"), 0)
     app = three_loops(record, checkpointer=saver)
@@ -224,22 +214,3 @@ def test_a_raised_limit_counts_from_the_next_input_on(saver: BaseCheckpointSaver
     final = run(one_loop(saver, limit=5), {"trace": ["turn two"]}, thread_id="t").state
     assert final["stop_reason"]["limit"] == 5
     assert final["trace"][final["trace"].index("turn two") :].count("work") == 6
-
-
-@pytest.mark.parametrize("declared", [0, 1])
-def test_a_lowered_limit_still_leads_to_the_fallback(saver: BaseCheckpointSaver[str], declared: int) -> None:
-    final = under_way(saver, declared)
-    assert final["trace"][-1] == "answer"
-    assert final["stop_reason"]["loop"] == "again"
-
-
-def test_a_limit_from_the_state_is_frozen_for_a_fork_too(saver: BaseCheckpointSaver[str], tmp_path: Path) -> None:
-    app = three_loops(Record(str(tmp_path / "log"), 0), checkpointer=saver)
-    run(app, {"trace": []}, thread_id="t")
-    place = next(
-        state for state in app.get_state_history(THREAD)
-        if state.next == ("step",) and state.values["trace"].count("plan") == 2
-    )  # fmt: skip
-    final = app.invoke(None, app.update_state(place.config, {"patience": 4}))
-    assert final["trace"].count("plan") == 3
-    assert spent(saver)["outer"] == 2

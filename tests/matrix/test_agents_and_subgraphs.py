@@ -133,10 +133,6 @@ SHAPES = {
         lambda: within(bounded(graph("START-x x?x x?END"), [loop("in", "x", "x", 2)])), AROUND,
         inside=12, ran_inside=12, **TWICE,
     ),
-    "subgraph in a subgraph": Shape(
-        lambda: within(graph("START-mid", mid=graph("START-x").compile()).compile()), AROUND,
-        inside=4, ran_inside=4, **TWICE,
-    ),
     "Command to the parent graph": Shape(
         lambda: graph("START-a a-sub", sub={"action": to_parent("a"), "destinations": ("a",)}), AROUND,
         inside=2, ran_inside=2, **TWICE,
@@ -147,9 +143,6 @@ SHAPES = {
         path="a b loop.x a b loop.x", steps=6, runs={"a": 2, "b": 2, "loop.x": 2},
     ),
     "no loop at all": Shape(lambda: graph("START-a a-b b-END"), path="a b", steps=2, runs={"a": 1, "b": 1}),
-    "no loop, and a limit": Shape(
-        lambda: graph("START-a a-b b-END"), limit=3, path="a b", steps=2, runs={"a": 1, "b": 1}
-    ),
     # Both tasks of a pass go through the gate together; it could name a as well.
     "Send across the loop's edge": Shape(
         across, [loop("x", "b", "a", 1)], fan_out={"a": 2}, path="a b loop.x a+a b loop.x",
@@ -172,8 +165,6 @@ def lost() -> StateGraph[Any]:
     made.add_node("lost", jump("a"), destinations=("a",))
     return made
 
-
-ONE = {"steps": 6, "runs": {"a": 2, "b": 2, "loop.x": 2}}
 
 REFUSED = {
     "no loop for a cycle": Shape(lambda: graph("START-a a-b b?a b?END"), says="unbounded cycle: a -> b -> a"),

@@ -80,18 +80,9 @@ SHAPES = {
         lambda: arms("b+c-d d?a d?END"), [loop("x", "d", "a", 1)],
         path="a b+c d loop.x a b+c d loop.x", steps=8, runs=dict.fromkeys(("a", "b", "c", "d", "loop.x"), 2),
     ),
-    # d waits for the longer arm; b alone would let it run a superstep earlier, but not more often.
-    "join of arms of different length": Shape(
-        lambda: arms("c-e b+e-d d?a d?END"), [loop("x", "d", "a", 1)],
-        path="a b+c e d loop.x a b+c e d loop.x", steps=10, runs=dict.fromkeys(("a", "b", "c", "d", "e", "loop.x"), 2),
-    ),
     "join that goes back": Shape(
         lambda: arms("b+c-a"), [loop("x", "b c", "a", 1)],
         path="a b+c loop.x a b+c loop.x", steps=6, runs=dict.fromkeys(("a", "b", "c", "loop.x"), 2),
-    ),
-    "join that goes back, by limit alone": Shape(
-        lambda: arms("b+c-a"), limit=1,
-        path="a b+c loop.a a b+c loop.a", steps=6, runs=dict.fromkeys(("a", "b", "c", "loop.a"), 2),
     ),
     # z runs once, so the join fires once, and nothing is ever refused.
     "join that goes back and is entered once": Shape(
@@ -155,16 +146,6 @@ SHAPES = {
     "interrupt before": Shape(
         lambda: graph("START-a a-b b?a b?END"), [loop("x", "b", "a", 1)],
         options={**SAVED, "interrupt_before": ["b"]},
-        path="a b loop.x a b loop.x", steps=6, runs={"a": 2, "b": 2, "loop.x": 2},
-    ),
-    "interrupt before the gate": Shape(
-        lambda: graph("START-a a-b b?a b?END"), [loop("x", "b", "a", 1)],
-        options={**SAVED, "interrupt_before": ["loop.x"]},
-        path="a b loop.x a b loop.x", steps=6, runs={"a": 2, "b": 2, "loop.x": 2},
-    ),
-    "interrupt after": Shape(
-        lambda: graph("START-a a-b b?a b?END"), [loop("x", "b", "a", 1)],
-        options={**SAVED, "interrupt_after": ["b"]},
         path="a b loop.x a b loop.x", steps=6, runs={"a": 2, "b": 2, "loop.x": 2},
     ),
     # Each answer continues the run: the limit is not granted afresh.

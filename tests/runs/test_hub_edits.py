@@ -115,20 +115,6 @@ async def test_what_was_not_edited_stays_as_the_state_has_it(tmp_path: Path) -> 
         assert state["messages"][-2].additional_kwargs == {"kept": True}
 
 
-async def test_what_is_seen_only_in_part_stays_whole_where_something_else_is_edited(tmp_path: Path) -> None:
-    async with opened(tmp_path, mixed()) as hub:
-        parent = await (await hub.start("mixed", {"message": "why?"})).wait()
-        # What comes after the last plan writes neither hits nor the note.
-        place = next(each for each in await hub.checkpoints(parent.id) if "last" in each.next).checkpoint_id
-        live = await hub.fork(parent.id, place, state={"topic": "new"})
-        assert (await live.wait()).status == "finished"
-        ended, *_ = [each async for each in hub.workflows["mixed"].graph(hub._saver).aget_state_history(
-            {"configurable": {"thread_id": live.id}})]  # fmt: skip
-        assert ended.values["topic"] == "new"
-        assert [hit.text for hit in ended.values["hits"]] == [f"hit {number}" for number in range(600)]
-        assert ended.values["note"] == "n" * 30_000
-
-
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
@@ -204,14 +190,3 @@ async def test_a_counterfactual_of_a_scoped_loop_grants_no_pass_in_any_scope(tmp
             assert other.path == ("end", "begin", "work", "end", "begin", "work", "end", "rest")
         without_outer = await (await hub.counterfactual(parent.id, "outer")).wait()
         assert (without_outer.path, without_outer.passes) == (("rest",), {"outer": 0})
-
-
-async def test_a_counterfactual_that_was_cut_off_goes_on_without_the_passes(tmp_path: Path) -> None:
-    async with opened(tmp_path, nested()) as hub:
-        parent = await (await hub.start("nested", {"outer": 0})).wait()
-        live = await hub.counterfactual(parent.id, "inner")
-        await hub.cancel(live.id)
-        if live.record.status == "cancelled":
-            live = await hub.resume(live.id)
-        record = await live.wait()
-    assert (record.status, record.passes["inner"]) == ("finished", 0)

@@ -11,8 +11,6 @@ from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.schemas import RunFilter
-from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.api import RunChanges
 
 ASKED = {"question": "where?", "rounds": 3}
 SAVERS = pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
@@ -66,19 +64,6 @@ async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("following", "expected"),
-    [("__start__", ["edited", *PATH, "answer"]), ("plan", ["edited", *PATH, "answer"]), ("check", ["edited", "check", "answer"])],
-    ids=["the input", "the first node", "after two nodes at once"],
-)  # fmt: skip
-async def test_every_checkpoint_can_be_edited(tmp_path: Path, following: str, expected: list[str]) -> None:
-    async with opened(tmp_path, Walk()) as hub:
-        parent = await (await hub.start("walk", {"question": "where?"})).wait()
-        live = await hub.fork(parent.id, await place(hub, parent.id, following), state={"trace": ["edited"]})
-        assert (await live.wait()).status == "finished"
-        assert (await last_state(hub, live.id))["trace"] == expected
-
-
-@pytest.mark.parametrize(
     ("state", "message"),
     [
         ({"traces": []}, "unknown key of the state 'traces'. Did you mean 'trace'"),
@@ -110,20 +95,6 @@ async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> Non
         for record in await asyncio.gather(parent.wait(), first.wait()):
             assert record.status == "finished"
         assert first.record.path == (*PATH[1:], *PATH, *PATH, "answer")
-
-
-async def test_a_fork_with_another_model_and_prompt(tmp_path: Path) -> None:
-    walk = Walk(model=ScriptedChatModel("usual", repeat_last=True))
-    async with opened(tmp_path, walk) as hub:
-        given = {"question": "where?", "model": True}
-        parent = await (await hub.start("walk", given, changes=RunChanges(models={"left": None}))).wait()
-        changes = RunChanges(prompts={"look": "Peek at {{what}}."})
-        live = await hub.fork(parent.id, await place(hub, parent.id, "left"), changes=changes)
-        fork = await live.wait()
-        (call,) = [json.loads(event.data) for event in await log(hub, live.id) if event.name == "model_called"]
-    assert call["messages"][0]["content"] == "Peek at right."
-    assert fork.changes == RunChanges(models={"left": None}, prompts={"look": "Peek at {{what}}."})
-    assert fork.model_calls == 1
 
 
 async def test_what_has_no_checkpoint_cannot_be_forked(tmp_path: Path) -> None:

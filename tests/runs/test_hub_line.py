@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
-from loopwright.errors import BackendError, InputError
-from loopwright.runs.schemas import RunFilter, RunLimits
+from loopwright.errors import InputError
+from loopwright.runs.schemas import RunLimits
 
 HELD = {"question": "where?", "rounds": 1, "hold": "plan"}
 FREE = {"question": "where?", "rounds": 1}
 ONE = RunLimits(running=1)
-
-
-async def test_runs_beyond_the_limit_wait_and_begin_in_order(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
-        lives = [await hub.start("walk", HELD) for _ in range(4)]
-        await until(lambda: desk.waiting["plan"])
-        assert [live.record.status for live in lives] == ["running", "queued", "queued", "queued"]
-        assert [hub.store.get(live.id).status for live in lives] == [live.record.status for live in lives]
-        with pytest.raises(InputError, match="goes on"):
-            await hub.delete(lives[1].id)
-        with pytest.raises(InputError, match="goes on already"):
-            await hub.resume(lives[1].id)
-        followed = asyncio.create_task(log(hub, lives[3].id))
-        desk.opened.add("plan")
-        ended = []
-        for live in lives:
-            live.on_end = _also(live.on_end, lambda live=live: ended.append(live.id))
-        records = await asyncio.gather(*(live.wait() for live in lives))
-        events = await followed
-    assert [record.status for record in records] == ["finished"] * 4
-    assert ended == [live.id for live in lives]
-    assert events[0].name == "run_started" and events[-1].name == "run_finished"
-
-
-def _also(first, second):
-    def both() -> None:
-        first()
-        second()
-
-    return both
 
 
 async def test_a_run_that_waits_its_turn_can_be_cancelled_and_resumed(tmp_path: Path) -> None:
@@ -72,18 +40,6 @@ async def test_a_run_that_cannot_be_made_ready_leaves_its_place(tmp_path: Path) 
         assert (await (await hub.start("walk", FREE)).wait()).status == "finished"
 
 
-async def test_a_full_line_takes_no_more(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk), limits=RunLimits(running=1, queued=1)) as hub:
-        lives = [await hub.start("walk", HELD) for _ in range(2)]
-        with pytest.raises(BackendError, match="1 runs wait their turn, which is the limit") as refused:
-            await hub.start("walk", FREE)
-        assert refused.value.transient
-        desk.opened.add("plan")
-        await asyncio.gather(*(live.wait() for live in lives))
-        assert hub.refusal is None
-
-
 async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
@@ -97,23 +53,6 @@ async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path
         assert again.begun["plan"] == 1
         again.opened.add("plan")
         assert [(await hub.until_ended(live.id, 60)).status for live in lives] == ["finished"] * 4
-
-
-async def test_runs_that_waited_when_the_process_was_killed_are_begun_in_order(tmp_path: Path) -> None:
-    async with opened(tmp_path, Walk()) as hub:
-        record = await (await hub.start("walk", FREE)).wait()
-        graph = hub.store.graph(record.id)
-        fresh = {"status": "queued", "ended_at": None, "outcome": None, "path": (), "seconds": None, "events": 0}
-        for name in ("first", "second"):  # as a killed process leaves them
-            hub.store.create(record.model_copy(update={"id": name, **fresh}), graph)
-        hub.store.prune(keep=0)
-        assert hub.store.list(RunFilter()).total == 2, "who waits is not forgotten"
-    async with opened(tmp_path, Walk(), limits=ONE) as hub:
-        for name in ("first", "second"):
-            await until(lambda name=name: hub.store.get(name).status == "finished")
-            events = await log(hub, name)
-            assert events[0].name == "run_started" and '"resumed":false' in events[0].data
-            assert hub.store.get(name).path == (*PATH, "answer")
 
 
 async def test_a_run_that_waited_and_cannot_begin_any_more_says_why(tmp_path: Path) -> None:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
-from loopwright.errors import InputError, StoreError
+from loopwright.errors import InputError
 from loopwright.runs import states
-from loopwright.runs.hub import RunHub
-from loopwright.runs.store import open_runs
 from loopwright.runs.tally import Tally
 from loopwright.testing import ScriptedChatModel
 
@@ -143,34 +139,6 @@ async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_sta
     assert [event.name for event in clients] == ["done"]
 
 
-async def test_a_visit_of_which_the_log_misses_start_and_end_is_told_from_the_checkpoint(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk)) as hub:
-        live = await hub.start("walk", {**ASKED, "rounds": 1, "hold": "left#1"})
-        await until(lambda: desk.waiting["left#1"] and desk.begun["right"])
-        while not (await hub._saver.aget_tuple({"configurable": {"thread_id": live.id}})).pending_writes:
-            await asyncio.sleep(0.01)
-        await hub.close(grace=0.05)
-        (fork,) = [
-            each.seq
-            for each in hub.store.events(live.id, "run", 0, 100, None)
-            if '"next":["left","right"]' in each.data
-        ]
-    # As if it had been killed after the node's values were kept, and before anything was told of it.
-    with closing(sqlite3.connect(tmp_path / "runs.db")) as history, history:
-        history.execute("DELETE FROM run_events WHERE seq > ?", (fork,))
-    again = Desk()
-    again.opened.add("left#1")
-    async with opened(tmp_path, Walk(again)) as hub:
-        record = await hub.until_ended(live.id, 60)
-        events = await log(hub, live.id)
-    assert again.begun == {"left": 1, "check": 1, "answer": 1}
-    assert sorted(record.path) == sorted((*PATH, "answer"))
-    assert sorted(visits(events)) == sorted(whole(1))
-    started = [json.loads(event.data) for event in events if event.name == "node_started"]
-    assert {(each["node"], each["visit"]) for each in started} >= set(whole(1))
-
-
 async def test_a_shutdown_cancels_what_does_not_end_in_time(tmp_path: Path) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk, asynchronous=False)) as hub:
@@ -183,29 +151,3 @@ async def test_a_shutdown_cancels_what_does_not_end_in_time(tmp_path: Path) -> N
     desk.opened.add("check#1")
     async with opened(tmp_path, Walk(desk)) as hub:
         assert (await hub.until_ended(live.id, 60)).status == "finished"
-
-
-async def test_runs_of_a_process_that_is_gone_go_on_at_the_next_start(tmp_path: Path) -> None:
-    async with opened(tmp_path, Walk()) as hub:
-        record = await (await hub.start("walk", ASKED)).wait()
-        gone = record.model_copy(update={"id": "gone", "status": "running", "ended_at": None})
-        hub.store.create(gone, hub.store.graph(record.id))
-    async with opened(tmp_path, Walk()) as hub:
-        # It was gone before its first checkpoint: it begins with its input again.
-        again = await hub.until_ended("gone", 60)
-        assert (again.status, again.path, again.epoch, again.lost) == ("finished", record.path, 2, 1)
-
-
-async def test_a_second_server_leaves_the_runs_of_the_first_alone(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk)) as hub:
-        live = await hub.start("walk", {**ASKED, "hold": "left#1"})
-        await until(lambda: desk.waiting["left#1"])
-        with closing(open_runs(f"sqlite:{tmp_path}/runs.db")) as store:
-            second = RunHub(store, [Walk()], None)
-            with pytest.raises(StoreError, match="in use by another server"):
-                await second.open()
-            await second.close()
-        assert hub.store.get(live.id).status == "running"
-        desk.opened.add("left#1")
-        assert (await live.wait()).status == "finished"

@@ -86,12 +86,6 @@ async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nod
     assert kinds == ["node_started", "node_retried", "node_retried", "node_finished"]
 
 
-async def test_the_last_failure_ends_the_run_and_is_no_retry(tmp_path):
-    record, events = await recorded(builder(fetch=(failing(5), AT_ONCE)).compile(), tmp_path)
-    assert (record["status"], record["error_type"], record["error_node"]) == ("failed", "LookupError", "fetch")
-    assert [event["attempt"] for event in events if event["type"] == "node_retried"] == [1, 2]
-
-
 async def test_what_no_policy_covers_is_not_repeated_and_each_visit_counts_anew(tmp_path):
     record, events = await recorded(builder(fetch=(failing(1, KeyError), None)).compile(), tmp_path)
     assert record["status"] == "failed"
@@ -117,10 +111,3 @@ async def test_a_node_under_a_policy_of_loopwright_is_told_of_once(tmp_path):
     retried = [event for event in events if event["type"] == "node_retried"]
     assert [each["attempt"] for each in retried] == [1, 2]
     assert all(each["rule"] != "retry_policy" for each in retried)
-
-
-async def test_attempts_within_a_graph_within_a_node_are_that_nodes_own_affair(tmp_path):
-    inner = builder(fetch=(failing(1), AT_ONCE)).compile()
-    record, events = await recorded(builder(outer=(inner, AT_ONCE)).compile(), tmp_path)
-    assert record["status"] == "finished"
-    assert not [event for event in events if event["type"] == "node_retried"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import httpx
 import pytest
 from installed import needs
 from served_graphs import GRAPHS
-from serving_program import serving
+from serving_program import PROGRAM, serving
 
 needs("ag_ui")
 
@@ -33,7 +32,7 @@ def page(tmp_path_factory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("graphs")
     (folder / "graphs.py").write_text(GRAPHS)
     targets = [f"graphs.py:{name}" for name in ("chat", "drafts", "asking")]
-    with serving([Path(sys.executable).with_name("loopwright")], folder, *targets, "--no-demo") as (_process, client):
+    with serving(PROGRAM, folder, *targets, "--no-demo") as (_process, client):
         yield client
 
 

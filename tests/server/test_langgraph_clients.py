@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,7 +16,7 @@ from langgraph.types import Command
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import ConflictError, NotFoundError
 from served_graphs import GRAPHS
-from serving_program import serving
+from serving_program import PROGRAM, serving
 
 NAMES = {"chat": "./graphs.py:chat", "drafts": {"path": "./graphs.py:drafts"}, "asking": "graphs:asking"}
 
@@ -29,8 +27,7 @@ def page(tmp_path_factory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "graphs.py").write_text(GRAPHS)
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": NAMES}))
-    program = [Path(sys.executable).with_name("loopwright")]
-    with serving(program, folder, "--no-demo") as (_process, client):
+    with serving(PROGRAM, folder, "--no-demo") as (_process, client):
         yield client
 
 

@@ -58,14 +58,18 @@ async def test_a_question_is_acknowledged_worked_on_answered_and_done(client):
         assert f"[{cited}]" in text
 
 
-async def test_the_answer_in_one_piece_is_the_streamed_one(client):
-    said = {"message": "Which talks are about food?"}
+@pytest.mark.parametrize("asked", ["Which talks are about food?", "talks about quantum chromodynamics lattices"])
+async def test_the_answer_in_one_piece_is_the_streamed_one(client, asked):
+    said = {"message": asked}
     whole = (await client.post("/api/chat", json=said)).json()
     events = await read_all(client, "POST", STREAM, json=said)
     assert whole["answer"] == "".join(event.data["text"] for event in events if event.name == "chunk")
     assert whole["referenced_ids"] == events[-1].data["referenced_ids"]
     assert whole["status"] == events[-1].data["status"]
     assert whole["summary"]["path"][0] == "fetch_data"
+    told = {name: [event.data for event in events if event.name == name] for name in ("acknowledgment", "thinking")}
+    assert whole["acknowledgment"] == told["acknowledgment"][0]["message"]
+    assert [each["message"] for each in whole["thinking_updates"]] == [each["message"] for each in told["thinking"]]
     again = await read_all(client, "GET", f"/api/chat/runs/{whole['run_id']}/events")
     assert [event.name for event in again] == [event.name for event in events]
 

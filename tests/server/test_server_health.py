@@ -54,13 +54,6 @@ def test_a_store_that_is_not_there_makes_it_not_ready_until_it_is(serve_script, 
     assert look(served) == (200, {"status": "ready", "documents": 1})
 
 
-def test_a_damaged_store_makes_it_not_ready(serve_script, tmp_path):
-    path = tmp_path / "conference.db"
-    path.write_bytes(b"this is no database" * 100)
-    status, told = look(serve_script(services=Opening(f"sqlite:{path}")))
-    assert (status, told["error_type"]) == (503, "StoreError")
-
-
 def test_a_store_that_hangs_makes_it_not_ready_and_ties_up_one_thread_only(serve_script):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         served = serve_script(services=Opening(f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/d"))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 from scripted_server import until
+from serving_program import PROGRAM
+from serving_program import serving as serving_program
 
 from loopwright.runs.schemas import RunLimits
 
@@ -48,21 +48,8 @@ graph = bounded(builder)
 def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """`loopwright serve` as a process of its own, with a graph that waits for files."""
     (folder / "own.py").write_text(OWN, encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-c", "from loopwright.cli import main; main()", "serve", "own.py:graph", *options]
-    kept = ["--port", "0", "--no-demo", "--data", "kept"]
-    process = subprocess.Popen([*command, *kept], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        said = ""
-        while "listening on " not in said:
-            said = process.stderr.readline()
-            assert said, "the server ended"
-        url = said.split("listening on ")[1].split(";")[0]
-        with httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
-            yield process, client
-    finally:
-        process.kill()
-        process.communicate()
+    with serving_program(PROGRAM, folder, "own.py:graph", "--no-demo", "--data", "kept", *options) as served:
+        yield served
 
 
 def begin(client: httpx.Client, number: int, wait: str = "", **headers: str) -> httpx.Response:
@@ -79,20 +66,22 @@ def begun(folder: Path) -> list[int]:
     return [int(line) for line in file.read_text().split()] if file.exists() else []
 
 
-async def test_two_hundred_runs_at_once_end_in_order_and_none_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+async def test_many_runs_at_once_end_in_order_and_none_is_refused(count: int, tmp_path: Path) -> None:
     with serving(tmp_path, "--max-running", "1") as (_process, client):
-        replies = [begin(client, number) for number in range(200)]
+        replies = [begin(client, number) for number in range(count)]
         assert {reply.status_code for reply in replies} == {201}
         ids = [reply.json()["id"] for reply in replies]
         async with asyncio.timeout(120):
-            while client.get("/runs", params={"status": "finished", "limit": 1}).json()["total"] < 200:
+            while client.get("/runs", params={"status": "finished", "limit": 1}).json()["total"] < count:
                 await asyncio.sleep(0.2)
         ended = [client.get(f"/runs/{run_id}").json()["ended_at"] for run_id in ids]
-        assert begun(tmp_path) == [*range(200)]
+        assert begun(tmp_path) == [*range(count)]
         assert ended == sorted(ended)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.matrix
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 async def test_runs_that_wait_survive_a_restart(how: signal.Signals, tmp_path: Path) -> None:
     with serving(tmp_path, "--max-running", "1") as (process, client):
         ids = [begin(client, number, "go").json()["id"] for number in range(4)]

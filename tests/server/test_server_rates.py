@@ -80,13 +80,6 @@ async def test_runs_events_and_requests_are_counted(served, client):
     assert not any("a-run-that" in str(labels) for _name, labels in found)
 
 
-@pytest.mark.parametrize("made", [1, 2])
-def test_each_application_counts_for_itself(serve_script, made):
-    servers = [serve_script() for _ in range(made)]
-    httpx.post(servers[-1].url + "/api/chat", json=script(DONE))
-    assert figures(servers[-1])["loopwright_run_seconds_count", (("workflow", "assistant"),)] == 1
-
-
 @pytest.mark.parametrize(
     ("address", "network"),
     [

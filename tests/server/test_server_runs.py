@@ -60,18 +60,6 @@ async def test_what_nobody_foresaw_stands_in_the_log(client, caplog):
     assert "hunter2" in str(record.exc_info[1])
 
 
-async def test_a_run_that_ends_without_an_answer_says_so(client):
-    events = await read_all(client, "POST", STREAM, json=script({"chunks": 1}))
-    assert [event.name for event in events] == ["chunk", "error"]
-    assert events[-1].data["error_type"] == "NoAnswer"
-
-
-async def test_the_chats_own_error_event_stays_the_only_one(client):
-    failed = {"error": {"error": "no", "error_type": "ModelError", "can_retry": True}}
-    events = await read_all(client, "POST", STREAM, json=script(failed))
-    assert [(event.name, event.data["error"]) for event in events] == [("error", "no")]
-
-
 async def test_runs_beyond_the_limit_wait_their_turn_whoever_asks(serve_script):
     served = serve_script(limits=RunLimits(running=2, queued=3))
     async with reading(served) as client:
@@ -92,3 +80,16 @@ async def test_runs_beyond_the_limit_wait_their_turn_whoever_asks(serve_script):
         assert [events[-1].name for events in streams] == ["done"] * 4
         assert reply.status_code == 200
     assert len(served.gates.asked) == 5
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "kind"),
+    [("input", 400, "InputError"), ("store", 503, "StoreError"), ("unforeseen", 500, "InternalError")],
+)
+async def test_a_run_without_an_answer_is_a_problem_and_no_traceback(client, raised, status, kind):
+    reply = await client.post("/api/chat", json=script({"raise": raised}))
+    assert reply.status_code == status
+    assert set(reply.json()) > {"error", "error_type", "can_retry"}
+    assert reply.json()["error_type"] == kind, reply.text
+    assert "hunter2" not in reply.text
+    assert "Traceback" not in reply.text

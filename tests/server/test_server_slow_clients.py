@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -18,20 +15,12 @@ import pytest
 from listening import listening
 from run_histories import a_run, shown
 from scripted_server import read_all, until
+from serving_program import PROGRAM, serving
 
 from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.server.connections import Connection
 
-CODE = """
-import sys
-from pathlib import Path
-from scripted_server import Script
-from loopwright.server import ServerSettings, Serving, serve
-
-serving = Serving(workflows=[Script()], settings=ServerSettings(data=Path(sys.argv[1])), demos=False)
-serve(serving, port=0, started=lambda url: print(url, flush=True))
-"""
 FOLLOWED = "/runs/big/events"
 
 
@@ -41,19 +30,6 @@ def keep_big(store: RunStore, *, events: int, characters: int) -> None:
     for number in range(1, events + 1):
         data = json.dumps({"number": number, "text": "漢" + "x" * characters + "\u2028"}, ensure_ascii=False)
         store.write([], [NewEvents("big", "run", [KeptEvent(number, "told", data)])])
-
-
-@contextmanager
-def server_process(folder: Path) -> Iterator[tuple[int, str]]:
-    """The process id and the address of a server."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-c", CODE, str(folder)]
-    serving = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
-    try:
-        yield serving.pid, serving.stdout.readline().strip()
-    finally:
-        serving.kill()
-        serving.communicate()
 
 
 def most_memory(process: int) -> int:
@@ -84,7 +60,8 @@ def silent(url: str, path: str, connection: str = "keep-alive") -> Iterator[sock
 def test_clients_that_take_nothing_hold_little_of_the_servers_memory(tmp_path):
     with closing(open_runs(f"sqlite:{tmp_path / 'runs.db'}")) as store:
         keep_big(store, events=30, characters=500_000)
-    with server_process(tmp_path) as (process, url), httpx.Client(base_url=url, timeout=60) as client:
+    with serving(PROGRAM, tmp_path, "assistant", "--no-demo", "--data", ".") as (served, client):
+        process, url = served.pid, str(client.base_url)
         client.get("/runs/big").raise_for_status()
         client.get("/openapi.json").raise_for_status()
         before = most_memory(process)

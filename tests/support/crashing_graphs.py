@@ -80,8 +80,6 @@ def three_loops(
     pause: float = 0.0,
     slow: str | None = None,
     asynchronous: bool = False,
-    outer: int = 2,
-    again: int = 2,
     longer: bool = False,
     **options: Any,
 ) -> BoundedGraph:
@@ -95,8 +93,6 @@ def three_loops(
         pause: Seconds; a node works for one to four times as long.
         slow: The node that does not come to its end.
         asynchronous: Whether the nodes are.
-        outer: The limit of the outer loop, where the state has no ``patience``.
-        again: The limit of the last loop.
         longer: Whether a further node comes after the answer.
         **options: As for LangGraph's ``compile``.
     """
@@ -122,9 +118,9 @@ def three_loops(
         Loop(name="inner", target="step", sources=("step",), limit=1, exhausted="judge", scope="outer",
              reason=_reason(record, "loop.inner")),
         Loop(name="outer", target="plan", sources=("judge",), exhausted="split", counter="rounds", history="past",
-             limit=StateLimit(key="patience", default=outer, ceiling=max(outer, 4)),
+             limit=StateLimit(key="patience", default=2, ceiling=4),
              reason=_reason(record, "loop.outer")),
-        Loop(name="again", target="split", sources=("gather",), limit=again, exhausted="answer",
+        Loop(name="again", target="split", sources=("gather",), limit=2, exhausted="answer",
              reason=_reason(record, "loop.again")),
     ]  # fmt: skip
     return bounded(made, loops, name="three loops", **options)

@@ -27,13 +27,6 @@ class NotingDesk(Desk):
             file.write(f"{node}\n")
 
 
-async def _open(desk: Desk, name: str, file: Path) -> None:
-    """Let those go on who wait for a name, as soon as there is a file."""
-    while not file.exists():
-        await asyncio.sleep(0.01)
-    desk.opened.add(name)
-
-
 async def main(folder: Path, given: dict[str, Any]) -> None:
     desk = NotingDesk(folder)
     desk.opened.update(given.pop("open", ()))
@@ -44,7 +37,6 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
         elif record.status == "interrupted":
             await hub.resume(RUN)
         seen = 0
-        opening = asyncio.create_task(_open(desk, given.get("hold", ""), folder / "go"))
         while True:
             part = await hub.follow(RUN, after=seen)
             with (folder / "seen").open("a", encoding="utf-8") as file:
@@ -53,7 +45,6 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
                     seen = event.seq
             if part.ended:
                 break
-        opening.cancel()
         await hub.until_ended(RUN, 60)
 
 

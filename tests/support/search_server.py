@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,8 +27,6 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     claimed: int | None = None
     """The Content-Length, where it is not the body's."""
-    hang: bool = False
-    """Send the headers and the body, and then neither close nor end before the client goes."""
     silent: bool = False
     """Take the request and close without a word."""
 
@@ -76,7 +73,6 @@ class SearchServer(LoopbackServer):
         self.requests: list[Asked] = []
         self.connects: list[str] = []
         self.tls = tls
-        self.stopping = threading.Event()
 
     @property
     def url(self) -> str:
@@ -140,27 +136,20 @@ class Handler(QuietHandler):
             return
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.type)
-        length = len(reply.body) + (1 if reply.hang else 0) if reply.claimed is None else reply.claimed
+        length = len(reply.body) if reply.claimed is None else reply.claimed
         self.send_header("Content-Length", str(length))
         for name, text in reply.headers.items():
             self.send_header(name, text)
         self.end_headers()
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):  # the client may have read enough
             self.wfile.write(reply.body)
-        except (BrokenPipeError, ConnectionResetError):
-            return  # the client has read enough
-        if reply.hang:
-            self.server.stopping.wait()
 
 
 @contextmanager
 def searching(tls: ssl.SSLContext | None = None) -> Iterator[SearchServer]:
     """A server in a thread of its own."""
     with listening(SearchServer(tls)) as server:
-        try:
-            yield server
-        finally:
-            server.stopping.set()
+        yield server
 
 
 def closed_port() -> int:

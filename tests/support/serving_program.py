@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+
+PROGRAM = (Path(sys.executable).with_name("loopwright"),)
+"""The installed program."""
 
 
 @contextmanager

@@ -15,8 +15,6 @@ from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Filter, Passage, StoreStats
 from loopwright.retrieval.stores.protocol import KnowledgeStore
-from loopwright.retrieval.stores.sqlite import COLUMN_WEIGHTS
-from loopwright.retrieval.text import query_terms, terms
 
 Open: TypeAlias = Callable[[], KnowledgeStore]
 
@@ -212,17 +210,22 @@ class StoreContract:
         store.put([contribution("a", "a kite")])
         assert [hit.passage_id for hit in store.search_text(query, 5)] == (["a::0"] if "kite" in query else [])
 
-    def test_text_search_ranks_much_as_bm25_does(self, store: KnowledgeStore) -> None:
+    def test_text_search_ranks_as_bm25_does(self, store: KnowledgeStore) -> None:
         """Any word will do; rare ones count more, as do several, a title, and a short passage."""
-        given = bm25_passages()
-        store.put([*given, contribution("extra", "w1 w2 w3")])
-        store.delete(["extra"])
-        for query in BM25_QUERIES:
-            expected = [id for id, _ in bm25(given, query)]
-            found = [hit.passage_id for hit in store.search_text(query, len(expected))]
-            assert sorted(found) == sorted(expected)
-            best = max(1, len(expected) // 4)
-            assert len({*found[:best]} & {*expected[:best]}) / best >= 0.6
+        store.put([contribution(f"~{number}", "common words of no use") for number in range(30)])
+        store.put(
+            [
+                contribution("title", "something else of some length", title="kite"),
+                contribution("short", "a kite and string"),
+                contribution("long", f"a kite {'among many others ' * 20}"),
+                contribution("both", "kite and loom of common make"),
+            ]
+        )
+        assert [hit.passage_id for hit in store.search_text("kite loom", 1)] == ["both::0"]
+        found = [hit.passage_id for hit in store.search_text("kite", 9)]
+        assert sorted(found) == ["both::0", "long::0", "short::0", "title::0"]
+        assert found[0] == "title::0" and found.index("short::0") < found.index("long::0")
+        assert {hit.passage_id for hit in store.search_text("common kite", 4)} == {*found}
 
     def test_equal_passages_come_by_id(self, store: KnowledgeStore) -> None:
         """Also where the best k end among them."""
@@ -329,15 +332,6 @@ class StoreContract:
         assert [document.id for document in store.documents(Filter(facets={"tags": ("red",)}))] == ["b"]
         assert [document.id for document in store.documents(Filter(facets={"tags~": ("red",)}))] == ["c"]
 
-    def test_dates_at_the_ends_of_time(self, store: KnowledgeStore) -> None:
-        """What a time zone moves out of the years 1 to 9999 is taken as their beginning or end."""
-        east, west = timezone(timedelta(hours=7)), timezone(timedelta(hours=-7))
-        first, last = datetime.min.replace(tzinfo=east), datetime.max.replace(tzinfo=west)
-        store.put([contribution("a", "x", date=first), contribution("b", "x", date=last)])
-        expected = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
-        assert [document.date for document in store.documents(Filter(after=first))] == expected
-        assert [document.id for document in store.documents(Filter(before=last))] == ["a"]
-
     def test_links(self, store: KnowledgeStore) -> None:
         """Edges name passages and entities by index."""
         store.put([contribution("b", "x", "y", title="The Moon", names=["Agency", "Moon", "Agency"])])
@@ -424,50 +418,3 @@ def _noise(length: int) -> str:
 
 def _room(name: str) -> dict[str, tuple[str, ...]]:
     return {"room": (name,)}
-
-
-BM25_QUERIES = ("w50 w2 w0", "w1 w7", "w59", "w3 w10 w20 w30 w40")
-"""Queries with common and rare words of `bm25_passages`."""
-
-
-def bm25_passages() -> list[Contribution]:
-    """Two hundred documents of words that are as unevenly common as those of a language."""
-    chance = np.random.default_rng(7)
-    words = [f"w{number}" for number in range(60)]
-    odds = 1 / np.arange(1, 61) / (1 / np.arange(1, 61)).sum()
-    return [
-        contribution(
-            f"d{number:03}",
-            " ".join(chance.choice(words, chance.integers(5, 40), p=odds)),
-            title=" ".join(chance.choice(words, 2, p=odds)),
-            heading=" ".join(chance.choice(words, 2, p=odds)),
-        )
-        for number in range(200)
-    ]
-
-
-def bm25(given: Sequence[Contribution], query: str) -> list[tuple[str, float]]:
-    """Passage ids and scores by BM25, best first, ties by id.
-
-    Args:
-        given: What the passages are part of.
-        query: The query.
-    """
-    # https://www.sqlite.org/fts5.html#the_bm25_function, with k1 = 1.2 and b = 0.75.
-    rows = [
-        (passage.id, [terms(part) for part in (passage.title, passage.heading, passage.text)])
-        for item in given
-        for passage in item.passages
-    ]
-    lengths = [sum(map(len, columns)) for _, columns in rows]
-    average = sum(lengths) / len(rows)
-    scores = dict.fromkeys((id for id, _ in rows), 0.0)
-    for term in query_terms(query):
-        counts = [[column.count(term) for column in columns] for _, columns in rows]
-        holding = sum(any(count) for count in counts)
-        rarity = max(1e-6, math.log((len(rows) - holding + 0.5) / (holding + 0.5)))
-        for (id, _), count, length in zip(rows, counts, lengths, strict=True):
-            frequency = sum(weight * times for weight, times in zip(COLUMN_WEIGHTS, count, strict=True))
-            scores[id] += rarity * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length / average))
-    found = [(id, score) for id, score in scores.items() if score > 0]
-    return sorted(found, key=lambda pair: (-round(pair[1], 9), pair[0]))

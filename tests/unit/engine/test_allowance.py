@@ -73,10 +73,3 @@ def test_graphs_inside_ask_once_and_a_budgets_fallback_answers(purse):
     assert state["said"] == "so it is, and no more"
     assert (state["stop_reason"]["loop"], state["stop_reason"]["reason"]) == ("run", "the purse is empty")
     assert purse.told == [("scripted", True, None), 4, ("scripted", True, None)]
-
-
-def test_a_call_that_fails_is_settled_without_tokens(purse):
-    model = ScriptedChatModel(ValueError("no"))
-    with pytest.raises(ValueError):
-        bounded(of(("ask", lambda _state: {"said": model.invoke("Why?").text}))).invoke({})
-    assert purse.told[-1] is None

@@ -129,16 +129,6 @@ def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
     assert final["stop_reason"]["loop"] == "run"
 
 
-def test_a_fallback_that_spends_its_reserve_ends_the_run() -> None:
-    calls = Calls()
-    graph = looped(calls)
-    graph.nodes["answer"].runnable.func = calls.node("answer", 5)
-    final = ran(bounded(graph, [endless()], budget=Budget(model_calls=3, exhausted="answer")))
-    assert calls.made == 3
-    assert final["log"] == ["think", "check"] * 2
-    assert final["stop_reason"]["spent"] == 3
-
-
 # A loop's budget
 
 
@@ -181,26 +171,6 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
         final = await app.ainvoke({"log": []}, config) if asynchronous else app.invoke({"log": []}, config)
         assert calls.made == 4
         assert final["log"] == ["answer"]
-
-
-@savers
-@pytest.mark.parametrize("outer", ["plain", "bounded"])
-@pytest.mark.parametrize("twice", [False, True])
-def test_a_graph_inside_another_has_a_budget_of_its_own(saver: Any, outer: str, twice: bool) -> None:
-    calls = Calls()
-    child = bounded(looped(calls), [endless()], budget=Budget(model_calls=4, exhausted="answer"))
-
-    def inside(_state: State) -> Any:
-        first = child.invoke({"log": []})["log"]
-        second = child.invoke({"log": []})["log"] if twice else []
-        return {"log": [*first, *second]}
-
-    parent = shapes.graph("START-child", child=inside)
-    saved = saver and saver()
-    app: Any = parent.compile(checkpointer=saved) if outer == "plain" else bounded(parent, budget=Budget(model_calls=99), checkpointer=saved)  # fmt: skip
-    final = ran(app)
-    assert final["log"] == (["think", "check"] * 3 + ["answer"]) * (2 if twice else 1)
-    assert calls.made == (8 if twice else 4)
 
 
 # Beside each other

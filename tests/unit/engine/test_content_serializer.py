@@ -144,17 +144,6 @@ def test_a_missing_piece_is_named_with_its_store_and_the_fix() -> None:
 # --- allowlists and encryption -----------------------------------------------------------------------------------
 
 
-def test_an_allowlist_derived_by_langgraph_reaches_the_values() -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    blobs = MemoryBlobs()
-    strict = InMemorySaver(serde=ContentSerializer(strict_serializer(()), blobs, 256))
-    wider = strict.with_allowlist({(Model.__module__, "Model")})
-    typed = strict.serde.dumps_typed(Model(name=text(900)))
-    assert strict.serde.loads_typed(typed) == {"name": text(900), "items": []}
-    assert wider.serde.loads_typed(typed) == Model(name=text(900))
-
-
 # --- how the stores note use -------------------------------------------------------------------------------------
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import io
-import sys
 from xml.etree import ElementTree
 
-import pytest
 from PIL import Image, ImageColor
 
 from loopwright.diagram.drawing import png, svg
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.graph import Edge, Topology
-from loopwright.errors import LoopwrightError
 
 START, END = "__start__", "__end__"
 LOOP = ImageColor.getrgb("#b3450b")
@@ -73,12 +70,3 @@ def test_the_png_has_the_size_of_the_drawing_and_the_loop_in_its_colour() -> Non
         assert LOOP in {colour for _, colour in image.getcolors(1 << 24) or []}
     plain = Image.open(io.BytesIO(png(PLAIN))).convert("RGB")
     assert LOOP not in {colour for _, colour in plain.getcolors(1 << 24) or []}
-
-
-def test_without_the_package_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mermaidx", None)
-    for draw in (svg, png):
-        with pytest.raises(
-            LoopwrightError, match=r"mermaidx.*pip install 'loopwright\[diagram\]'.*mermaid needs nothing"
-        ):
-            draw(IQA)

@@ -52,25 +52,6 @@ def map_reduce(route: Any) -> StateGraph[Any]:
     return made
 
 
-def test_a_handler_runs_as_often_as_the_tasks_that_can_fail() -> None:
-    def fail(_state: State) -> Any:
-        raise RuntimeError("broken")
-
-    made = StateGraph(State)
-    made.add_node("plan", note("plan"))
-    made.add_node("work", fail, error_handler=by_command("help", "help"))
-    made.add_node("help", note("help"))
-    made.add_edge(START, "plan")
-    made.add_conditional_edges("plan", sends(*["work"] * 3), ["work"])
-    handler = made.nodes["work"].error_handler_node
-    assert handler is not None
-    made.nodes[handler].ends = ("help",)
-    app = bound(made, [], {"work": 3, "help": 2})
-    runs = ran(app)
-    assert (runs["work"], runs["help"]) == (3, 6)
-    assert app.certificate.max_runs_by_node == {"plan": 1, "work": 3, handler: 3, "help": 6}
-
-
 # Enforced
 
 MADE: dict[str, Callable[..., StateGraph[Any]]] = {}

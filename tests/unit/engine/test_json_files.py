@@ -100,15 +100,6 @@ def test_a_person_can_read_which_node_wrote_what(tmp_path: Path) -> None:
     assert '"note": {"why": "ünclear"}' in written
 
 
-def test_a_value_changed_by_hand_is_used(tmp_path: Path) -> None:
-    saver = JsonFileSaver(tmp_path)
-    put(saver, "s1", 0, "before")
-    path = only_file(tmp_path)
-    path.write_text(path.read_text().replace('"x": "before"', '"x": ["by hand"]'))
-    assert latest(saver, "s1") == ["by hand"]
-    assert latest(JsonFileSaver(tmp_path), "s1") == ["by hand"]
-
-
 class Xor:
     """A cipher that hides text well enough for a test."""
 

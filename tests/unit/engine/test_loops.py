@@ -14,21 +14,15 @@ def loop(**fields: object) -> Loop:
     ("fields", "says"),
     [
         ({"name": ""}, "must not be empty"),
-        ({"name": ".start"}, "begin with a dot"),
         ({"name": "a:b"}, "':'"),
-        ({"name": "a|b"}, "'|'"),
         ({"name": "a\nb"}, "line break"),
         ({"sources": ()}, "at least one source"),
         ({"limit": -1}, "from 0 up, not -1"),
         ({"limit": True}, "from 0 up, not True"),
-        ({"limit": "5"}, "from 0 up, not '5'"),
-        ({"limit": 2.5}, "from 0 up, not 2.5"),
         ({"limit": StateLimit(key="k", default=-1, ceiling=3)}, "from 0 up"),
-        ({"limit": StateLimit(key="k", default=1, ceiling=-1)}, "from 0 up"),
         ({"history_limit": 0}, "history_limit must be at least 1, not 0"),
         ({"scope": "x"}, "its own scope"),
         ({"exhausted": {"b": END, "c": END}}, "exactly the sources ['b']"),
-        ({"exhausted": {}}, "exactly the sources ['b']"),
     ],
 )
 def test_a_contradictory_declaration_is_refused(fields: dict[str, object], says: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -97,26 +96,6 @@ async def test_sync_nodes_with_a_timeout_still_see_their_run() -> None:
 
 
 # Retries
-
-
-@pytest.mark.parametrize("mode", ["sync", "async"])
-@pytest.mark.parametrize("timeout", [None, 5])
-async def test_a_transient_error_is_tried_again_after_growing_waits(mode: str, timeout: float | None) -> None:
-    work: Any = failing(3)
-    app = graph(as_async(work) if mode == "async" else work, retries=quick(3), timeout=timeout).compile()
-    final = await app.ainvoke({"log": []}) if mode == "async" else app.invoke({"log": []})
-    assert final["log"] == ["work", "after"]
-    waits = [later - sooner for sooner, later in itertools.pairwise(work.moments)]
-    assert len(waits) == 3
-    for measured, planned in zip(waits, (0.02, 0.04, 0.08), strict=True):
-        assert planned <= measured < planned + 0.2
-
-
-def test_a_timeout_is_not_tried_again_as_the_first_attempt_may_still_run() -> None:
-    started = time.monotonic()
-    with pytest.raises(NodeTimeout, match="on attempt 1"):
-        graph(lambda _: time.sleep(5), timeout=0.03, retries=quick(3)).compile().invoke({"log": []})
-    assert time.monotonic() - started < 4
 
 
 # Errors

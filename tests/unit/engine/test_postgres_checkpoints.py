@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from typing import Any, TypedDict
 
@@ -123,13 +121,3 @@ async def test_a_server_that_is_not_there_is_named_without_the_password(url: str
     with pytest.raises(CheckpointError, match=f"checkpoint store in schema {SCHEMA} of base at"):
         async with aopen_checkpointer(url):
             pass
-
-
-def test_without_its_packages_postgresql_names_the_extra() -> None:
-    program = (
-        "import sys; sys.modules['psycopg'] = None\n"
-        "from loopwright.checkpoints import open_checkpointer\n"
-        "open_checkpointer('postgresql:///base')"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert "checkpoints in PostgreSQL need the package psycopg: pip install 'loopwright[postgres]'" in done.stderr

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, RetryPolicy
-from shapes import State, graph, loop, note
+from shapes import State, graph, loop
 
 from loopwright.engine.bounds import bounded
-from loopwright.engine.loop import Loop
 from loopwright.engine.proof.cycles import unbounded_cycles
 from loopwright.engine.proof.verify import verify
-from loopwright.errors import UnboundedCycleError
 
 
 def test_a_default_handler_is_counted_for_every_node_that_it_serves() -> None:
@@ -84,31 +80,3 @@ def test_a_node_without_a_way_on_is_named_in_the_certificate() -> None:
 
 
 # Fallbacks by source
-
-
-def by_source(first: str, second: str) -> CompiledStateGraph[Any]:
-    """``work -> first``, and ``elsewhere -> second``; first and second ask for another pass whenever they run."""
-    builder = StateGraph(State)
-    for name in ("work", "first", "elsewhere", "second"):
-        builder.add_node(name, note(name))
-    builder.add_edge(START, "work")
-    builder.add_edge("work", "first")
-    builder.add_conditional_edges("first", lambda _: "again", {"again": "work", "on": "elsewhere"})
-    builder.add_edge("elsewhere", "second")
-    builder.add_conditional_edges("second", lambda _: "again", {"again": "work", "done": END})
-    routes = {"first": first, "second": second}
-    loop = Loop(name="again", target="work", sources=("first", "second"), limit=2, exhausted=routes)
-    return bounded(builder, [loop])
-
-
-def test_a_refusal_goes_only_where_the_source_that_asked_leads() -> None:
-    """Elsewhere leads to second, and second asks at the same gate; but second is refused to the end, not to elsewhere."""
-    app = by_source("elsewhere", END)
-    assert app.invoke({"log": []})["log"] == [*(["work", "first"] * 3), "elsewhere", "second"]
-    steps = [*app.stream({"log": []}, stream_mode="updates")]
-    assert len(steps) <= (verify(app).max_supersteps or 0)
-
-
-def test_a_fallback_by_source_that_leads_back_into_its_own_refusal_is_no_proof() -> None:
-    with pytest.raises(UnboundedCycleError, match="exhausted route of loop 'again' leads back into it"):
-        by_source(END, "elsewhere")

@@ -86,15 +86,6 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
         assert [message.type for message in said[3:]] == ["ai", "tool", "human", "ai", "tool", "human", "ai", "tool"]
 
 
-def test_no_word_comes_between_a_call_and_its_answer():
-    made = shapes.graph(
-        "START-model model?model model?END", schema=State, model=lambda state: {"messages": [asks(("look", {}))]}
-    )
-    loop = Loop(name="agent", target="model", sources=("model",), limit=1, warn_at=1)
-    said = bounded(made, [loop]).invoke({"messages": ["go"]})["messages"]
-    assert [message.type for message in said] == ["human", "ai", "ai"]
-
-
 def test_a_warning_needs_messages():
     made = StateGraph(TypedDict("Plain", {"draft": str}))
     made.add_node("write", lambda _: {})

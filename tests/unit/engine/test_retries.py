@@ -91,15 +91,6 @@ def test_an_error_without_a_rule_is_not_tried_again() -> None:
             graph(policy).invoke({"errors": [error]})
 
 
-def test_classes_and_predicates_are_rules_too() -> None:
-    busy = Retry(on=lambda error: "busy" in str(error), name="busy", **QUICK)
-    policy = NodePolicy(retries=[Retry(on=(KeyError, OSError), **QUICK), Retry(on=ArithmeticError, **QUICK), busy])
-    result = run(graph(policy), {"errors": [KeyError("x"), ZeroDivisionError(), OSError("x"), ValueError("busy")]})
-    assert [event.rule for event in retried(result.events)] == [
-        "KeyError, OSError", "ArithmeticError", "KeyError, OSError", "busy",
-    ]  # fmt: skip
-
-
 # Waits
 
 

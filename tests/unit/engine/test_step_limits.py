@@ -57,15 +57,6 @@ async def test_a_run_beyond_its_certificate_names_what_the_proof_did_not_know(
     assert raised.value.__cause__ is None
 
 
-@hows
-async def test_a_graph_without_loops_is_no_exception(how: str) -> None:
-    app = bounded(line("a", "b"), checkpointer=InMemorySaver())
-    app.attach_edge("b", "a")
-    with pytest.raises(BrokenAssumptionError, match="its certificate allows 2") as raised:
-        await invoked(app, how, {"configurable": {"thread_id": "t"}, "recursion_limit": 12})
-    assert (raised.value.steps, raised.value.allowed) == (12, 2)
-
-
 # That of a graph around it
 
 

@@ -157,13 +157,6 @@ def test_a_limit_that_something_goes_round_is_no_bound(case):
     assert visits(agent)["the step limit"]
 
 
-def test_a_tool_limit_that_does_not_come_last_may_leave_replies_without_calls_uncounted():
-    middle = [JumpsAfterModel(), ToolCallLimitMiddleware(run_limit=3, exit_behavior="end")]
-    agent = create_agent(ScriptedChatModel("no calls", repeat_last=True), [search], middleware=middle)
-    assert own_limits(agent.builder) == {}
-    assert visits(agent)["the step limit"]
-
-
 def test_a_count_that_an_input_can_set_is_no_bound():
     agent = create_agent(never(), [search], middleware=[ModelCallLimitMiddleware(run_limit=3)], state_schema=Open)
     assert own_limits(agent.builder) == {}

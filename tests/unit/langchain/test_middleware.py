@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -332,17 +330,6 @@ def test_a_stall_ends_it_and_is_named():
     assert (final["stop_reason"]["outcome"], final["stop_reason"]["rule"]) == ("stalled", "same call, same result")
 
 
-@pytest.mark.parametrize(("own", "around", "loop"), [(2, 9, "finder"), (9, 2, None)])
-def test_the_smaller_bound_counts_where_the_agent_is_bounded_too(own, around, loop):
-    model = never()
-    app = bounded(agent_of(model, middle=LoopMiddleware(limit=own)), limit=around)
-    for times in (1, 2):
-        final = app.invoke(ASK)
-        assert len(model.calls) == 3 * times
-        assert (final["stop_reason"]["outcome"], final["stop_reason"]["limit"]) == ("exhausted", 2)
-        assert loop in (None, final["stop_reason"]["loop"])
-
-
 # --- bad input -----------------------------------------------------------------------------------------------------
 
 
@@ -366,19 +353,3 @@ def test_the_smaller_bound_counts_where_the_agent_is_bounded_too(own, around, lo
 def test_bad_values_are_named(options, problem):
     with pytest.raises(LoopDeclarationError, match=problem):
         LoopMiddleware(**options)
-
-
-def test_without_langchain_the_error_says_what_to_install_and_the_rest_works():
-    script = """
-import sys
-sys.modules["langchain"] = None
-import loopwright, loopwright.langchain
-from loopwright import bounded
-from loopwright.langchain import same_call_same_result
-try:
-    from loopwright.langchain import LoopMiddleware
-except ImportError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "LoopMiddleware needs langchain: pip install -U 'loopwright[chat]'" in done.stdout

@@ -67,13 +67,6 @@ def test_a_score_depends_on_its_pair_alone(reranker: OnnxReranker) -> None:
     np.testing.assert_array_equal(reranker.score("password", PASSAGES[::-1]), together[::-1])
 
 
-@pytest.mark.parametrize(("query", "texts"), [("a", []), (LONG, [LONG, "short"]), (THAI, [THAI]), ("", [""])])
-def test_the_reranker_reads_any_text(reranker: OnnxReranker, query: str, texts: list[str]) -> None:
-    scores = reranker.score(query, texts)
-    assert scores.shape == (len(texts),)
-    assert np.isfinite(scores).all()
-
-
 @pytest.mark.parametrize(
     ("name", "opener"), [(EMBEDDERS[0], open_embedder), ("ms-marco-MiniLM-L-12-v2", open_reranker)]
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
 from langchain_core.tools import tool
-from langgraph.graph import START, StateGraph
 from pydantic import BaseModel
-from typing_extensions import TypedDict
 
-from loopwright.engine import arun, bounded, run
-from loopwright.engine.events.schema import ModelFellBack
-from loopwright.engine.nodes.policy import NodePolicy, Retry
-from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models import (
     ModelRegistry,
@@ -34,10 +27,6 @@ GOOD = {"answer": "yes"}
 class Verdict(BaseModel):
     """A verdict."""
 
-    answer: str
-
-
-class State(TypedDict, total=False):
     answer: str
 
 
@@ -163,58 +152,7 @@ async def test_a_bad_reply_goes_to_the_next_model_only_if_told(way: Any) -> None
 # Who is told
 
 
-def app(chat: Any, policy: NodePolicy | None = None, mode: str = "sync") -> Any:
-    def work(_state: State) -> State:
-        return {"answer": ask(chat, "q", Verdict).answer}
-
-    async def awork(_state: State) -> State:
-        return {"answer": (await chat.ainvoke("q")).text}
-
-    made = StateGraph(State)
-    add_node(made, "work", work if mode == "sync" else awork, policy or NodePolicy())
-    made.add_edge(START, "work")
-    return bounded(made, [])
-
-
-@pytest.mark.parametrize("mode", ["sync", "async"])
-@pytest.mark.parametrize("timeout", [None, 10])
-async def test_a_switch_is_one_warning_and_an_event(mode: str, timeout: float | None, caplog: Any) -> None:
-    graph = app(with_fallback(down(), model("small", GOOD)), NodePolicy(timeout=timeout), mode)
-    with caplog.at_level(logging.WARNING):
-        result = run(graph, {}) if mode == "sync" else await arun(graph, {})
-    (event,) = [event for event in result.events if isinstance(event, ModelFellBack)]
-    assert event.model_dump(exclude={"at"}) == {
-        "type": "model_fell_back", "node": "work", "from_model": "big", "to_model": "small", "kind": "HttpError",
-        "failure": "server_error", "message": "status 503",
-    }  # fmt: skip
-    (record,) = caplog.records
-    assert record.levelname == "WARNING"
-    said = "node 'work': model 'big' failed (server_error): HttpError: status 503; asking 'small' instead"
-    assert record.getMessage() == said
-
-
 # Retries come first
-
-QUICK: dict[str, Any] = {"initial_wait": 0.01, "jitter": False}
-
-
-@pytest.mark.parametrize("mode", ["sync", "async"])
-async def test_the_node_s_retries_come_before_the_fallback(mode: str) -> None:
-    big = model("big", HttpError(429), HttpError(503), HttpError(429), HttpError(429))
-    small = model("small", GOOD)
-    policy = NodePolicy(retries=[Retry(on="rate_limit", retries=2, **QUICK), Retry(on="server_error", **QUICK)])
-    graph = app(with_fallback(big, small), policy, mode)
-    result = run(graph, {}) if mode == "sync" else await arun(graph, {})
-    told = [
-        (event.type, getattr(event, "rule", ""))
-        for event in result.events
-        if "node_ret" in event.type or "fell" in event.type
-    ]
-    assert told == [
-        ("node_retried", "rate_limit"), ("node_retried", "server_error"), ("node_retried", "rate_limit"),
-        ("model_fell_back", ""),
-    ]  # fmt: skip
-    assert (len(big.calls), len(small.calls)) == (4, 1)
 
 
 # Configuration

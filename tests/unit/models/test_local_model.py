@@ -108,13 +108,6 @@ def test_a_timeout_stops_the_generation(slow: LocalChatModel) -> None:
     ends_soon(slow)
 
 
-def test_a_closed_stream_stops_the_generation(slow: LocalChatModel) -> None:
-    stream = slow.stream("x")
-    next(stream)
-    stream.close()
-    ends_soon(slow)
-
-
 def test_a_cancelled_task_stops_the_generation(slow: LocalChatModel) -> None:
     async def run() -> None:
         with pytest.raises(TimeoutError):

@@ -45,17 +45,13 @@ def test_unknown_nodes_are_refused_where_the_nodes_are_known():
     ("spec", "problem"),
     [
         ("gpt-4.1-mini", "model: Value error, should be 'provider:name'"),
-        ("openai:", "should be 'provider:name'"),
-        ({}, "model: Field required"),
         (
             {"model": "openai:x", "temprature": 0},
             "temprature: Extra inputs are not permitted. Known fields: model, temp",
         ),
         ({"model": "openai:x", "temperature": -1}, "temperature: Input should be greater than or equal to 0"),
-        ({"model": "openai:x", "timeout": 0}, "timeout: Input should be greater than 0"),
         ({"model": "openai:x", "base_url": "localhost"}, "base_url: .*should start with http"),
         ({"model": "openai:x", "base_url": f"http://me:{SECRET}@h/v1"}, "base_url: .*user name or password"),
-        ({"model": "openai:x", "structured": "yaml"}, "structured: "),
         ({"model": "openai:x", "api_key": [SECRET]}, "api_key: Input should be a valid string"),
         ({"model": "openai:x", SECRET: 1}, "Extra inputs are not permitted"),
     ],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from langchain_core.messages import AIMessage
 
-from loopwright.models import Usage
+from loopwright.models import Usage, UsageRecorder
 from loopwright.models.prices import kept_prices
 
 MILLION = Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000)
@@ -29,3 +30,30 @@ def test_kept_prices_of_several_calls_are_those_of_short_prompts() -> None:
     assert short is not None and many is not None and long is not None
     assert many == pytest.approx(10 * short)
     assert long > many
+
+
+def reply(tokens_in: int, tokens_out: int, total: int | None = None) -> AIMessage:
+    total = tokens_in + tokens_out if total is None else total
+    return AIMessage(
+        "x", usage_metadata={"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": total}
+    )
+
+
+def test_cost():
+    prices = {"big": 0.01, "free": 0.0}
+    asked = []
+
+    def price(model, usage):
+        asked.append((model, usage.total_tokens))
+        return prices[model] * usage.total_tokens if model in prices else None
+
+    recorder = UsageRecorder(price)
+    assert recorder.cost() == 0.0
+    recorder.record(reply(60, 40), node="a", model="big")
+    recorder.record(reply(10, 0), node="b", model="big")
+    recorder.record(reply(10, 0), node="b", model="free")
+    assert recorder.cost() == pytest.approx(1.1)
+    assert asked == [("big", 110), ("free", 10)]
+    recorder.record(reply(1, 1), model="unheard of")
+    assert recorder.cost() is None
+    assert UsageRecorder().cost() is None

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from loopwright.models import ModelRegistry, Prompt, PromptLibrary, allow_model_requests
+from loopwright.models import ModelRegistry, Prompt, PromptLibrary
 from loopwright.models.changes import model_changes, prompt_changes, prompt_in_use
 from loopwright.testing import always
 
@@ -24,28 +24,6 @@ def own_context():
 @pytest.fixture
 def library():
     return PromptLibrary([Prompt("plan", 1, "one"), Prompt("plan", 2, "two"), Prompt("judge", 1, "judge")])
-
-
-def test_a_changed_default_serves_only_nodes_without_an_entry():
-    own, default, changed = always("own"), always("default"), always("changed", model_name="changed")
-    registry = ModelRegistry({"planner": own, "default": default})
-    model_changes.set({"default": changed})
-    assert registry.chat("planner") is own
-    assert registry.chat("summarizer") is changed
-    assert registry.describe() == {"planner": "scripted", "default": "changed"}
-
-
-def test_a_name_in_the_configuration_means_the_configured_model():
-    ready = always("ready", model_name="house-model")
-    local = {"model": "openai:qwen", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"}
-    registry = ModelRegistry({"a": {"model": "ollama:small", "fallback": [local]}, "b": ready, "c": None})
-    model_changes.set({"c": "openai:qwen", "a": "house-model"})
-    assert registry.chat("a") is ready
-    assert registry.models_of("c") == ("openai:qwen",)
-    with allow_model_requests():
-        model = registry.chat("c")
-        assert registry.chat("c") is model
-    assert str(model.openai_api_base) == "http://127.0.0.1:9/v1"
 
 
 async def test_runs_at_the_same_time_do_not_see_each_other(library):

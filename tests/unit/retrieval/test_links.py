@@ -15,13 +15,6 @@ LINKS = Links(
 )
 
 
-def test_what_shares_entities_with_the_found_passages_is_reached_in_one_step() -> None:
-    reached = PassageLinks(LINKS).reached({0: 1.0}, [])
-    assert reached.dtype == np.float32
-    assert reached[0] == reached[1] > 0
-    assert not reached[2:].any()
-
-
 def test_links_are_the_weightiest_shared_entity_and_more_for_a_title() -> None:
     graph = PassageLinks(LINKS)
     neighbourhood = graph.neighbourhood([1, 0, 2, 3])

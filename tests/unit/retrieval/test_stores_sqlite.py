@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
-from store_contract import BM25_QUERIES, bm25, bm25_passages, contribution
+from store_contract import contribution
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores.sqlite import SqliteStore
@@ -53,18 +52,6 @@ def test_another_file_is_refused_and_not_touched(tmp_path: Path, make, problem: 
     assert path.read_bytes() == before
 
 
-def test_scores_are_bm25() -> None:
-    given = bm25_passages()
-    with SqliteStore(":memory:") as store:
-        store.put([*given, contribution("extra", "w1 w2 w3")])
-        store.delete(["extra"])
-        for query in BM25_QUERIES:
-            expected = bm25(given, query)[:25]
-            found = store.search_text(query, 25)
-            assert [hit.passage_id for hit in found] == [id for id, _ in expected]
-            assert [hit.score for hit in found] == pytest.approx([score for _, score in expected], abs=1e-8)
-
-
 def test_a_damaged_file_is_an_error_and_never_nothing_found(tmp_path: Path) -> None:
     path = tmp_path / "k.db"
     with SqliteStore(path) as store:
@@ -92,31 +79,3 @@ def test_a_store_that_another_process_writes_to_is_locked_for_writers_only(tmp_p
         writer.close()
         store.put([contribution("b", "word")])
         assert list(store.digests()) == ["a", "b"]
-
-
-def test_vectors_are_found_whatever_was_done_in_between(tmp_path: Path) -> None:
-    chance = np.random.default_rng(1)
-    with SqliteStore(tmp_path / "k.db") as store, SqliteStore(tmp_path / "k.db") as other:
-        kept: dict[str, np.ndarray] = {}
-        for step in range(60):
-            id = f"d{chance.integers(8)}"
-            match chance.integers(3):
-                case 0:
-                    store.put([contribution(id, f"text {step}", "more")])
-                    kept = {key: vector for key, vector in kept.items() if not key.startswith(f"{id}::")}
-                case 1:
-                    store.delete([id])
-                    kept = {key: vector for key, vector in kept.items() if not key.startswith(f"{id}::")}
-                case _:
-                    vector = chance.normal(size=3).astype(np.float32)
-                    if id in store.digests():
-                        kept[f"{id}::0"] = vector
-                    store.put_vectors("m", [(passage, vector) for passage in store.passages([f"{id}::0"])])
-            asked = chance.normal(size=3).astype(np.float32)
-            found = other.search_vector(asked, 9, model="m")
-            cosines = {
-                key: float(vector @ asked / np.linalg.norm(vector) / np.linalg.norm(asked))
-                for key, vector in kept.items()
-            }
-            assert {hit.passage_id: hit.score for hit in found} == pytest.approx(cosines, abs=2e-3)
-            assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)

@@ -112,17 +112,6 @@ def test_a_persons_word_goes_before_the_figures():
     assert (gain.better, gain.worse, gain.by_person) == (1, 1, 1)
 
 
-def test_of_several_counterfactuals_the_newest_that_ended_counts():
-    runs = [
-        run_record("with", quality=0.5, loops=(loop_passes(1),)),
-        run_record("old", quality=0.1, parent=counterfactual("with")),
-        run_record("new", quality=0.9, parent=counterfactual("with"), started_at=BEGAN + timedelta(hours=1)),
-        run_record("on", status="running", parent=counterfactual("with"), started_at=BEGAN + timedelta(hours=2)),
-    ]
-    gain = only_row(runs).gain
-    assert (gain.compared, gain.worse) == (1, 1)
-
-
 @settings(deadline=None)
 @given(RUNS)
 def test_the_counts_add_up(runs):

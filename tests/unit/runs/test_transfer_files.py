@@ -88,33 +88,30 @@ def test_an_id_that_another_run_has(store, other):
     assert import_run(other, data) == kept
 
 
+def test_a_run_that_goes_on_is_not_exported(store):
+    with pytest.raises(InputError, match="goes on"):
+        exported(store, status="running")
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         (lambda d: d.update(format="loopwright-run/2"), "'loopwright-run/2'.*reads 'loopwright-run/1'"),
-        (lambda d: d.pop("format"), "format is missing"),
-        (lambda d: d.update(format={"x": 1}), "format is"),
         (lambda d: d["record"].update(id="../../etc"), "names a run '../../etc'"),
-        (lambda d: d["record"].update(id="a\nb"), "names a run"),
-        (lambda d: d["record"].update(id="x" * 101), "names a run"),
         (lambda d: d["record"]["parent"].update(run_id="<b>"), "names a run '<b>'"),
         (lambda d: d["record"].update(status="running"), "had not ended"),
-        (lambda d: d["record"].update(status="odd"), "record.status"),
         (lambda d: d["record"].update(extra=1), "record.extra"),
-        (lambda d: d.update(extra=1), "extra"),
         (lambda d: d["graph"].pop("nodes"), "graph.nodes"),
         (lambda d: d["events"].pop(1), "lacks event 2"),
         (lambda d: d["events"].reverse(), "lacks event 1"),
         (lambda d: d["client"][0].update(seq=0), "client.0.seq"),
         (lambda d: d["client"][0].update(name="done\ndata: x"), "client.0.name"),
         (lambda d: d["client"][0].update(data='{"a":\n1}'), "one line"),
-        (lambda d: d["client"][0].update(data="{"), "client.0.data"),
         (lambda d: d["client"][0].update(data='{"a": NaN}'), "client.0.data"),
         (lambda d: d["client"][0].update(data="[" * 5_000 + "]" * 5_000), "client.0.data"),
         (set_event(1, '{"type": "odd"}'), "tag"),
         (set_event(1, '{"type": "run_failed", "kind": "x", "message": "x"}'), "named 'run_started'"),
         (lambda d: d["record"]["outcome"]["citations"][0].update(url="javascript:alert(1)"), "only http"),
-        (lambda d: d["record"]["outcome"]["citations"][0].update(url="data:text/html,x"), "only http"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_and_nothing_is_kept(store, other, change, told):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,7 +29,6 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: E402
 from otlp_receiver import Receiver  # noqa: E402
 
 from loopwright import Budget, Loop, bounded  # noqa: E402
-from loopwright.errors import ConfigError  # noqa: E402
 from loopwright.testing import ScriptedChatModel  # noqa: E402
 from loopwright.tracing import instrument, uninstrument  # noqa: E402
 
@@ -219,27 +215,15 @@ graph.add_edge(START, "only")
 
 def test_a_server_sends_its_runs_where_the_environment_says(tmp_path, monkeypatch):
     needs("fastapi")
-    from serving_program import serving
+    from serving_program import PROGRAM, serving
 
     (tmp_path / "tiny.py").write_text(SERVED)
     with listening(Receiver()) as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.address)
-        program = os.path.join(os.path.dirname(sys.executable), "loopwright")
-        with serving([program], tmp_path, "tiny.py:graph", "--no-demo") as (process, client):
+        with serving(PROGRAM, tmp_path, "tiny.py:graph", "--no-demo") as (process, client):
             client.post("/workflows/tiny-graph/run", json={"text": "go"}).raise_for_status()
             process.send_signal(signal.SIGINT)
             process.wait(60)
         (only,) = receiver.named("node only")
         assert receiver.path_of(only)[-2:] == ["invoke_agent LangGraph", "node only"]
         assert receiver.services == {"loopwright"}
-
-
-def test_without_its_extra_it_says_what_to_install():
-    code = (
-        "import sys; sys.modules['opentelemetry'] = None\n"
-        "from loopwright.tracing import instrument\n"
-        "instrument()"
-    )  # fmt: skip
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ended.stderr.strip().splitlines()[-1].endswith("pip install 'loopwright[otel]'")
-    assert ConfigError.__name__ in ended.stderr
