@@ -206,7 +206,7 @@ def _without_search(question: Question, known: Known) -> Draft:
 
 
 def _lead(question: Question, told: Sequence[Found], status: Status, telling: Telling, known: Known) -> str:
-    if status != "answered":
+    if status != "answered" and question.operation not in ("count", "most"):
         if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
             return f"I do not know what to make of {unread}; this is all{_asked(question)}:"

@@ -34,6 +34,7 @@ _SLOTS = {
     "person": "PERSON", "type": "KIND", "language": "KIND", "record": "X", "title": "X", "excluded": "X",
 }  # fmt: skip
 _MARKS = frozenset({*_SLOTS.values()})
+_CONDITIONS = _MARKS - {"X"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,13 @@ def nearest(sentence: Sentence, first: int, last: int) -> Near:
         last: The one after the last.
     """
     model = _model()
-    said = _features(_masked(sentence, first, last))
-    rows = [model.rows[each] for each in said if each in model.rows]
-    odds = model.odds[rows].sum(axis=0)
+    masked = _masked(sentence, first, last)
+    said = _features(masked)
+    known = [each for each in said if each in model.rows]
+    # Several conditions say no more of what is to be done than one.
+    share = 1 / max(1, sum(word in _CONDITIONS for word in masked))
+    counts = np.array([1.0 if _CONDITIONS.isdisjoint(each.split()) else share for each in known])
+    odds = counts @ model.odds[[model.rows[each] for each in known]]
     best, rival = (int(place) for place in np.argsort(-odds, kind="stable")[:2])
     telling = {each for each in said if each in model.rows and model.odds[model.rows[each], best] > _TELLS}
     return Near(
