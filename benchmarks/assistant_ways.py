@@ -111,7 +111,7 @@ async def _widely(question: str, services: Services, count: int, context: dict[s
 
 
 def wide_plan(first: Sequence[PlannedQuery], count: int, vocabulary: Vocabulary) -> list[PlannedQuery]:
-    """The first plan, then for each query in turn the same more loosely, in other words, and in the other mode.
+    """The first plan, then for each query in turn the same more loosely, in other words, and by meaning.
 
     Filters stay: dropped unseen, what they keep out would push what is asked for off the answer.
     """
@@ -127,4 +127,4 @@ def _variants(query: PlannedQuery, vocabulary: Vocabulary) -> Iterator[PlannedQu
     for place, word in enumerate(words):
         for other in vocabulary.others(word):
             yield query.model_copy(update={"query_text": " ".join([*words[:place], other.text, *words[place + 1 :]])})
-    yield loose.model_copy(update={"search_mode": "master" if query.search_mode == "faceted" else "faceted"})
+    yield loose.model_copy(update={"by_meaning": True})

@@ -74,24 +74,31 @@ def asked(draw: st.DrawFn):
     hour = draw(st.integers(10, 16))
     day, other = draw(st.permutations(sorted(DAYS)))
     slots = {
-        "": lambda record: True,
         f" on {day}": lambda record: record.start.date() == DAYS[day],
         f" in {ROOMS[0]}": lambda record: ROOMS[0] in record.values("room"),
         f" after {hour}:00": lambda record: record.start.hour >= hour,
         f" by {PERSONS[0]}": lambda record: PERSONS[0] in record.values("speaker"),
     }
     barred = {
-        "": lambda record: True,
         f", but nothing before {hour}:00": lambda record: record.start.hour >= hour,
         f", but not on {other}": lambda record: record.start.date() != DAYS[other],
         f", except in {ROOMS[1]}": lambda record: ROOMS[1] not in record.values("room"),
         f", but nothing about {SUBJECTS[0]}": lambda record: SUBJECTS[0] not in record.title,
         f", but not by {PERSONS[1]}": lambda record: PERSONS[1] not in record.values("speaker"),
     }
-    slot, bar = draw(st.sampled_from(sorted(slots))), draw(st.sampled_from(sorted(barred)))
+    said = draw(st.lists(st.sampled_from(sorted(slots)), max_size=3, unique=True))
+    bars = draw(st.lists(st.sampled_from(sorted(barred)), max_size=2, unique=True))
     operation = draw(st.sampled_from(sorted(OPERATIONS)))
-    text = OPERATIONS[operation].format(topic=f" about {topic}" if topic else "", slots=slot, barred=bar)
-    return operation, topic, text, slots[slot], barred[bar]
+    told = f" about {topic}" if topic else ""
+    text = OPERATIONS[operation].format(topic=told, slots="".join(said), barred="".join(bars))
+    wanted, allowed = [slots[each] for each in said], [barred[each] for each in bars]
+    return (
+        operation,
+        topic,
+        text,
+        lambda record: all(each(record) for each in wanted),
+        lambda record: all(each(record) for each in allowed),
+    )
 
 
 def answered(text: str, records: list[Record]) -> Draft:

@@ -83,13 +83,12 @@ def test_one_reply_fills_all_of_a_question_and_what_the_programme_lacks_is_no_fi
                 "topic": "bread",
                 "where": ["on Saturday", "after 11:00", "in the Moon Room"],
                 "without": ["cheese", "in the Library", "by Kwame Asante"],
-                "more": True,
                 "needs": [{"topic": "bread", "where": ["on Sunday"]}, {"topic": "glass", "where": ["workshops"]}],
             }
         )
         made = reply.over(rules, list(Table), Reader(search, None).conditions)
     asked = {each.slot: each for each in made.filters.include}
-    assert (made.operation, made.by, made.topic, made.more) == ("count", "speakers", "bread", True)
+    assert (made.operation, made.by, made.topic) == ("count", "speakers", "bread")
     assert asked["day"].values == ("2027-04-17",) and asked["start"].least == 11 * 60 and "room" not in asked
     assert {each.slot for each in made.filters.exclude} == {"room", "person"} and made.filters.without == ("cheese",)
     first, second = made.parts

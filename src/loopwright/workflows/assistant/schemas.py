@@ -212,8 +212,6 @@ class Question(Frozen):
     """What is asked of time, place, kind and persons, and what is not wanted."""
     by: str = ""
     """What is counted where the operation is ``most`` or ``count``: a field or a table; empty for records."""
-    more: bool = False
-    """Whether only what an earlier answer did not have is wanted."""
     notes: tuple[str, ...] = ()
     """What could not be taken as asked, for people, for example "there is no room Jansen"."""
     unread: tuple[str, ...] = ()

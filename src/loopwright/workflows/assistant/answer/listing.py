@@ -164,8 +164,9 @@ def chosen(
     if fitting and named and question.operation not in ("count", "most"):
         # A person's sessions are told whatever else is said of the person, but not as if they were about that.
         return "partial", fitting
-    close = {found.record.id: found for outcome in outcomes for found in outcome.near_misses}
-    close |= {found.record.id: found for found in hits}
+    # What an earlier search saw in a record is not lost by a later one that went by something else.
+    seen = [*near, *(found for outcome in outcomes for found in outcome.near_misses), *hits]
+    close = {found.record.id: found for found in sorted(seen, key=lambda found: found.score)}
     related = [found for found in close.values() if found.score >= RELATED]
     if not related or question.operation in ("count", "most"):
         return "nothing_found", []
@@ -206,7 +207,7 @@ def _without_search(question: Question, known: Known) -> Draft:
 
 
 def _lead(question: Question, told: Sequence[Found], status: Status, telling: Telling, known: Known) -> str:
-    if status != "answered":
+    if status != "answered" and question.operation not in ("count", "most"):
         if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
             return f"I do not know what to make of {unread}; this is all{_asked(question)}:"

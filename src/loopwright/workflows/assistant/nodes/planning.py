@@ -63,8 +63,6 @@ class PlanReply(BaseModel):
     """What is asked of time, place, kind and persons, in the question's words, for example "on Saturday"."""
     without: list[str] = []
     """What is not wanted: topics, or times, places, kinds and persons in the question's words."""
-    more: bool = False
-    """Whether only what was not told before is wanted."""
     needs: list[NeedReply] = []
     """Where several things are asked for, each on its own."""
 
@@ -80,7 +78,7 @@ class PlanReply(BaseModel):
             present: The tables that the conference has.
             read: Reads conditions.
         """
-        said: dict[str, Any] = {"query_mode": self.query_mode or rules.query_mode, "more": self.more or rules.more}
+        said: dict[str, Any] = {"query_mode": self.query_mode or rules.query_mode}
         if self.operation is not None and rules.operation in ("find", "outside"):
             said["operation"] = self.operation
         if said.get("operation", rules.operation) in ("count", "most"):

@@ -205,7 +205,6 @@ def _resumed(
                 without=tuple(dict.fromkeys((*before.filters.without, *new.without))),
             ),
             "by": question.by or before.by,
-            "more": more,
             "unread": (),
             "doubted": False,
         }

@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from loopwright.retrieval.text import terms
+from loopwright.retrieval.text import STOP_WORDS, terms
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Operation
 
@@ -34,6 +34,7 @@ _SLOTS = {
     "person": "PERSON", "type": "KIND", "language": "KIND", "record": "X", "title": "X", "excluded": "X",
 }  # fmt: skip
 _MARKS = frozenset({*_SLOTS.values()})
+_CONDITIONS = _MARKS - {"X"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,13 @@ def nearest(sentence: Sentence, first: int, last: int) -> Near:
         last: The one after the last.
     """
     model = _model()
-    said = _features(_masked(sentence, first, last))
-    rows = [model.rows[each] for each in said if each in model.rows]
-    odds = model.odds[rows].sum(axis=0)
+    masked = _masked(sentence, first, last)
+    said = _features(masked)
+    known = [each for each in said if each in model.rows]
+    # Several conditions say no more of what is to be done than one.
+    share = 1 / max(1, sum(word in _CONDITIONS for word in masked))
+    counts = np.array([1.0 if _CONDITIONS.isdisjoint(each.split()) else share for each in known])
+    odds = counts @ model.odds[[model.rows[each] for each in known]]
     best, rival = (int(place) for place in np.argsort(-odds, kind="stable")[:2])
     telling = {each for each in said if each in model.rows and model.odds[model.rows[each], best] > _TELLS}
     return Near(
@@ -113,7 +118,7 @@ def _model() -> _Model:
     for operation, texts in listed.items():
         for text in texts:
             words = [token.raw if token.raw in _MARKS else token.word for token in Sentence.of(text).tokens]
-            counts[operation].update(_features(words))
+            counts[operation].update(_features(_with_one_condition(words)))
     every = sum(counts.values(), Counter[str]())
     whole = sum(map(len, listed.values()))
     rows = {feature: row for row, feature in enumerate(every)}
@@ -136,7 +141,20 @@ def _masked(sentence: Sentence, first: int, last: int) -> list[str]:
         word = _SLOTS.get(token.taken, "") or (token.word if _term(token.word) in known else "X")
         if not (masked and masked[-1] == word and word in _MARKS):
             masked.append(word)
-    return masked
+    return _with_one_condition(masked)
+
+
+def _with_one_condition(said: list[str]) -> list[str]:
+    """The words with the conditions of one kind, the first: further ones, and what joins them, say no more."""
+    kept: list[str] = []
+    first = next((word for word in said if word in _CONDITIONS), "")
+    for word in said:
+        if word in _CONDITIONS and word != first:
+            if kept and kept[-1] in STOP_WORDS:
+                kept.pop()
+        else:
+            kept.append(word)
+    return kept
 
 
 def _features(said: list[str]) -> set[str]:

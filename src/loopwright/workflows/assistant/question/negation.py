@@ -55,7 +55,8 @@ def asked_until(sentence: Sentence, first: int, last: int) -> int:
         first: The first word of the sentence.
         last: The one after its last.
     """
-    return next((place for place in range(first + _ASKED, last) if _cue(sentence, place)), last)
+    end = next((place for place in range(first + _ASKED, last) if _cue(sentence, place)), last)
+    return end - (end < last and sentence.is_any(end - 1, words("negation", "but") | _JOINING))
 
 
 def _cue(sentence: Sentence, place: int) -> int:

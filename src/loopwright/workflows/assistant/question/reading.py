@@ -127,6 +127,7 @@ class Reader:
         if operation == "recommend" and topic:
             operation = "find"
         exclude = tuple(span.condition for span in spans)
+        unwanted = [value for each in exclude for value in each.values]
         # What is not wanted is not asked for by being named again: "anything but Sunday; Sunday is for the family".
         barred = {(each.slot, each.values) for each in exclude if each.values}
         kept = [each for each in sentence.spans if (each.condition.slot, each.condition.values) not in barred]
@@ -147,7 +148,8 @@ class Reader:
             topic=topic,
             filters=filters,
             by=self._by(sentence, operation),
-            notes=tuple(dict.fromkeys(sentence.notes)),
+            # Who is not wanted need not be there.
+            notes=tuple(dict.fromkeys(each for each in sentence.notes if not any(value in each for value in unwanted))),
             doubted=doubted,
             unread=unread,
         )

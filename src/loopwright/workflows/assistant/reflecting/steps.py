@@ -58,7 +58,7 @@ def steps(
         for kind, told in _KINDS.items():
             yield from _other_words(poor, kind, told, search)
         yield from _without_strangers(poor, search)
-        if search.by_meaning:
+        if search.by_meaning and not any(query.by_meaning for query in poor):
             yield from _nearer(poor, "meaning", "pivot", "look for what means the same in other words")
         yield from _nearer(poor, "near misses", "relax", "look at what comes near it")
         yield from _elsewhere(question, outcomes, search, config)

@@ -181,19 +181,22 @@ class TableIndex:
         """How much of what a query asks each record holds, float32 [records], from 0 to 1.
 
         A word in the title, the track or a name counts in full, one in the text by BM25's saturation. The share is of
-        the few words that say most.
+        the few words that say most. A record that is named by all of them is what was asked, however common they are:
+        where every session is about one subject, its name weighs nothing.
 
         Args:
             query: The words.
         """
         scores = np.zeros(len(self.records), np.float32)
+        named = np.full(len(self.records), bool(query))
         carrying = sorted((each.weight for each in query), reverse=True)[:CARRYING]
         for each in query:
             places, held = self.held_any(each)
             scores[places] += each.weight * held
+            named &= np.isin(np.arange(len(named)), places[held >= 1])
         # One word that can be a subject is all that was asked.
         least = _ALONE if len(query) == 1 and query[0].weight >= _ALONE else _LEAST
-        return scores / np.float32(max(sum(carrying), least))
+        return np.maximum(scores / np.float32(max(sum(carrying), least)), named)
 
     def coverage(self, query: Sequence[Term]) -> Floats:
         """Which share of all that a query says each record holds, by how rare each word is here, float32 [records].
