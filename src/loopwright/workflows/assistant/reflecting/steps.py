@@ -58,6 +58,8 @@ def steps(
         for kind, told in _KINDS.items():
             yield from _other_words(poor, kind, told, search)
         yield from _without_strangers(poor, search)
+        # Where no word stands in anything that passes, nothing can come near it.
+        yield from _fewer([each.query for each in outcomes if not each.hits and not each.near_misses], config)
         if search.by_meaning and not any(query.by_meaning for query in poor):
             yield from _nearer(poor, "meaning", "pivot", "look for what means the same in other words")
         yield from _nearer(poor, "near misses", "relax", "look at what comes near it")
