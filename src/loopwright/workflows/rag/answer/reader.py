@@ -186,7 +186,9 @@ def _beside(place: int, evidence: Sequence[Evidence], gains: Sequence[float]) ->
 
 
 def _file(evidence: Evidence) -> str:
-    return evidence.document_id.partition("#")[0] or evidence.id
+    """What a passage is quoted together with: its document; the table of a row, which has its name above it."""
+    of_a_table = evidence.heading and "#" in evidence.document_id
+    return evidence.document_id.partition("#")[0] if of_a_table else evidence.document_id or evidence.id
 
 
 def _sentence(group: Sequence[_Quote], listed: CitationList) -> Sentence:
