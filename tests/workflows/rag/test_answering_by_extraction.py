@@ -153,8 +153,10 @@ def test_a_passage_that_the_reranker_cannot_score_is_the_worst(logits: list[floa
 
 def test_what_stands_together_in_a_file_is_quoted_together():
     def part(file: str, start: int, text: str, row: str = "") -> Evidence:
-        document = f"/{file}{row}"
-        return Evidence(id=f"{document}::{start}", document_id=document, start=start, text=text, title=file)
+        document, above = f"/{file}{row}", file.partition(".")[0] if row else ""
+        return Evidence(
+            id=f"{document}::{start}", document_id=document, start=start, text=text, title=file, heading=above
+        )
 
     rows = [part("ropes.csv", 0, f"rope: R-{n}\nlength: {n}0 m\nstatus: in use", f"#{n}") for n in (2, 3, 4)]
     rule = part("rules.md", 900, "A rope is thrown away after ten years.")
@@ -167,3 +169,8 @@ def test_what_stands_together_in_a_file_is_quoted_together():
     for citation in answer.citations:
         source = next(each for each in (*rows, rule, after, far) if each.id == citation.evidence_id)
         assert source.text[citation.start : citation.end] == citation.quote
+    # Records with a text of their own have no table above them: each is a document.
+    articles = [each.model_copy(update={"heading": ""}) for each in rows]
+    assert [len(each.citations) for each in extract_answer("Which rope has which length?", articles).sentences] == [
+        1
+    ] * 3

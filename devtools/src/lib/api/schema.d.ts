@@ -2020,9 +2020,9 @@ export interface components {
          * @description What shall run.
          * @example {
          *       "input": {
-         *         "message": "Which talks are about Python?"
+         *         "text": "The harbour of Brindlemere was rebuilt in 1912."
          *       },
-         *       "workflow": "assistant"
+         *       "workflow": "headline"
          *     }
          */
         StartRun: {

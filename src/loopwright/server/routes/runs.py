@@ -56,7 +56,7 @@ class StartRun(Changes):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"workflow": "assistant", "input": {"message": "Which talks are about Python?"}}]
+            "examples": [{"workflow": "headline", "input": {"text": "The harbour of Brindlemere was rebuilt in 1912."}}]
         }
     )
 
