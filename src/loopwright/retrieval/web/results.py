@@ -24,10 +24,6 @@ def clean_results(results: Iterable[WebResult], k: int) -> list[WebResult]:
     `MAX_ENGINE` characters. Only http and https addresses stay, without user names in them. Two results of one page
     become one, in the place of the first, with the longer text.
 
-    Args:
-        results: The results as the engine gave them.
-        k: The most results to keep.
-
     Returns:
         At most ``k`` results, in order.
     """
@@ -52,9 +48,6 @@ def normalised_url(url: str) -> str:
     """What two addresses of one page have in common.
 
     The scheme, a leading "www.", the default port, the fragment, tracking parameters and a final slash do not count.
-
-    Args:
-        url: An http or https address.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.")
@@ -66,11 +59,6 @@ def normalised_url(url: str) -> str:
 
 def entries(reply: Any, key: str, who: str) -> list[Mapping[str, Any]]:
     """The results in an engine's JSON reply.
-
-    Args:
-        reply: The reply, decoded.
-        key: Where its list of results is.
-        who: The engine, for messages.
 
     Raises:
         SearchError: If the reply has not that shape.
