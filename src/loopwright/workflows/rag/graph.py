@@ -163,11 +163,7 @@ def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePol
     give_up = GiveUp(goto="__end__", update=_failed) if config.langgraph.graceful_errors else None
 
     for_models = usual_retries(pipeline.max_retry_attempts, **waits)
-    rules = dict.fromkeys(asks, for_models) | {
-        RETRIEVAL: (backend,),
-        GRADING: (*for_models, backend),
-        WEB: (backend,),
-    }
+    rules = dict.fromkeys(asks, for_models) | {RETRIEVAL: (backend,), GRADING: (*for_models, backend), WEB: (backend,)}
     seconds = {RETRIEVAL: settings.timeout.retrieval, WEB: settings.timeout.web}
     instead = {WEB: GiveUp(goto=GENERATION, update=_without_web)}
 
