@@ -29,9 +29,6 @@ def rarity(word: str) -> float:
 
     Its information in bits, from 5 (0) to 14 (1) and beyond; a word that the list does not know, and so one of another
     language, counts as rare (1.6).
-
-    Args:
-        word: The word in lower case.
     """
     words, total = english_words(), _total()
     bits = -math.log2((words.get(word, 0) + 200_000) / total)
@@ -44,11 +41,7 @@ def _total() -> int:
 
 
 def share(term: str) -> float:
-    """How much of English is some form of a term: the share of all words that have its stem, 0 for an unknown one.
-
-    Args:
-        term: A term, as `loopwright.retrieval.text.terms` makes it.
-    """
+    """How much of English is some form of a term: the share of all words that have its stem, 0 for an unknown one."""
     return _stems().get(term, 0) / _total()
 
 

@@ -81,11 +81,7 @@ class PassageLinks:
         return np.bincount(self._passage, shared[self._entity], len(self.passages)).astype(np.float32)
 
     def neighbourhood(self, passages: Sequence[int]) -> Neighbourhood:
-        """How some passages are linked among each other, for many questions about them.
-
-        Args:
-            passages: Positions of passages, without repetition.
-        """
+        """How some passages are linked among each other, for many questions about them."""
         parts = [self._entity[self._starts[p] : self._starts[p + 1]] for p in passages]
         return Neighbourhood(self.weight, parts, self._title_of[np.asarray(passages, dtype=np.int64)])
 

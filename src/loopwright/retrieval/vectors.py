@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from loopwright.retrieval.protocols import Embedder
@@ -25,7 +24,6 @@ def fill_vectors(
     text_of: Callable[[Passage], str] = embedded_text,
     batch: int = VECTOR_BATCH,
     on_progress: Callable[[int, int], None] | None = None,
-    stop: threading.Event | None = None,
 ) -> int:
     """Embed the passages that have no vector of this model.
 
@@ -38,7 +36,6 @@ def fill_vectors(
         text_of: What is embedded of a passage; by default see `embedded_text`.
         batch: Passages of one transaction.
         on_progress: Told after each batch how many passages got a vector, and how many there are to do in all.
-        stop: Ends the work before the next batch, once set.
 
     Returns:
         How many passages got a vector.
@@ -50,10 +47,7 @@ def fill_vectors(
     # Vectors of other models count too, so this is a lower bound, mended as the work goes on.
     total = max(stats.passages - stats.vectors, 0)
     done = 0
-    while not (stop and stop.is_set()):
-        passages = store.without_vector(embedder.model, batch)
-        if not passages:
-            break
+    while passages := store.without_vector(embedder.model, batch):
         texts = [text_of(passage) for passage in passages]
         # Some texts come many times, for example names.
         unlike = list(dict.fromkeys(texts))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from loopwright.retrieval.web.cleaning import clean_text
 from loopwright.retrieval.web.protocol import WebResult
-from loopwright.retrieval.web.results import clean_results, date_field
+from loopwright.retrieval.web.results import clean_results
 
 
-def result(url: str, text: str = "text", title: str = "title", published: datetime | None = None) -> WebResult:
-    return WebResult(title=title, url=url, text=text, engine="e", published=published)
+def result(url: str, text: str = "text", title: str = "title") -> WebResult:
+    return WebResult(title=title, url=url, text=text, engine="e")
 
 
 @pytest.mark.parametrize(
@@ -71,36 +70,18 @@ def test_only_web_addresses_stay_and_user_names_go():
 
 
 def test_one_page_comes_once_in_the_first_place_with_the_longer_text():
-    day = datetime(2024, 5, 1, tzinfo=UTC)
     merged = clean_results(
         [
             result("http://www.a.example:80/page/?utm_source=x&id=1", "short", "First"),
             result("https://b.example/"),
-            result("https://a.example/page?id=1#part", "a longer text", "Second", day),
+            result("https://a.example/page?id=1#part", "a longer text", "Second"),
             result("https://a.example/page?id=2"),
         ],
         10,
     )
-    assert [(each.title, each.text, each.published) for each in merged] == [
-        ("First", "a longer text", day),
-        ("title", "text", None),
-        ("title", "text", None),
+    assert [(each.title, each.text) for each in merged] == [
+        ("First", "a longer text"),
+        ("title", "text"),
+        ("title", "text"),
     ]
     assert merged[0].url == "http://www.a.example:80/page/?utm_source=x&id=1"
-
-
-@pytest.mark.parametrize(
-    ("value", "date"),
-    [
-        ("2024-05-01T10:00:00", datetime(2024, 5, 1, 10, tzinfo=UTC)),
-        ("2024-05-01T10:00:00+07:00", datetime(2024, 5, 1, 10, tzinfo=timezone(timedelta(hours=7)))),
-        ("Wed, 01 May 2024 10:00:00 GMT", datetime(2024, 5, 1, 10, tzinfo=UTC)),
-        ("Wed, 01 May 99999999999999999999 10:00:00 GMT", None),
-        ("yesterday", None),
-        ("", None),
-        (None, None),
-        (20240501, None),
-    ],
-)
-def test_dates_in_both_formats_and_none_for_others(value: object, date: datetime | None):
-    assert date_field({"when": value}, "when") == date

@@ -37,7 +37,7 @@ async def test_a_search_is_sent_and_read(proxied: tuple[SearchServer, DuckDuckGo
     (found,) = await search.search("เมืองหลวงของไทย")
     await search.aclose()
     assert (found.title, found.url, found.text) == ("กรุงเทพฯ", "https://a.example/th", "เมืองหลวง & มากกว่า")
-    assert (found.engine, found.published) == ("duckduckgo", None)
+    assert found.engine == "duckduckgo"
     assert server.connects == ["html.duckduckgo.com:443"]
     assert (server.requests[0].method, server.requests[0].path) == ("POST", "/html/")
     assert b"l=wt-wt" in server.requests[0].body

@@ -67,15 +67,15 @@ def test_only_what_is_missing_is_embedded(store, source):
 
 def test_stopped_and_resumed(store, source):
     ingest([source], store)
-    stop = threading.Event()
     seen: list[tuple[int, int]] = []
 
     def look(done: int, total: int) -> None:
         seen.append((done, total))
         if done >= 20:
-            stop.set()
+            raise KeyboardInterrupt
 
-    assert fill_vectors(store, HashEmbedder(), batch=10, on_progress=look, stop=stop) == 20
+    with pytest.raises(KeyboardInterrupt):
+        fill_vectors(store, HashEmbedder(), batch=10, on_progress=look)
     assert seen == [(10, 50), (20, 50)]
     assert store.stats().vectors == 20
     assert fill_vectors(store, HashEmbedder(), batch=10) == 30

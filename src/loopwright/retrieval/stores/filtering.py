@@ -21,12 +21,7 @@ def facet_label(name: str) -> str:
 
 
 def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bool] | None:
-    """The condition that a filter puts on documents; None if it lets all pass.
-
-    Args:
-        backend: The kind of database.
-        where: The filter; None and an empty one let everything pass.
-    """
+    """The condition that a filter puts on documents; None if it lets all pass."""
     if where is None:
         return None
     conditions: list[ColumnElement[bool]] = []

@@ -20,10 +20,6 @@ _PAGE = 10_000
 def unit(vector: ArrayLike, what: str) -> NDArray[np.float32]:
     """A vector of length one in the same direction; zeros stay zeros.
 
-    Args:
-        vector: One dimension of finite numbers.
-        what: Whose vector, for messages.
-
     Raises:
         StoreError: If it has another shape, or a number that is not finite.
     """
@@ -38,11 +34,6 @@ def unit(vector: ArrayLike, what: str) -> NDArray[np.float32]:
 
 def check_dimensions(connection: Connection, model: str, *found: int) -> int:
     """See that vectors have as many numbers as the model's others.
-
-    Args:
-        connection: The transaction.
-        model: The embedding model.
-        found: How many numbers each vector has.
 
     Returns:
         How many that is.
@@ -88,13 +79,7 @@ class VectorMatrices:
     def similarities(
         self, connection: Connection, model: str, vector: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The number of each passage that has a vector, and its cosine to a vector of length one.
-
-        Args:
-            connection: The transaction to bring the matrix up to date in.
-            model: The embedding model.
-            vector: The vector.
-        """
+        """The number of each passage that has a vector, and its cosine to a vector of length one."""
         with self._lock:
             matrix = self._matrices[model] = self._current(connection, model)
         similarities = matrix.values @ vector if len(matrix.passages) else np.empty(0, np.float32)

@@ -26,11 +26,6 @@ from loopwright.retrieval.stores.tables import (
 def add(connection: Connection, backend: Backend, contributions: Sequence[Contribution]) -> list[tuple[int, Passage]]:
     """Insert documents that are not there, with all that they bring.
 
-    Args:
-        connection: A transaction that writes.
-        backend: The kind of database.
-        contributions: What they bring; each document once.
-
     Returns:
         The passages with their numbers.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 
@@ -19,8 +18,6 @@ class WebResult:
     """The engine's excerpt, and after it the page's own text where pages are fetched."""
     engine: str
     """Who found it, for example ``"searxng"`` or ``"searxng: brave"``."""
-    published: datetime | None = None
-    """When it was published, with its time zone, where the engine says."""
 
 
 @runtime_checkable

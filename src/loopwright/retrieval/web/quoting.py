@@ -67,9 +67,6 @@ def untrusted_line(text: str) -> str:
     It is neutralised as in `quote_untrusted`, and has no fence: without a line break it cannot begin another line, but
     only the prompt around it says that it is data.
 
-    Args:
-        text: The text, of any number of lines.
-
     Returns:
         The text with single spaces for all white space and line breaks.
     """

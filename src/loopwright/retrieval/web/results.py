@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
@@ -26,10 +24,6 @@ def clean_results(results: Iterable[WebResult], k: int) -> list[WebResult]:
     `MAX_ENGINE` characters. Only http and https addresses stay, without user names in them. Two results of one page
     become one, in the place of the first, with the longer text.
 
-    Args:
-        results: The results as the engine gave them.
-        k: The most results to keep.
-
     Returns:
         At most ``k`` results, in order.
     """
@@ -43,15 +37,10 @@ def clean_results(results: Iterable[WebResult], k: int) -> list[WebResult]:
             url=url,
             text=clean_text(result.text, MAX_TEXT),
             engine=clean_text(result.engine, MAX_ENGINE),
-            published=result.published,
         )
         key = normalised_url(url)
         first = merged.setdefault(key, cleaned)
-        merged[key] = replace(
-            first,
-            text=max(first.text, cleaned.text, key=len),
-            published=first.published or cleaned.published,
-        )
+        merged[key] = replace(first, text=max(first.text, cleaned.text, key=len))
     return list(merged.values())[: max(k, 0)]
 
 
@@ -59,9 +48,6 @@ def normalised_url(url: str) -> str:
     """What two addresses of one page have in common.
 
     The scheme, a leading "www.", the default port, the fragment, tracking parameters and a final slash do not count.
-
-    Args:
-        url: An http or https address.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.")
@@ -73,11 +59,6 @@ def normalised_url(url: str) -> str:
 
 def entries(reply: Any, key: str, who: str) -> list[Mapping[str, Any]]:
     """The results in an engine's JSON reply.
-
-    Args:
-        reply: The reply, decoded.
-        key: Where its list of results is.
-        who: The engine, for messages.
 
     Raises:
         SearchError: If the reply has not that shape.
@@ -98,18 +79,6 @@ def text_field(entry: Mapping[str, Any], key: str) -> str:
     """A text of a result; empty where there is none, as engines send null for a page without a description."""
     value = entry.get(key)
     return value if isinstance(value, str) else ""
-
-
-def date_field(entry: Mapping[str, Any], key: str) -> datetime | None:
-    """A date of a result, in ISO 8601 or as in e-mail (RFC 5322); UTC where it names no zone, None if unreadable."""
-    value = text_field(entry, key).strip()
-    for parse in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            date = parse(value)
-        except (ValueError, OverflowError):
-            continue
-        return date if date.tzinfo else date.replace(tzinfo=UTC)
-    return None
 
 
 def _clean_url(raw: str) -> str | None:

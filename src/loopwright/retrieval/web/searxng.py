@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-import httpx
-
 from loopwright.errors import SearchError
 from loopwright.retrieval.web.cleaning import clean_text
 from loopwright.retrieval.web.protocol import WebResult
-from loopwright.retrieval.web.results import clean_results, date_field, entries, text_field
+from loopwright.retrieval.web.results import clean_results, entries, text_field
 from loopwright.retrieval.web.wire import (
     HEADERS,
     ask_json,
@@ -35,16 +33,13 @@ class SearxngSearch:
 
     name = "searxng"
 
-    def __init__(
-        self, url: str, *, timeout: float = 10.0, max_results: int = 10, client: httpx.AsyncClient | None = None
-    ) -> None:
+    def __init__(self, url: str, *, timeout: float = 10.0, max_results: int = 10) -> None:
         """Get ready; nothing is sent.
 
         Args:
             url: The instance's address, for example ``http://localhost:8080``. It may be a private one.
             timeout: Seconds for a whole search.
             max_results: The most results of one search.
-            client: Sends the requests, and stays open; None makes one.
 
         Raises:
             ConfigError: If the address or the timeout is unusable.
@@ -53,8 +48,7 @@ class SearxngSearch:
         self._who = f"SearXNG at {shown_url(self._url)}"
         self._timeout = require_timeout(timeout)
         self._max_results = max_results
-        self._owns_client = client is None
-        self._client = client or make_client()
+        self._client = make_client()
 
     async def search(self, query: str, k: int = 5) -> list[WebResult]:
         """Search the web; see `WebSearch.search`.
@@ -77,9 +71,8 @@ class SearxngSearch:
         return clean_results(map(_result, found), min(k, self._max_results))
 
     async def aclose(self) -> None:
-        """Close the client that was made here."""
-        if self._owns_client:
-            await self._client.aclose()
+        """Close the client."""
+        await self._client.aclose()
 
     def _require_answers(self, reply: Mapping[str, Any]) -> None:
         """SearXNG answers 200 with no results also where all of its engines failed: that is not "nothing found"."""
@@ -100,7 +93,6 @@ def _result(entry: Mapping[str, Any]) -> WebResult:
         url=text_field(entry, "url"),
         text=text_field(entry, "content"),
         engine=f"searxng: {engine}" if engine else "searxng",
-        published=date_field(entry, "publishedDate"),
     )
 
 

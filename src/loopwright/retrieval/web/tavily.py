@@ -11,7 +11,7 @@ import httpx
 
 from loopwright.errors import ConfigError
 from loopwright.retrieval.web.protocol import WebResult
-from loopwright.retrieval.web.results import clean_results, date_field, entries, text_field
+from loopwright.retrieval.web.results import clean_results, entries, text_field
 from loopwright.retrieval.web.wire import (
     HEADERS,
     ask_json,
@@ -47,7 +47,6 @@ class TavilySearch:
         url: str = DEFAULT_URL,
         timeout: float = 10.0,
         max_results: int = 10,
-        client: httpx.AsyncClient | None = None,
     ) -> None:
         """Read the key; nothing is sent.
 
@@ -56,7 +55,6 @@ class TavilySearch:
             url: Where Tavily answers.
             timeout: Seconds for a whole search.
             max_results: The most results of one search, at most `MAX_TAVILY_RESULTS`.
-            client: Sends the requests, and stays open; None makes one.
 
         Raises:
             ConfigError: If the key is missing or no key, or the address or the timeout is unusable.
@@ -72,8 +70,7 @@ class TavilySearch:
         self._url = base_url(url, "Tavily")
         self._timeout = require_timeout(timeout)
         self._max_results = min(max_results, MAX_TAVILY_RESULTS)
-        self._owns_client = client is None
-        self._client = client or make_client()
+        self._client = make_client()
 
     async def search(self, query: str, k: int = 5) -> list[WebResult]:
         """Search the web; see `WebSearch.search`. A query is cut to `MAX_TAVILY_QUERY` characters.
@@ -94,9 +91,8 @@ class TavilySearch:
         return clean_results(map(_result, entries(reply, "results", "Tavily")), min(k, self._max_results))
 
     async def aclose(self) -> None:
-        """Close the client that was made here."""
-        if self._owns_client:
-            await self._client.aclose()
+        """Close the client."""
+        await self._client.aclose()
 
 
 def _read_key(variable: str) -> str:
@@ -119,5 +115,4 @@ def _result(entry: Mapping[str, Any]) -> WebResult:
         url=text_field(entry, "url"),
         text=text_field(entry, "content"),
         engine="tavily",
-        published=date_field(entry, "published_date"),
     )

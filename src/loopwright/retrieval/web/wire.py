@@ -51,10 +51,6 @@ def require_timeout(seconds: float) -> float:
 def base_url(url: str, who: str) -> httpx.URL:
     """An engine's address, with a final slash.
 
-    Args:
-        url: The address as configured.
-        who: The engine, for messages.
-
     Raises:
         ConfigError: If it is no http or https address.
     """
@@ -89,10 +85,6 @@ def plain_query(query: str, who: str, limit: int = MAX_QUERY) -> str:
 async def failures_named(who: str, seconds: float) -> AsyncGenerator[None]:
     """Run a block of HTTP under a total deadline, and raise all its failures as `SearchError`.
 
-    Args:
-        who: Who is asked, for messages.
-        seconds: The deadline.
-
     Raises:
         SearchError: Transient for connection errors and timeouts, not for requests that can never work.
     """
@@ -111,12 +103,7 @@ async def failures_named(who: str, seconds: float) -> AsyncGenerator[None]:
 
 
 def require_success(response: httpx.Response, who: str, hints: Mapping[int, str]) -> None:
-    """Refuse every status but 200 to 299.
-
-    Args:
-        response: The response; its body is not read.
-        who: Who sent it, for messages.
-        hints: Status -> what it means there and how to mend it.
+    """Refuse every status but 200 to 299; a hint says what one means there and how to mend it.
 
     Raises:
         SearchError: Transient for 429 and 5xx.
@@ -136,11 +123,6 @@ def require_success(response: httpx.Response, who: str, hints: Mapping[int, str]
 async def read_limited(response: httpx.Response, limit: int, who: str) -> bytes:
     """Read a body, and stop where it grows too large.
 
-    Args:
-        response: The response, opened as a stream.
-        limit: The most bytes.
-        who: Who sends it, for messages.
-
     Raises:
         SearchError: If it is larger, or compressed although that was not asked for.
     """
@@ -159,13 +141,6 @@ async def ask_json(
     client: httpx.AsyncClient, request: httpx.Request, *, who: str, seconds: float, hints: Mapping[int, str]
 ) -> Any:
     """Send a request and decode its JSON reply; redirects are not followed.
-
-    Args:
-        client: Who sends it.
-        request: The request.
-        who: Who is asked, for messages.
-        seconds: The total deadline.
-        hints: Status -> what it means there and how to mend it.
 
     Raises:
         SearchError: For every failure.

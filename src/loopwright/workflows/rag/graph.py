@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import BackendError, unknown_name_message
 from loopwright.models import ModelRegistry
 from loopwright.workflows.rag.config import RAGConfig
-from loopwright.workflows.rag.constants import Defaults, LogMessages, RouteDecision
+from loopwright.workflows.rag.constants import Defaults, LogMessages
 from loopwright.workflows.rag.nodes import NODES
 from loopwright.workflows.rag.reasons import retry_limit, why_another_hop, why_regenerated, why_transformed
 from loopwright.workflows.rag.routes import route_of_question, wish_after_answer, wish_after_grading
@@ -134,12 +134,8 @@ def build_graph(
     builder.add_edge(WEB, "web_grading")
     builder.add_edge("web_grading", GENERATION)
     builder.add_edge(GENERATION, VERDICTS)
-    after_answer: Mapping[Any, str] = {
-        RouteDecision.USEFUL.value: END,
-        RouteDecision.NOT_USEFUL.value: TRANSFORMATION,
-        RouteDecision.NOT_SUPPORTED.value: GENERATION,
-    }
-    builder.add_conditional_edges(VERDICTS, wish_after_answer, dict(after_answer))
+    ends: dict[Hashable, str] = {"useful": END, "not_useful": TRANSFORMATION, "not_supported": GENERATION}
+    builder.add_conditional_edges(VERDICTS, wish_after_answer, ends)
     compile_options.setdefault("name", NAME)
     return compiled(builder, loops_of(config, hops), config, **compile_options)
 
@@ -166,32 +162,22 @@ def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePol
     }
     give_up = GiveUp(goto="__end__", update=_failed) if config.langgraph.graceful_errors else None
 
-    def policy(node: str, timeout: float, rules: tuple[Retry, ...], instead: GiveUp | None = give_up) -> NodePolicy:
+    for_models = usual_retries(pipeline.max_retry_attempts, **waits)
+    rules = dict.fromkeys(asks, for_models) | {RETRIEVAL: (backend,), GRADING: (*for_models, backend), WEB: (backend,)}
+    seconds = {RETRIEVAL: settings.timeout.retrieval, WEB: settings.timeout.web}
+    instead = {WEB: GiveUp(goto=GENERATION, update=_without_web)}
+
+    def policy(node: str) -> NodePolicy:
         calls = sum(times * len(models.models_of(whose)) for whose, times in asks.get(node, {}).items())
         return NodePolicy(
-            timeout=timeout,
-            retries=rules,
-            give_up=instead,
+            timeout=seconds.get(node, settings.timeout.model),
+            retries=rules.get(node, ()),
+            give_up=instead.get(node, give_up),
             max_model_calls=calls * (settings.repairs + 1),
             debug=config.langgraph.debug_mode,
         )
 
-    for_models = usual_retries(pipeline.max_retry_attempts, **waits)
-    seconds = settings.timeout
-    return {
-        "route_question": policy("route_question", seconds.model, for_models),
-        "direct_answer": policy("direct_answer", seconds.model, ()),
-        "knowledge_graph_retrieval": policy("knowledge_graph_retrieval", seconds.retrieval, (backend,)),
-        "nodes_and_edges_grading": policy("nodes_and_edges_grading", seconds.model, (*for_models, backend)),
-        "next_hop": policy("next_hop", seconds.model, ()),
-        "query_transformation": policy("query_transformation", seconds.model, for_models),
-        "web_search": policy(
-            "web_search", seconds.web, (backend,), GiveUp(goto="answer_generation", update=_without_web)
-        ),
-        "web_grading": policy("web_grading", seconds.model, for_models),
-        "answer_generation": policy("answer_generation", seconds.model, for_models),
-        "generation_grading": policy("generation_grading", seconds.model, for_models),
-    }
+    return {node: policy(node) for node in NODES}
 
 
 def _passes(error: BaseException) -> bool:

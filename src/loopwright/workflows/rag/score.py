@@ -12,11 +12,7 @@ from loopwright.workflows.rag.schemas import Answer
 
 
 def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
-    """What can be said of an answer from documents.
-
-    Args:
-        expected: What is expected; citations are documents: by name, by id, or a record of a file by its own id.
-        outcome: What came.
+    """What can be said of an answer from documents, which `names_of` says how to name.
 
     Returns:
         ``em``, ``f1`` and ``contains`` of the short answer; of what is cited also ``citation_recall``, None if it

@@ -69,10 +69,6 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
     passage, with another quote, or whose passage has not the sentence's names, numbers and half of its words, is no
     citation: it is taken out and counted. A sentence without a citation that holds is taken out too.
 
-    Args:
-        text_with_marks: The draft, with ``[1]``, ``[2, 3]`` or ``[1][2]`` in or after its sentences.
-        evidence: The passages; ``[1]`` is the first.
-
     Returns:
         The answer, its citations numbered anew from 1, and in ``left_out`` what nothing bears out; it abstains if the
         draft is empty, or if it cites nothing and ends with "I don't know".
@@ -156,10 +152,8 @@ def _bound(
     known = {term for each in cited for term in terms(f"{each.title} {each.heading} {each.text}")}
     named = {term for name in names(text) for term in terms(name)} - ASKING_WORDS
     # What the sentence names and counts must stand in what it cites, whatever else it shares with it.
-    wanted, counted = (
-        set(informative_terms(text)),
-        {n for each in cited for n in numbers_in(f"{each.title} {each.text}")},
-    )
+    wanted = set(informative_terms(text))
+    counted = {number for each in cited for number in numbers_in(f"{each.title} {each.text}")}
     if not numbers_in(text) <= counted or not named <= known:
         return []
     kept: list[int] = []

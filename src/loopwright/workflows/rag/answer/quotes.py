@@ -14,12 +14,7 @@ _PLAIN = str.maketrans(
 
 
 def verify_quote(quote: str, text: str, *, whole_words: bool = False) -> tuple[int, int] | None:
-    """Find a quote in a text, whatever the white space and the shape of quotation marks and dashes.
-
-    Args:
-        quote: The words to find; case counts.
-        text: The source.
-        whole_words: Whether the quote may neither begin nor end inside a word.
+    """Find a quote in a text, whatever the white space and the shape of quotation marks and dashes; case counts.
 
     Returns:
         Where it stands: ``text[start:end]`` are the source's own characters. None if it does not stand there, or if the

@@ -81,13 +81,8 @@ def extract_answer(
 ) -> Answer:
     """Quote the passages that answer a question best.
 
-    Nothing is written that no passage says: what a passage tells its reader to do is at most quoted.
-
-    Args:
-        question: The question, readable on its own, in any language.
-        evidence: The passages, best first.
-        lexicon: How common each term is in all documents; None counts in the evidence alone.
-        logits: What a reranker gives each passage, where there is one.
+    Nothing is written that no passage says: what a passage tells its reader to do is at most quoted. The lexicon is of
+    all documents, or of the evidence alone.
 
     Returns:
         The answer, with its confidence; one that abstains quotes the nearest passages all the same, and says so.

@@ -25,13 +25,7 @@ def grade_passage(
     """Say whether a passage has enough of what is asked to be worth reading.
 
     It does not say whether the passage answers: that is for the reader. What a passage tells its reader to do changes
-    nothing: only the words of the question count.
-
-    Args:
-        question: The user's question.
-        evidence: The passage.
-        query: What was searched, where that is more than the question: a passage that fits it helps too.
-        lexicon: How common each term is in all documents; None knows of this passage alone.
+    nothing: only the words of the question, and of what was searched for it, count.
 
     Returns:
         Relevant with a fifth of the weight of what is asked, irrelevant with less than a twentieth, between them a tie.
@@ -74,11 +68,6 @@ def grade_answer(question: str, answer: Answer, evidence: Sequence[Evidence]) ->
 
     It is supported if it says something and nothing had to be left out, and useful if its quotes are sure to answer,
     or if it says something that the question does not.
-
-    Args:
-        question: The user's question.
-        answer: The answer.
-        evidence: The passages that it was written from.
     """
     if answer.abstained:
         return AnswerGrade(supported=False, useful=False, reason=_why_abstained(question, evidence))

@@ -32,7 +32,7 @@ _SHORT = 96
 """Tokens of a small model's answer."""
 
 
-async def answer_generation(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def answer_generation(state: GraphState, services: Services) -> dict[str, Any]:
     """Write the answer from the relevant passages, each sentence with its citations, or say that they do not answer it.
 
     Another attempt is told which sentences of the last one nothing bears out.
@@ -41,9 +41,9 @@ async def answer_generation(state: GraphState, services: Services | None = None)
     attempt ``generation`` and ``answer_grade``; writes ``generation``; its citations are verified to stand in their
     sources.
     """
-    services = services or Services()
     evidence = evidence_for(state)
-    unsupported = _unsupported(state)
+    grade: AnswerGrade | None = state.get("answer_grade")
+    unsupported = grade.unsupported if grade and not grade.supported else ()
     chat = services.chat(NODE)
     small = services.is_small(NODE)
     if chat is None or small or not evidence:
@@ -110,11 +110,6 @@ def evidence_for(state: GraphState) -> list[Evidence]:
     return unique(found)
 
 
-def _unsupported(state: GraphState) -> tuple[str, ...]:
-    grade: AnswerGrade | None = state.get("answer_grade")
-    return grade.unsupported if grade and not grade.supported else ()
-
-
 async def _written(
     chat: BaseChatModel,
     state: GraphState,
@@ -125,15 +120,8 @@ async def _written(
     short: bool = False,
 ) -> str:
     """A chat model's draft, told piece by piece as it comes, but for a short one that stands beside quotes."""
-    text = (
-        prompts()
-        .get(NODE)
-        .render(
-            question=untrusted_line(asked_of(state)),
-            passages=numbered(evidence),
-            unsupported=listed(unsupported),
-        )
-    )
+    question, passages = untrusted_line(asked_of(state)), numbered(evidence)
+    text = prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))
     name = model_name(chat)
     options: dict[str, Any] = {"max_tokens": _SHORT} if short else {}
     whole: BaseMessage | None = None
@@ -170,13 +158,12 @@ class Verdicts(BaseModel):
     """What is missing or wrong, in one sentence."""
 
 
-async def generation_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def generation_grading(state: GraphState, services: Services) -> dict[str, Any]:
     """Judge the answer: do its sources bear it out, and does it answer the question?
 
     Reads ``standalone``, ``generation``, ``documents`` and ``earlier_documents``; writes ``answer_grade``, and
     ``status`` as it would be if the run ended here.
     """
-    services = services or Services()
     question, evidence = asked_of(state), evidence_for(state)
     answer = state.get("generation") or Answer(text="", abstained=True)
     if answer.abstained:

@@ -36,7 +36,7 @@ class Reading(BaseModel):
     """How many steps it needs."""
 
 
-async def route_question(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def route_question(state: GraphState, services: Services) -> dict[str, Any]:
     """Read the question: make it stand alone, decide where it goes first and how many steps it needs.
 
     Greetings and questions about the assistant are told by rules also where there is a chat model.
@@ -44,7 +44,6 @@ async def route_question(state: GraphState, services: Services | None = None) ->
     Reads ``question``, ``history`` and ``max_retry_count``; writes ``standalone``, ``route``, ``complexity``,
     ``query``, ``retry_limit``, and everything that a run gathers, empty.
     """
-    services = services or Services()
     question, history = state["question"], state.get("history") or []
     standalone = standalone_question(question, history)
     route: Route = route_of(question, history)
@@ -70,7 +69,7 @@ async def route_question(state: GraphState, services: Services | None = None) ->
     }
 
 
-async def direct_answer(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def direct_answer(state: GraphState, services: Services) -> dict[str, Any]:
     """Answer what needs no documents.
 
     Reads ``question``; writes ``generation`` and ``status``.
@@ -136,7 +135,7 @@ def _widened(state: GraphState, question: str, tried: Sequence[str], services: S
     return widened(question, tried, lexicon=lexicon, nearest=state.get("retrieved") or [])
 
 
-async def next_hop(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def next_hop(state: GraphState, services: Services) -> dict[str, Any]:
     """Search next what the last search led to.
 
     Reads ``next_query`` and ``queries``; writes ``query`` and ``queries``.

@@ -38,7 +38,7 @@ class Hop(BaseModel):
     """What to search next; empty if nothing is missing."""
 
 
-async def nodes_and_edges_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def nodes_and_edges_grading(state: GraphState, services: Services) -> dict[str, Any]:
     """Grade what the knowledge graph gave by the question, and say what another hop would look for.
 
     Reads ``retrieved``, ``standalone``, ``complexity``, ``documents`` and ``queries``; writes ``grades``,
@@ -47,13 +47,12 @@ async def nodes_and_edges_grading(state: GraphState, services: Services | None =
     Raises:
         Exception: What the grader raised, if it failed on every passage: then there is no verdict at all.
     """
-    services = services or Services()
     update = await _graded(state, services, "nodes_and_edges_grading")
     update["next_query"] = await _next_query(state, update["documents"], services)
     return update
 
 
-async def web_grading(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def web_grading(state: GraphState, services: Services) -> dict[str, Any]:
     """Grade web results by the question, like those of the knowledge graph.
 
     Reads ``retrieved``, ``standalone`` and ``documents``; writes ``grades``, and ``documents`` with what is
@@ -62,7 +61,7 @@ async def web_grading(state: GraphState, services: Services | None = None) -> di
     Raises:
         Exception: What the grader raised, if it failed on every result.
     """
-    return await _graded(state, services or Services(), "web_grading")
+    return await _graded(state, services, "web_grading")
 
 
 async def _graded(state: GraphState, services: Services, node: str) -> dict[str, Any]:

@@ -28,13 +28,7 @@ async def ask_model(
 ) -> T:
     """Ask the chat model of a node for a reply that fits a schema.
 
-    Args:
-        services: The models, and where their calls are counted.
-        node: The node.
-        schema: The reply's schema.
-        question: The question that all is about.
-        prompt: The prompt's id; by default the node's name.
-        **values: What else goes into the prompt, made safe by `numbered`, `shown` or `listed`.
+    What others wrote goes into ``values`` as `numbered`, `shown` or `listed` make it safe.
 
     Raises:
         ModelError: If the node has no chat model.

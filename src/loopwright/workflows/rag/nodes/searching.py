@@ -21,7 +21,7 @@ NO_ENGINE = "No web search engine is configured (rag.web.engine), so the web was
 """What is said where the web should be searched and cannot."""
 
 
-async def knowledge_graph_retrieval(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def knowledge_graph_retrieval(state: GraphState, services: Services) -> dict[str, Any]:
     """Search the knowledge graph for the present query; where no chat model grades many passages cost next to nothing.
 
     Reads ``query`` (else ``question``), ``complexity`` and ``where``; writes ``retrieved``, best first; empty only
@@ -30,7 +30,6 @@ async def knowledge_graph_retrieval(state: GraphState, services: Services | None
     Raises:
         StoreError: If the store cannot be read.
     """
-    services = services or Services()
     query = state.get("query") or state["question"]
     k = services.config.rag.retrieval.k.of(state.get("complexity") or Complexity.ONE_HOP)
     if services.chat("nodes_and_edges_grading") is None:
@@ -56,7 +55,7 @@ def evidence_of(found: Retrieved) -> Evidence:
     )
 
 
-async def web_search(state: GraphState, services: Services | None = None) -> dict[str, Any]:
+async def web_search(state: GraphState, services: Services) -> dict[str, Any]:
     """Search the web for the question itself: the queries before were made for the knowledge graph.
 
     Reads ``standalone`` (else ``question``); writes ``retrieved``, best first, and ``web_note`` if no engine is
@@ -65,7 +64,6 @@ async def web_search(state: GraphState, services: Services | None = None) -> dic
     Raises:
         SearchError: If the engine cannot be had.
     """
-    services = services or Services()
     query = asked_of(state)
     if state.get("web_searched"):
         return {"retrieved": [], "grades": [], "web_note": "The web was searched for this before, without an answer."}

@@ -58,10 +58,6 @@ def corrected(question: str, lexicon: Lexicon) -> str:
 
     Only a word that neither English nor the documents know is changed, and only to an English word that the documents
     have.
-
-    Args:
-        question: The question.
-        lexicon: How common each term is in the documents.
     """
     return _WORD.sub(lambda match: _corrected(match[0], lexicon), _parted(question, lexicon))
 

@@ -30,12 +30,6 @@ def widened(
 ) -> Step | None:
     """The next query to search for a question.
 
-    Args:
-        question: The user's question.
-        queries: What was searched already.
-        lexicon: How common each term is in the documents; None outside of a run.
-        nearest: The passages that were found, whether or not they were relevant.
-
     Returns:
         The first way to ask that gives other words than all earlier queries; None if no way is left.
     """

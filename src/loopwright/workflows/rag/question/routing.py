@@ -37,10 +37,6 @@ def route_of(question: str, history: Sequence[str] = ()) -> Route:
 
     What the documents do not hold is found out by looking: the web comes first only where the user asks for it.
 
-    Args:
-        question: The user's question.
-        history: Earlier questions and answers, oldest first: "search the web" alone then means the last of them.
-
     Returns:
         ``direct_answer`` for a greeting and a question about the assistant; ``web_search`` where the web is
         asked for; else ``knowledge_graph_retrieval``.

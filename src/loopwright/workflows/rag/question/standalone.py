@@ -24,10 +24,6 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
     "And when was she born?" after a turn about Marie Curie becomes "And when was she born? (Marie Curie)": what a
     pronoun stands for is not guessed, but everything that it may stand for is searched, and shown.
 
-    Args:
-        question: The user's question.
-        history: Earlier questions and answers in turns, oldest first.
-
     Returns:
         The question as it can be searched; unchanged where it stands alone, or where the history names nothing.
     """

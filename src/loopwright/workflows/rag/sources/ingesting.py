@@ -75,13 +75,7 @@ def ingest(
 
 
 def contribution_of(document: ReadDocument, tags: Sequence[str], size: int) -> Contribution:
-    """What a document brings to the store: its passages, and the entities that they name.
-
-    Args:
-        document: The document as it was read.
-        tags: Labels besides its own.
-        size: Words of a passage, about.
-    """
+    """What a document brings to the store: its passages, and the entities that they name."""
     passages = passages_of(document, size=size)
     known = {entity_key(name) for name in document.names}
     return Contribution(

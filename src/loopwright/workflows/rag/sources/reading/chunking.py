@@ -25,10 +25,6 @@ def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, .
     passage has at most five thirds of ``size``. For every passage
     ``document.text[passage.start:passage.end] == passage.text`` holds.
 
-    Args:
-        document: The document.
-        size: About how many words a passage has.
-
     Returns:
         The passages, in order; they share nothing, and hold all but white space.
 

@@ -76,10 +76,7 @@ def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = l
 
     Skipped are hidden files and folders, unknown extensions, what is no regular file, and links: what a link names
     inside the folder is found anyway, and what it names outside was not asked for.
-
-    Args:
-        root: A folder, or one file, which is not skipped whatever its name.
-        on_problem: Told of each folder that cannot be read; by default that is logged as a warning.
+    A root that is a file is never skipped.
 
     Raises:
         DocumentError: If there is nothing at ``root``, or it cannot be looked at.

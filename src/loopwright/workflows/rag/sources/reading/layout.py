@@ -75,11 +75,7 @@ class Layout:
             self._marks.append(Mark(start=start, body=start, page=number))
 
     def paragraph(self, text: str, *, kind: str = "") -> int:
-        """Add a block of text; one without words is none.
-
-        Args:
-            text: The block.
-            kind: Blocks of the same kind, such as the rows of a table, follow each other without an empty line.
+        """Add a block of text; one without words is none, and those of one kind, as rows, have no empty line between.
 
         Returns:
             Where it begins.

@@ -137,11 +137,7 @@ class Source:
         return data
 
     def date(self, value: object) -> datetime | None:
-        """A date with its time zone (UTC where it gives none); None if it is not ISO 8601, or in no year of UTC.
-
-        Args:
-            value: A date, a time, or text such as ``2024-05-01`` or ``2024-05-01T12:00:00+07:00``.
-        """
+        """A date with its time zone (UTC where it gives none); None if it is not ISO 8601, or in no year of UTC."""
         try:
             if isinstance(value, str):
                 value = datetime.fromisoformat(value.strip())
@@ -159,14 +155,6 @@ class Source:
         self, text: str, sections: tuple[Section, ...], *, title: str, raw: bytes, key: str = "", **fields: Any
     ) -> ReadDocument:
         """A document of this file.
-
-        Args:
-            text: Its plain text.
-            sections: The structure of the text.
-            title: Its title.
-            raw: What its digest is of.
-            key: Its key if it is a record of the file.
-            **fields: What else a `ReadDocument` has; without a date of its own the file's counts.
 
         Raises:
             DocumentError: If the text has no words, or the id is too long.
