@@ -254,6 +254,9 @@ async def _followed(question: str, services: Services, streams: bool, options: A
 
 def _print(result: RagResult, draft: str) -> None:
     from rich.console import Console
+    from rich.text import Text
+
+    from loopwright.workflows.rag.answer.reader import plain_text
 
     def faintly(line: str, style: str = "dim") -> None:
         console.print(f"  {line}", style=style, markup=False)
@@ -262,12 +265,16 @@ def _print(result: RagResult, draft: str) -> None:
     if result.queries and result.queries[0] != result.question:
         faintly(f"understood as: {printable(result.queries[0])}")
     # In the answer, the citations that do not hold are gone from the draft.
+    answer = Text(printable(result.answer.text))
     if draft.strip() != result.answer.text.strip():
-        print(printable(result.answer.text))
+        # What decides is found at a glance in a longer quote.
+        answer.highlight_words([printable(result.answer.short)] if result.answer.short else [], "bold")
+        console.print(answer)
     for citation in result.answer.citations:
         faintly(f"[{citation.number}] {printable(_place_of(citation))}")
-        quote = " ".join(printable(citation.quote).split())
-        faintly(f'    "{quote[:_QUOTE_SHOWN]}{"..." * (len(quote) > _QUOTE_SHOWN)}"')
+        if printable(plain_text(citation.quote)) not in answer.plain:  # else it has just been read
+            quote = " ".join(printable(citation.quote).split())
+            faintly(f'    "{quote[:_QUOTE_SHOWN]}{"..." * (len(quote) > _QUOTE_SHOWN)}"')
     if result.answer.removed_citations:
         faintly(f"{result.answer.removed_citations} citation(s) did not hold and were removed", "yellow")
     spent = f"  {result.model_calls} model call(s), {result.tokens} tokens" if result.model_calls else ""
