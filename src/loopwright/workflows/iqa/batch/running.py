@@ -105,11 +105,7 @@ class Assessor:
 
 
 def told(error: Exception) -> str:
-    """An error in one line, without the input that the engine shows.
-
-    Args:
-        error: What a run raised.
-    """
+    """An error in one line, without the input that the engine shows."""
     cause = error.__cause__
     if isinstance(error, NodeFailed):
         text = str(cause) if isinstance(cause, LoopwrightError) else error.told

@@ -48,10 +48,6 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     found, the one with most of it first. Without one, each type has its own signs; a sign that a scene could bring
     about as well gives a low confidence, or an abstention that names the sign.
 
-    Args:
-        features: What the image shows by itself (`measure`).
-        pair: What its comparison with the reference shows (`measure_pair`), if there is a reference.
-
     Returns:
         The findings, each with at least slight severity, and an abstention where neither a finding nor "clean" is safe.
     """
@@ -96,12 +92,6 @@ def analyse(
     nothing else, there is no reference, and its number is at least moderate: the numbers overlap (texture measures as
     slight noise, coding as noise beside a reference), and the detector weighs further signs. On the 60 best of 1,200
     photographs, numbers alone called 19 noisy; this rule 4.
-
-    Args:
-        names: Canonical names.
-        detection: What the detector states.
-        features: What the image shows by itself.
-        pair: What the comparison with the reference shows, if there is one.
 
     Returns:
         The findings and notes.

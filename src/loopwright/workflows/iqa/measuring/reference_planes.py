@@ -48,10 +48,6 @@ class Pair:
     def __init__(self, image: RGB, reference: RGB) -> None:
         """Take two images.
 
-        Args:
-            image: The image in question, uint8 H x W x 3.
-            reference: The pristine image, of the same shape.
-
         Raises:
             ImageError: If the shapes differ or are not H x W x 3.
         """
@@ -66,11 +62,7 @@ class Pair:
         self._made: dict[Callable[[Pair], Any], Any] = {}
 
     def once(self, make: Callable[[Pair], T]) -> T:
-        """What a function makes of this pair, made at its first use.
-
-        Args:
-            make: The function.
-        """
+        """What a function makes of this pair, made at its first use."""
         if make not in self._made:
             self._made[make] = make(self)
         return self._made[make]
@@ -82,10 +74,6 @@ class Pair:
 
     def require(self, tool: str, smallest: int) -> None:
         """Make sure that a tool can measure these images.
-
-        Args:
-            tool: The tool's name.
-            smallest: Pixels that the shorter side must have.
 
         Raises:
             ImageError: If it is shorter.
@@ -146,12 +134,7 @@ class Pair:
 
 
 def mixed(colours: Map, matrix: Map) -> tuple[Map, Map, Map]:
-    """Three planes, each a weighted sum of the channels.
-
-    Args:
-        colours: float32, h x w x 3.
-        matrix: The weights, one row for each plane, float32, 3 x 3.
-    """
+    """Three planes, each the sum of the channels weighted by a row of the matrix."""
     # All at once and then split takes five times as long.
     first, second, third = (f32(cv2.transform(colours, row)) for row in matrix[:, np.newaxis])
     return first, second, third
@@ -209,10 +192,6 @@ def aligned(shape: tuple[int, ...], count: int) -> list[Map]:
     """Uninitialised planes that each begin at a multiple of 64 bytes.
 
     The last digits of some of OpenCV's results, as those of `cv2.magnitude`, depend on where in memory the planes lie.
-
-    Args:
-        shape: Of each plane.
-        count: How many.
     """
     size = math.prod(shape) * 4
     step = -(-size // 64) * 64

@@ -51,11 +51,7 @@ class Gauge(Generic[F]):
         return f"{100 * value:.3g}%" if self.percent else f"{value:.3g}"
 
     def said(self, value: float) -> str:
-        """A value as it is told, with the unit.
-
-        Args:
-            value: As `read` gives it.
-        """
+        """A value as it is told, with the unit."""
         return f"{self.number(value)} {self.unit}".rstrip()
 
 
@@ -332,9 +328,6 @@ def _sentence(
 def gauge_of(finding: DistortionFinding) -> Gauge[ImageFeatures] | Gauge[PairFeatures] | None:
     """The gauge that a finding's number was read from: of a kind, one of its sub-types'.
 
-    Args:
-        finding: As `assess` gives it.
-
     Returns:
         The gauge whose label the explanation names; None for a finding of another origin.
     """
@@ -360,10 +353,6 @@ def strength(finding: DistortionFinding) -> float:
 
 def closeness(asked: str, found: str) -> float:
     """How closely a finding speaks about a distortion that was asked for.
-
-    Args:
-        asked: Canonical name of a kind or sub-type.
-        found: Canonical name of the finding.
 
     Returns:
         1 for the same name, less where one is only the kind of the other or both share one measurement, 0 if unrelated.

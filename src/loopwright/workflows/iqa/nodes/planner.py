@@ -144,9 +144,6 @@ def ask_for_plan(
 def evidence_in_short(evidence: ExecutorOutput) -> dict[str, Any]:
     """What a chat model needs to know of the last evidence.
 
-    Args:
-        evidence: What was measured.
-
     Returns:
         JSON values: what was found and how severe, each tool's score, which tools failed and why, the notes.
     """
@@ -174,9 +171,6 @@ class PlannerReply(PlannerOutput):
 @cache
 def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
     """`PlannerReply` with closed lists of names, so that a wrong name is repaired instead of raised.
-
-    Args:
-        tools: The names of the tools that can run.
 
     Returns:
         A subclass, still called ``PlannerOutput`` in messages.

@@ -53,19 +53,11 @@ class Scale(BaseModel):
     """Of letters, the worst."""
 
     def value(self, quality: float) -> float:
-        """A quality of 1 to 5 as a number on this scale.
-
-        Args:
-            quality: From 1 (bad) to 5 (excellent).
-        """
+        """A quality of 1 to 5 as a number on this scale."""
         return self.low + (quality - 1) / 4 * (self.high - self.low)
 
     def at(self, quality: float) -> str:
-        """A quality on this scale, in words.
-
-        Args:
-            quality: From 1 (bad) to 5 (excellent).
-        """
+        """A quality of 1 to 5 on this scale, in words."""
         share = (quality - 1) / 4
         if self.unit == "thumbs":
             return "Thumbs up" if quality >= 3 else "Thumbs down"
@@ -161,9 +153,6 @@ class Threshold:
 
 def read_threshold(question: str) -> Threshold | None:
     """The threshold that a question asks about.
-
-    Args:
-        question: The question, without answer options.
 
     Returns:
         The threshold; None if the question is no such one, or speaks of a distortion ("is the noise above 3?").

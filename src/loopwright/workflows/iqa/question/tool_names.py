@@ -37,9 +37,6 @@ _MEASURING = re.compile(r"\b(?:rate|score|measure|assess|evaluate|compare|check|
 def named_tools(text: str) -> list[str]:
     """The quality tools that a text names, in any case and punctuation, in order.
 
-    Args:
-        text: Any text, for example a query without its answer options.
-
     Returns:
         Different registered names; of a metric of pyiqa, which is written with its prefix, that.
 

@@ -56,10 +56,7 @@ def spoken(text: str) -> str:
 
 @functools.lru_cache(maxsize=512)
 def spans(text: str) -> tuple[Span, ...]:
-    """What the words of a text mean.
-
-    Args:
-        text: As `spoken` gives it.
+    """What the words of a text mean, which is as `spoken` gives it.
 
     Returns:
         In order; of words about content that lie within longer ones, the longer ones alone.
@@ -74,11 +71,7 @@ def spans(text: str) -> tuple[Span, ...]:
 
 
 def corrected(text: str) -> str:
-    """A text whose misspelt words about faults are spelt as they are known: two letters swapped, one lost or doubled.
-
-    Args:
-        text: As `spoken` gives it.
-    """
+    """A `spoken` text, its misspelt words about faults put right: two letters swapped, one lost or doubled."""
     known = {word for span in spans(text) for word in range(span.start, span.end)}
 
     def mended(match: re.Match[str]) -> str:
@@ -92,9 +85,6 @@ def corrected(text: str) -> str:
 
 def named_distortions(text: str) -> list[str]:
     """The distortions that a text names or asks about ("sharp" asks about blur), as whole words, in order.
-
-    Args:
-        text: Any text, for example a query without its answer options.
 
     Returns:
         Different canonical names.
@@ -115,12 +105,7 @@ def _canonical(span: Span) -> str:
 
 
 def is_format(span: Span, text: str) -> bool:
-    """Whether a coder's name is that of a file ("this JPEG image"), not of what coding does to one.
-
-    Args:
-        span: Words of the text.
-        text: The text.
-    """
+    """Whether a coder's name is that of a file ("this JPEG image"), not of what coding does to one."""
     if span.text not in ("jpeg", "jpg", "jpeg 2000"):
         return False
     image = "|".join(_patterns(LANGUAGES[0])["image", _SINGLE])

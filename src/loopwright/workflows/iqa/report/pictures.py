@@ -61,9 +61,6 @@ class Picture:
 def pictures(view: View) -> Iterator[Picture]:
     """The image, and if there is a reference, where the two differ and the reference.
 
-    Args:
-        view: The row.
-
     Yields:
         Pictures, each read and made when it is its turn.
     """
@@ -92,12 +89,7 @@ def ramp() -> Markup:
 
 
 def data_uri(media_type: str, content: bytes) -> Markup:
-    """A file as a ``data:`` address; nothing in it needs escaping.
-
-    Args:
-        media_type: Such as ``image/png``.
-        content: The file.
-    """
+    """A file as a ``data:`` address; nothing in it needs escaping."""
     return Markup(f"data:{media_type};base64,{base64.b64encode(content).decode()}")
 
 

@@ -99,10 +99,6 @@ def to_rgb(image: Image.Image, file: BinaryIO, max_pixels: int) -> tuple[RGB, li
 def check_size(size: tuple[int, int], max_pixels: int) -> None:
     """Refuse what has too many pixels.
 
-    Args:
-        size: Width and height.
-        max_pixels: The most pixels.
-
     Raises:
         ImageError: If they are more.
     """

@@ -68,11 +68,7 @@ def image_blocks(image: LoadedImage, name: str, longest_side: int) -> Blocks:
 
 
 def longest_side_for(chat: BaseChatModel) -> int:
-    """The longest side of an image that a model and all of its fallbacks are sent, in pixels.
-
-    Args:
-        chat: The model.
-    """
+    """The longest side of an image that a model and all of its fallbacks are sent, in pixels."""
     return min(image_side(link.model) for link in chain_of(chat).links)
 
 
@@ -81,10 +77,6 @@ def encode(image: LoadedImage, longest_side: int) -> tuple[bytes, str, tuple[int
 
     The file's own bytes, if it is a JPEG or PNG without metadata that decodes to exactly the image's pixels; else a
     PNG. Only where a side is longer than allowed, or the PNG larger than `MAX_BYTES`, it is a PNG of a smaller copy.
-
-    Args:
-        image: The image, or a region of one.
-        longest_side: The longest side that is sent, in pixels.
 
     Returns:
         The bytes, their media type, and the width and height in pixels that they decode to.

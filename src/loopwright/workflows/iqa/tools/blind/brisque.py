@@ -74,9 +74,6 @@ def brisque(image: NDArray[np.uint8]) -> float:
 def brisque_features(image: NDArray[np.uint8]) -> Floats:
     """The 36 numbers of the paper's table I, at full and at half size.
 
-    Args:
-        image: uint8 RGB, H x W x 3.
-
     Returns:
         Shape (36,): per scale the shape and variance of the normalised luma, then shape, mean and the variance left
         and right of zero for its products with the neighbour to the right, below, and on the two diagonals. NaN where
@@ -92,9 +89,6 @@ def brisque_features(image: NDArray[np.uint8]) -> Floats:
 
 def scale_features(values: Map) -> Floats:
     """The 18 numbers of one scale.
-
-    Args:
-        values: Normalised luma, shape (height, width).
 
     Returns:
         Shape (18,).

@@ -36,9 +36,6 @@ _THREE = (0.1, 0.5, 0.9)
 def blind_features(image: NDArray[np.uint8]) -> dict[str, Floats]:
     """Measure an image.
 
-    Args:
-        image: uint8 RGB, H x W x 3.
-
     Returns:
         Group -> its numbers, always the same groups and counts; NaN where there is no structure to measure.
 

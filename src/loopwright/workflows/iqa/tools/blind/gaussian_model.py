@@ -51,9 +51,6 @@ def blind_score(image: NDArray[np.uint8]) -> float:
 
     Images with a side of more than 1,024 pixels are judged on a copy reduced to that, as a screen shows them.
 
-    Args:
-        image: uint8 RGB, H x W x 3.
-
     Returns:
         1 (bad) to 5 (excellent); the same pixels always give the same number.
 

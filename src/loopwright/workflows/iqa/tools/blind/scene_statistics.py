@@ -67,9 +67,6 @@ class _Shapes(NamedTuple):
 def grey(image: NDArray[np.uint8]) -> Map:
     """ITU-R BT.601 luma, rounded to whole grey levels as the papers' code does.
 
-    Args:
-        image: uint8 RGB, H x W x 3.
-
     Returns:
         float32, H x W; beyond `MOST_PIXELS` reduced to that by area averaging, so that memory and time stay bounded.
     """
@@ -93,9 +90,6 @@ def normalised(luma: Map) -> Map:
 
     In flat areas differences below 0.001 levels count as zero, where the papers' code keeps rounding noise; so every
     machine gives the same numbers.
-
-    Args:
-        luma: Grey levels, float32.
 
     Returns:
         float32 of the same shape.

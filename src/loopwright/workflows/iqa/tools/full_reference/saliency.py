@@ -187,11 +187,7 @@ def _cie_root() -> NDArray[np.float32]:
 
 
 def _edges(plane: Map) -> Map:
-    """The magnitude of Scharr's gradient, zeros outside.
-
-    Args:
-        plane: The plane.
-    """
+    """The magnitude of Scharr's gradient, zeros outside."""
     across, down, steep = aligned(plane.shape, 3)
     for dx, slope in ((1, across), (0, down)):
         cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, dst=slope, scale=1 / 16, borderType=cv2.BORDER_CONSTANT)
@@ -199,11 +195,6 @@ def _edges(plane: Map) -> Map:
 
 
 def _grid(height: int, width: int) -> tuple[Map, Map]:
-    """Distance from the zero frequency down and across, in cycles a pixel, the zero frequency in the middle.
-
-    Args:
-        height: Rows.
-        width: Columns.
-    """
+    """Distance from the zero frequency down and across, in cycles a pixel, the zero frequency in the middle."""
     down, across = (((np.arange(side) - side // 2) / (side - side % 2)).astype(np.float32) for side in (height, width))
     return down[:, np.newaxis], across[np.newaxis, :]
