@@ -67,11 +67,6 @@ class Pair:
             self._made[make] = make(self)
         return self._made[make]
 
-    @property
-    def shorter_side(self) -> int:
-        """Pixels of the shorter side."""
-        return min(self.image.shape[:2])
-
     def require(self, tool: str, smallest: int) -> None:
         """Make sure that a tool can measure these images.
 
@@ -108,7 +103,7 @@ class Pair:
     def block(self) -> int:
         """Pixels a side of the blocks over which an image is averaged: about 256 are left of its shorter side."""
         # MATLAB rounds halves up, Python to even.
-        return max(1, math.floor(self.shorter_side / 256 + 0.5))
+        return max(1, math.floor(min(self.image.shape[:2]) / 256 + 0.5))
 
     @cached_property
     def small(self) -> Two:

@@ -312,8 +312,7 @@ def _sentence(
     with_reference: bool,
     why: str,
 ) -> str:
-    words = in_words(name)
-    subject = words[0].upper() + words[1:]
+    words, subject = in_words(name), subject_of(name)
     if math.isnan(value):
         return f"{subject} cannot be measured here: {gauge.label}."
     source = BESIDE if with_reference else "from the image alone"
@@ -323,6 +322,12 @@ def _sentence(
     reason = f"; {why}" if why else ""
     head = f"No {words}" if severity is Severity.NONE else f"{subject} is {severity.value}"
     return f"{head}: {gauge.label} is {gauge.said(value)}, {source} ({starts} {direction}){reason}."
+
+
+def subject_of(name: str) -> str:
+    """A distortion as it begins a sentence."""
+    words = in_words(name)
+    return words[0].upper() + words[1:]
 
 
 def gauge_of(finding: DistortionFinding) -> Gauge[ImageFeatures] | Gauge[PairFeatures] | None:

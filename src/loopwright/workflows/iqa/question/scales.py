@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.question.tool_names import named_tools
+from loopwright.workflows.iqa.question.tool_names import known_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 
 _COUNTED = (
@@ -165,7 +164,7 @@ def read_threshold(question: str) -> Threshold | None:
     before = text[: bound.start()] if bound else ""
     if bound is None or _OPEN.search(before):
         return None
-    number, tools = float(bound["number"]), _tools(before)
+    number, tools = float(bound["number"]), known_tools(before)
     about_quality = _QUALITY.search(before) or (_SCORE.search(before) and not tools) or bound["scale"]
     coded = named_distortions(before) or re.search(r"\bjpe?g", before)
     scale = None if tools else read_scale(question)
@@ -179,10 +178,3 @@ def read_threshold(question: str) -> Threshold | None:
     inclusive = (bound["above"] or bound["below"]).startswith("at ")
     above = bool(bound["above"]) is not negated
     return Threshold(number, above, inclusive is not negated, tools[0] if tools else None, scale)
-
-
-def _tools(text: str) -> list[str]:
-    try:
-        return named_tools(text)
-    except UnknownNameError:
-        return []

@@ -49,6 +49,14 @@ def named_tools(text: str) -> list[str]:
     return named
 
 
+def known_tools(text: str) -> list[str]:
+    """As `named_tools`, of a part of a query; what is no tool is told by who reads the whole."""
+    try:
+        return named_tools(text)
+    except UnknownNameError:
+        return []
+
+
 def _named(text: str) -> Iterator[str]:
     tokens = [token[0] for token in _TOKEN.finditer(text)]
     position = 0

@@ -93,14 +93,15 @@ def named_distortions(text: str) -> list[str]:
     try:
         return [parse_distortion(words.strip(" .?!"))]
     except UnknownNameError:
-        return list(dict.fromkeys(_canonical(span) for span in spans(words) if _names_fault(span, words)))
+        return list(dict.fromkeys(canonical(span) for span in spans(words) if _names_fault(span, words)))
 
 
 def _names_fault(span: Span, text: str) -> bool:
     return span.section in ("faults", "praise", "topics") and not is_format(span, text)
 
 
-def _canonical(span: Span) -> str:
+def canonical(span: Span) -> str:
+    """The canonical name of the distortion that words about a fault, its absence or its topic speak of."""
     return Distortion.BLURS.value if span.key == Distortion.SHARPNESS else span.key
 
 
