@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked
-
-RGB = NDArray[np.uint8]
-"""An image: uint8, H x W x 3, red first."""
 
 Map = NDArray[np.floating[Any]]
 """A map of one float32 per pixel."""
@@ -45,7 +43,7 @@ class Pair:
     Nobody may write into a plane. Safe in threads: at worst two make the same plane.
     """
 
-    def __init__(self, image: RGB, reference: RGB) -> None:
+    def __init__(self, image: Rgb, reference: Rgb) -> None:
         """Take two images.
 
         Raises:
@@ -201,7 +199,7 @@ def f32(values: Any) -> Map:
     return cast("Map", values)
 
 
-def _luma(image: RGB) -> Map:
+def _luma(image: Rgb) -> Map:
     return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
 
 

@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import whole_view
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ class _Shapes(NamedTuple):
     """Gamma(2/a) / Gamma(1/a), from a difference of scale parameters to the mean."""
 
 
-def grey(image: NDArray[np.uint8]) -> Map:
+def grey(image: Rgb) -> Map:
     """ITU-R BT.601 luma, rounded to whole grey levels as the papers' code does.
 
     Returns:
