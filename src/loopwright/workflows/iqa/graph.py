@@ -39,12 +39,7 @@ PLAN_STALL = Stall(key=plan_content)
 
 
 def replan_loop(config: IQAConfig, stall: Stall | None = PLAN_STALL) -> Loop:
-    """The loop from the summarizer back to the planner.
-
-    Args:
-        config: Gives the default limit and its ceiling.
-        stall: How it notices that it gets nowhere.
-    """
+    """The loop from the summarizer back to the planner."""
     return Loop(
         name="replan",
         target="planner",

@@ -18,11 +18,7 @@ Next = Literal["planner", "__end__"]
 
 
 def wants_replan(state: Mapping[str, Any]) -> Next:
-    """The wish alone: whether the summarizer asks for another plan. The gate ``loop.replan`` bounds it.
-
-    Args:
-        state: An `AgenticIQAState`.
-    """
+    """The wish alone: whether the summarizer asks for another plan. The gate ``loop.replan`` bounds it."""
     result: SummarizerOutput | None = state.get("summarizer_result")
     wish: Next = "planner" if result and result.need_replan else "__end__"
     if wish == "__end__":

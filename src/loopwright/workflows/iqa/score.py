@@ -21,10 +21,6 @@ distortion, or ``none``."""
 def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
     """What can be said of an answer about a picture.
 
-    Args:
-        expected: What is expected; an answer is the final one, without its reasons.
-        outcome: What came.
-
     Returns:
         ``em``, ``f1`` and ``contains`` of the final answer; ``within_half``: whether the score is at most half a level
         from people's; ``distortion``: whether the strongest one that was surely found is the expected one, or none is.
@@ -42,12 +38,7 @@ def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
 
 
 def rated(expected: Expected, outcome: Outcome) -> tuple[float, Mapping[str, float]] | None:
-    """People's score, and beside it that of the answer and of every tool that ran.
-
-    Args:
-        expected: What is expected.
-        outcome: What came.
-    """
+    """People's score, and beside it that of the answer and of every tool that ran."""
     people = expected.own.get("score")
     scores: dict[str, Any] = {"answer" if name == "quality_score" else name: n for name, n in outcome.scores.items()}
     return None if people is None else (float(people), scores)

@@ -176,29 +176,15 @@ class IQAWorkflow(Workflow[Services]):
     prompts = prompts()
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
-        """How right an outcome is; see the module ``score``.
-
-        Args:
-            expected: What is expected.
-            outcome: What came.
-        """
+        """How right an outcome is; see the module ``score``."""
         return score(expected, outcome)
 
     def rated(self, expected: Expected, outcome: Outcome) -> tuple[float, Mapping[str, float]] | None:
-        """People's score beside those that were measured; see the module ``score``.
-
-        Args:
-            expected: What is expected.
-            outcome: What came.
-        """
+        """People's score beside those that were measured; see the module ``score``."""
         return rated(expected, outcome)
 
     def build(self, services: Services) -> BoundedGraph:
-        """Make the graph.
-
-        Args:
-            services: The configuration and the models.
-        """
+        """Make the graph."""
         return build_graph(services=services)
 
     def start(self, given: IQAInput, uploads: Mapping[str, Path], run_id: str) -> AgenticIQAInput:
@@ -236,11 +222,7 @@ class IQAWorkflow(Workflow[Services]):
         return _IqaRun(given, self.start(cast("IQAInput", self.read(given)), uploads, run_id), given["query"], self)
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
-        """The answer with its reasons, and the tools' scores.
-
-        Args:
-            state: The final state.
-        """
+        """The answer with its reasons, and the tools' scores."""
         answered: SummarizerOutput | None = state.get("summarizer_result")
         evidence: ExecutorOutput = state.get("executor_evidence") or ExecutorOutput()
         score = answered.quality_score if answered else None
@@ -271,11 +253,7 @@ class _IqaRun(Run):
         return {**given, "image content": content_of(self.graph_input)}
 
     def told(self, event: RunEvent) -> Iterable[Told]:
-        """What is being done, and why it is planned anew.
-
-        Args:
-            event: The engine's event.
-        """
+        """What is being done, and why it is planned anew."""
         if isinstance(event, NodeStarted) and event.node in _PROGRESS:
             yield Told(kind="progress", node=event.node, message=_PROGRESS[event.node])
         elif isinstance(event, LoopDecided) and event.decision == "granted":
@@ -288,20 +266,11 @@ class _IqaRun(Run):
             )
 
     def plain(self, key: str, value: Any) -> Any:
-        """A value of the state in plain JSON, pictures by the names of their files.
-
-        Args:
-            key: Its key.
-            value: The value.
-        """
+        """A value of the state in plain JSON, pictures by the names of their files."""
         return self._without_folders(to_jsonable_python(value, fallback=str))
 
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
-        """The answer with its reasons, and the tools' scores.
-
-        Args:
-            result: The final state.
-        """
+        """The answer with its reasons, and the tools' scores."""
         outcome, events = await super().ended(result)
         return Outcome.model_validate(self._without_folders(outcome.model_dump(mode="json"))), events
 
@@ -482,11 +451,7 @@ def initial_state(
 
 
 def content_of(state: AgenticIQAInput) -> str:
-    """A hash of what the image files hold.
-
-    Args:
-        state: The input.
-    """
+    """A hash of what the image files hold."""
     digest = hashlib.sha256()
     for key in ("image_path", "reference_path"):
         # A file that cannot be read has no content to tell apart; the executor says what is wrong with it.

@@ -65,10 +65,6 @@ def remedy_for(item: DistortionFinding) -> Remedy:
 def advise(question: Question, facts: Facts) -> str:
     """Answer a question about what to do.
 
-    Args:
-        question: What is asked; its remedies are what it thinks of.
-        facts: What was measured.
-
     Returns:
         One or two sentences with the measured reason.
     """

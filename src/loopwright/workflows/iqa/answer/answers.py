@@ -94,10 +94,6 @@ def answer(
 def answer_one(question: Question, facts: Facts) -> str:
     """Answer one question.
 
-    Args:
-        question: What is asked.
-        facts: What was measured.
-
     Returns:
         One or two sentences; empty for what is to be declined beside others.
     """
@@ -162,12 +158,7 @@ def _truth(reading: QueryReading, facts: Facts) -> bool | None:
 
 
 def score_in_words(query: str, value: float) -> str:
-    """A score in the form that a question asks for: on its scale, or as a level.
-
-    Args:
-        query: The user's question.
-        value: The score, 1 to 5.
-    """
+    """A score of 1 to 5 in the form that a question asks for: on its scale, or as a level."""
     scale = next((question.scale for question in read_query(query).questions if question.scale), None)
     return level_name(value) if scale is None else f"{scale.at(value)} ({level_name(value)})"
 
@@ -369,12 +360,7 @@ def _find(question: Question, facts: Facts) -> str:
 
 
 def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
-    """Everything that was found, strongest first, but for what the question excludes.
-
-    Args:
-        facts: What was measured.
-        question: What is asked.
-    """
+    """Everything that was found, strongest first, but for what the question excludes."""
     left = [item for _, item in facts.present if question is None or not _is_excluded(item, question)]
     sure = [item for item in left if item in facts.sure]
     beside = f" {not_blurred(facts)}" if not_blurred(facts) and not left else ""

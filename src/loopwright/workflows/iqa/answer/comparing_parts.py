@@ -53,10 +53,6 @@ class Standing:
 def compare_parts(question: Question, facts: Facts) -> str:
     """Answer a comparison.
 
-    Args:
-        question: What is asked.
-        facts: Evidence on at least two parts.
-
     Returns:
         One sentence with the numbers, or why it cannot be told.
     """
@@ -91,11 +87,6 @@ def _verdict(scopes: list[str], standing: Standing) -> str:
 def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tuple[str | None, str] | None:
     """The option that names the part which a comparison seeks.
 
-    Args:
-        question: What is asked.
-        options: Letter -> text.
-        facts: Evidence on at least two parts.
-
     Returns:
         The letter, or None if no option fits, and why; None altogether if the options name no two parts.
     """
@@ -124,10 +115,6 @@ def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tu
 
 def standing_of(question: Question, facts: Facts) -> Standing | str:
     """Put the parts in order.
-
-    Args:
-        question: What is asked.
-        facts: Evidence on at least two parts.
 
     Returns:
         The order and the numbers, or why there is none, one clause.

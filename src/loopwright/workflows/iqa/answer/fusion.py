@@ -142,20 +142,13 @@ def quality_score(
 
 
 def recognised(findings: Iterable[DistortionFinding]) -> str | None:
-    """The strongest distortion that is surely there, or None.
-
-    Args:
-        findings: What was found on one image.
-    """
+    """The strongest distortion that is surely there, or None."""
     sure = [item for item in findings if item.severity is not Severity.NONE and item.confidence >= SURE]
     return max(sure, key=strength).type if sure else None
 
 
 def calibration_error(tool: str) -> float:
     """The error that a tool's calibration has on references left out of its fit, on the scale of 1 to 5.
-
-    Args:
-        tool: The tool's registered name.
 
     Returns:
         The root mean square error; infinite for a tool without a calibration, which then contradicts nobody.
@@ -168,9 +161,6 @@ def calibration_error(tool: str) -> float:
 
 def contradicting(evidence: ExecutorOutput) -> list[str]:
     """The tools whose scores differ from the primary one's by more than both calibration errors together.
-
-    Args:
-        evidence: What was measured.
 
     Returns:
         Their names, the largest difference first.

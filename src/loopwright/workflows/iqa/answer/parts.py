@@ -33,10 +33,6 @@ def scopes_of(evidence: ExecutorOutput) -> list[str]:
 def evidence_on(evidence: ExecutorOutput, scope: str) -> ExecutorOutput:
     """The evidence on one scope, as if nothing else had been measured.
 
-    Args:
-        evidence: What was measured.
-        scope: One of `scopes_of`.
-
     Returns:
         Its findings, runs, scores and notes; notes about the files and about where things are stay.
     """
@@ -80,9 +76,6 @@ SOFT_IN_PART = "Soft in part: "
 def soft_note(part: Softness) -> str:
     """What was measured about a soft part, and what it may mean.
 
-    Args:
-        part: The part.
-
     Returns:
         Two sentences, the first of which begins with `SOFT_IN_PART`, without the last full stop.
     """
@@ -99,9 +92,6 @@ def soft_note(part: Softness) -> str:
 
 def said_soft(notes: list[str]) -> str:
     """What the notes say about a soft part, without their beginning.
-
-    Args:
-        notes: Of the evidence.
 
     Returns:
         The first sentence without its full stop, empty if they say nothing about one; what it may mean, the notes say.

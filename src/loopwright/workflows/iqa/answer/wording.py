@@ -42,13 +42,7 @@ def strength_of(item: DistortionFinding) -> str:
 
 
 def listed(items: Iterable[DistortionFinding], facts: Facts, *, number: bool = False) -> str:
-    """Findings with what stands behind them: "severe gaussian noise (24.4 of 255 grey levels, 95% sure)".
-
-    Args:
-        items: The findings.
-        facts: What was measured.
-        number: Whether the measured number is told.
-    """
+    """Findings with what stands behind them: "severe gaussian noise (24.4 of 255 grey levels, 95% sure)"."""
     return "; ".join(f"{strength_of(item)}{_details(item, facts, number=number)}" for item in items)
 
 
@@ -63,13 +57,7 @@ def _apart(hue: float, other: float) -> float:
 
 
 def opposes(word: str, text: str, item: DistortionFinding) -> bool:
-    """Whether a word, or the one before it, names other colours than a cast leads to: "too warm", of a bluish picture.
-
-    Args:
-        word: Of the question.
-        text: The question.
-        item: What was found.
-    """
+    """Whether a word, or the one before it, names other colours than a cast leads to: "too warm" if it is bluish."""
     hue, words = _hue(item), f"{text.partition(word)[0].split(' ')[-2:-1]}{word}"
     said = next((angle for name, angle in _HUES.items() if name in words), None)
     return hue is not None and said is not None and _apart(hue, said) > _OTHER_HUE
@@ -118,10 +106,6 @@ def _details(item: DistortionFinding, facts: Facts, *, number: bool) -> str:
 def in_unit(tool: str, value: float) -> str:
     """A tool's own value, with its unit.
 
-    Args:
-        tool: A registered name.
-        value: The value.
-
     Returns:
         For example ``"27.31 dB"``.
     """
@@ -138,12 +122,7 @@ def values(tools: Iterable[str], facts: Facts) -> str:
 
 
 def held_against(claim: Threshold, facts: Facts) -> str:
-    """A measured value and the threshold: ``"the quality is fair (3.2 of 5), above 3"``.
-
-    Args:
-        claim: The threshold.
-        facts: What was measured; the value is among it.
-    """
+    """A measured value and the threshold: ``"the quality is fair (3.2 of 5), above 3"``."""
     value = facts.value(claim.tool)
     if claim.tool:
         said = values([claim.tool], facts)
@@ -157,10 +136,6 @@ def held_against(claim: Threshold, facts: Facts) -> str:
 
 def reasoning(facts: Facts, *first: str) -> str:
     """The reasons in words: the tools' numbers, the strongest distortions, and what the reader must know.
-
-    Args:
-        facts: What was measured.
-        first: Sentences to put in front.
 
     Returns:
         One paragraph.
@@ -183,11 +158,7 @@ def reasoning(facts: Facts, *first: str) -> str:
 
 
 def sentences(parts: Iterable[str]) -> str:
-    """Parts as sentences, one after the other.
-
-    Args:
-        parts: The parts, with or without a full stop.
-    """
+    """Parts, with or without a full stop, as sentences one after the other."""
     return " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts if part)
 
 

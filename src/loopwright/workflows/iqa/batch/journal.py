@@ -37,11 +37,7 @@ class Record(TypedDict):
 
 
 def journal_of(out: Path) -> Path:
-    """Where the journal of an output lies.
-
-    Args:
-        out: The output.
-    """
+    """Where the journal of an output lies."""
     return out.with_name(f"{out.name}.journal.sqlite")
 
 
@@ -117,9 +113,6 @@ class Journal:
     def append(self, record: Record) -> None:
         """Keep a record, in the place of an earlier one of its sample.
 
-        Args:
-            record: The record.
-
         Raises:
             BackendError: If it cannot be written.
         """
@@ -133,11 +126,7 @@ class Journal:
         self.keys[record["sample_id"]] = key
 
     def read(self, sample_id: str) -> Record:
-        """The record of a sample.
-
-        Args:
-            sample_id: The sample's name.
-        """
+        """The record of a sample."""
         found = self._database.execute("SELECT record FROM rows WHERE sample = ?", (json.dumps(sample_id),))
         return cast("Record", json.loads(found.fetchone()[0]))
 

@@ -62,12 +62,7 @@ class Progress:
     _began: float = field(default_factory=time.monotonic, repr=False)
 
     def count(self, *, failed: bool, took: float = 0.0) -> None:
-        """Count a run that ended.
-
-        Args:
-            failed: Whether it has an error.
-            took: Seconds that it took, as far as is known.
-        """
+        """Count a run that ended."""
         self.seconds = time.monotonic() - self._began
         if not self.assessed:
             self.starting = max(0.0, self.seconds - took)
@@ -183,13 +178,7 @@ class _Worker(Generic[J]):
 
 
 class Crew(Generic[J]):
-    """Workers, and the jobs over which one died.
-
-    Args:
-        make: Makes, once in each process, what does a job.
-        given: What `make` is given.
-        workers: Processes.
-    """
+    """Workers, and the jobs over which one died."""
 
     def __init__(self, make: Callable[..., Any], given: tuple[Any, ...], workers: int) -> None:
         self._workers: list[_Worker[J]] = []
@@ -212,12 +201,7 @@ class Crew(Generic[J]):
                 worker.join()
 
     def work(self, jobs: Iterable[J], stopped: Callable[[], bool] = lambda: False) -> Iterator[tuple[J, Any | Died]]:
-        """Do jobs, as `over_processes`; the workers stay for the next ones.
-
-        Args:
-            jobs: What is to be done.
-            stopped: Whether to send no further job.
-        """
+        """Do jobs, as `over_processes`; the workers stay for the next ones."""
         self._finished = False
         waiting = (_Task(job) for job in jobs)
         while busy := self._feed(waiting, stopped):

@@ -41,10 +41,6 @@ class Digest:
     def add(self, sample: Sample, record: Record) -> View:
         """Count a run, and keep its sample as long as it is among the worst: those without a score come last.
 
-        Args:
-            sample: What it is about.
-            record: The run.
-
         Returns:
             The run as the report shows it.
         """
@@ -59,10 +55,6 @@ class Digest:
 
     def write(self, path: Path, journal: Journal) -> None:
         """Write the report.
-
-        Args:
-            path: The HTML file.
-            journal: Holds the runs.
 
         Raises:
             BackendError: If it cannot be written.

@@ -105,11 +105,7 @@ class Assessor:
 
 
 def told(error: Exception) -> str:
-    """An error in one line, without the input that the engine shows.
-
-    Args:
-        error: What a run raised.
-    """
+    """An error in one line, without the input that the engine shows."""
     cause = error.__cause__
     if isinstance(error, NodeFailed):
         text = str(cause) if isinstance(cause, LoopwrightError) else error.told
@@ -194,7 +190,7 @@ def run_batch(
     name = str(shard) if shard else None
     # Ctrl-C is noted from here on: what it raises is lost where Python happens to be in a finaliser.
     with _interruptible() as stopped, Journal.open(journal_of(out), shard=name, resume=resume) as journal:
-        batch = _Batch(root, config, journal, on_progress or _ignore)
+        batch = _Batch(root, config, journal, on_progress or (lambda _: None))
         interrupted = batch.run(samples, engine, address, workers, stopped)
         if interrupted:
             return BatchResult(batch.progress, None, batch.failures, interrupted=True)
@@ -211,10 +207,6 @@ def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterat
         record = journal.read(sample.sample_id)
         view = digest.add(sample, record)
         yield row_of(sample, record, view)
-
-
-def _ignore(_progress: Progress) -> None:
-    return
 
 
 _FAILURES_KEPT = 20

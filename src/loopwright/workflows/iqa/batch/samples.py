@@ -69,9 +69,6 @@ class Shard:
     def parse(cls, text: str) -> Self:
         """Read ``"2/8"``: the second of eight.
 
-        Args:
-            text: Number and count.
-
         Raises:
             InputError: If it is not of that form, or the number is not within 1 and the count.
         """
@@ -84,11 +81,7 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def holds(self, path: str) -> bool:
-        """Whether an image belongs to this part; all questions about one image belong to the same.
-
-        Args:
-            path: The image's relative path.
-        """
+        """Whether an image belongs to this part; all questions about one image belong to the same."""
         # File systems store the accents of one name in different ways.
         name = unicodedata.normalize("NFC", path).encode("utf-8", "surrogateescape")
         return int.from_bytes(hashlib.sha256(name).digest()[:8]) % self.count == self.number - 1
@@ -126,10 +119,6 @@ def read_folder(folder: Path, query: str) -> list[Sample]:
 
     Files and folders whose names begin with a dot are left out. A link to a folder is followed unless that folder is
     read anyway, so that a loop of links ends and no image comes twice through folders.
-
-    Args:
-        folder: Where to look, in all depths.
-        query: What to ask about each image.
 
     Raises:
         InputError: If a folder cannot be read, or there is no image.
@@ -212,10 +201,6 @@ def read_manifest(path: Path, query: str) -> list[Sample]:
 
     A sample without a name of its own is called by its image's path; where several are about the same image, a hash of
     what they ask is added.
-
-    Args:
-        path: The manifest.
-        query: What to ask where a line does not say.
 
     Raises:
         InputError: If it cannot be read, is empty, or lines are wrong: the first ten are named by their numbers.
@@ -302,23 +287,13 @@ _PACKAGES = ("numpy", "opencv-python-headless", "pillow")
 
 
 def configuration_digest(config: IQAConfig) -> str:
-    """A hash of the configuration, as far as it can change a row, and of this package's version.
-
-    Args:
-        config: The configuration.
-    """
+    """A hash of the configuration, as far as it can change a row, and of this package's version."""
     given = [loopwright.__version__, config.model_dump(mode="json", exclude=_WITHOUT_EFFECT)]
     return hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def row_key(sample: Sample, root: Path, configuration: str) -> str:
-    """A hash of what is asked, the configuration, and the sizes and times of last change of the files.
-
-    Args:
-        sample: The sample.
-        root: What its paths are relative to.
-        configuration: What `configuration_digest` gave.
-    """
+    """A hash of what is asked, the configuration, and the sizes and times of last change of the files."""
     parts = [sample.asked, configuration]
     for path in filter(None, (sample.path, sample.reference_path)):
         # A file that is not there differs from every one that is.

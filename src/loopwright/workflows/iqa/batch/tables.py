@@ -46,11 +46,6 @@ def columns() -> dict[str, Kind]:
 def row_of(sample: Sample, record: Record, view: View) -> Row:
     """A finished run as a row.
 
-    Args:
-        sample: The sample, as the source has it now.
-        record: Its run.
-        view: The same, as a report shows it.
-
     Returns:
         A value, or None, for each of `columns`.
     """
@@ -121,9 +116,6 @@ _ROWS_AT_ONCE = 5_000
 
 def check_format(path: Path) -> None:
     """Make sure that a table can be written, before there is anything to lose.
-
-    Args:
-        path: The table.
 
     Raises:
         InputError: If its ending is none of `FORMATS`, or the package for it is missing.

@@ -10,7 +10,7 @@ from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words,
 from loopwright.workflows.iqa.measuring.detection_blind import Doubt, blind_candidates, doubts, unmeasured
 from loopwright.workflows.iqa.measuring.detection_paired import paired_candidates, unexplained
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
-from loopwright.workflows.iqa.measuring.severity import SAME_THING, assess, closeness, strength
+from loopwright.workflows.iqa.measuring.severity import SAME_THING, assess, closeness, strength, subject_of
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 SURE = 0.6
@@ -47,10 +47,6 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     With a reference, the squared error is split among the possible causes, and those that hold a fair share of it are
     found, the one with most of it first. Without one, each type has its own signs; a sign that a scene could bring
     about as well gives a low confidence, or an abstention that names the sign.
-
-    Args:
-        features: What the image shows by itself (`measure`).
-        pair: What its comparison with the reference shows (`measure_pair`), if there is a reference.
 
     Returns:
         The findings, each with at least slight severity, and an abstention where neither a finding nor "clean" is safe.
@@ -97,12 +93,6 @@ def analyse(
     slight noise, coding as noise beside a reference), and the detector weighs further signs. On the 60 best of 1,200
     photographs, numbers alone called 19 noisy; this rule 4.
 
-    Args:
-        names: Canonical names.
-        detection: What the detector states.
-        features: What the image shows by itself.
-        pair: What the comparison with the reference shows, if there is one.
-
     Returns:
         The findings and notes.
     """
@@ -125,7 +115,7 @@ def _stated(name: str, detection: Detection) -> DistortionFinding | None:
 def _measured(name: str, detection: Detection, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
     finding = assess(name, features, pair, confidence=UNSTATED)
     if pair is None and features.edge_tiles == 0 and kind_of(name) in (Distortion.BLURS, Distortion.SHARPNESS):
-        said = f"{_subject(name)}: without a single clear edge, sharpness cannot be judged"
+        said = f"{subject_of(name)}: without a single clear edge, sharpness cannot be judged"
         return finding.model_copy(update={"severity": Severity.NONE, "explanation": said, "measured": {}})
     if finding.severity is Severity.NONE:
         return finding.model_copy(update={"confidence": 1 - UNSTATED})
@@ -136,11 +126,6 @@ def _measured(name: str, detection: Detection, features: ImageFeatures, pair: Pa
         return finding
     other = f"; what was measured is put down to {in_words(detection.findings[0].type)}" if detection.findings else ""
     number = finding.explanation.partition(": ")[2].rstrip(".")
-    said = f"{_subject(name)} was not found: {number}, which alone does not suffice{other}."
+    said = f"{subject_of(name)} was not found: {number}, which alone does not suffice{other}."
     changes = {"severity": Severity.NONE, "confidence": 1 - UNSTATED, "explanation": said}
     return finding.model_copy(update=changes)
-
-
-def _subject(name: str) -> str:
-    words = in_words(name)
-    return words[0].upper() + words[1:]

@@ -85,9 +85,6 @@ class Sign(NamedTuple):
 def blind_candidates(features: ImageFeatures) -> list[Sign]:
     """The types whose signs the image shows.
 
-    Args:
-        features: What the image shows.
-
     Returns:
         Every sign; a strong artefact that fakes other signs silences them.
     """

@@ -74,10 +74,6 @@ def changed_parts(rgb: Rgb, reference: Rgb) -> Change | None:
     A distortion of the whole image leaves a smooth sky nearly as it was, so a cell speaks for the rest only where the
     reference has fine detail that every distortion would have changed.
 
-    Args:
-        rgb: The image, uint8, shape (height, width, 3).
-        reference: The pristine image, of the same shape.
-
     Returns:
         The parts, or None where the images are the same, differ as a whole, or differ in no compact part.
     """
@@ -194,12 +190,6 @@ def detect_in_parts(
     coding, and half as strong. So where only a part differs visibly from the reference, that part is compared
     alone.
 
-    Args:
-        rgb: The image, uint8, shape (height, width, 3).
-        reference: The pristine image of the same shape, or None.
-        features: What the image shows by itself (`measure`).
-        pair: What the comparison of the whole images shows (`measure_pair`), if there is a reference.
-
     Returns:
         What `detect` finds, or what the parts show where that is something else; then each finding says where it is, in
         its explanation and in `measured` (see `place_of`).
@@ -222,9 +212,6 @@ def detect_in_parts(
 
 def place_of(finding: DistortionFinding) -> tuple[str, float] | None:
     """Where a finding is, if it is only in a part of the image.
-
-    Args:
-        finding: As `detect_in_parts` gives it.
 
     Returns:
         The place in words, such as "in the left half", and its share of the area, 0..1; None for the whole image.

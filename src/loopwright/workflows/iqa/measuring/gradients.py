@@ -59,11 +59,7 @@ def mdsi(pair: Pair) -> float:
 
 
 def likeness_of_edges_and_colours(pair: Pair) -> Map:
-    """MDSI's map, before it is pooled: 1 where the two are alike.
-
-    Args:
-        pair: The image in question and its reference.
-    """
+    """MDSI's map, before it is pooled: 1 where the two are alike."""
     (light, h, m), (light_ref, h_ref, m_ref) = (mixed(each, _LHM) for each in pair.small)
     edges, edges_ref = _gradient_energy(light), _gradient_energy(light_ref)
     edges_both = _gradient_energy((light + light_ref) * np.float32(0.5))

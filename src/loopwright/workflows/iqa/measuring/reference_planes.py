@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked
-
-RGB = NDArray[np.uint8]
-"""An image: uint8, H x W x 3, red first."""
 
 Map = NDArray[np.floating[Any]]
 """A map of one float32 per pixel."""
@@ -45,12 +43,8 @@ class Pair:
     Nobody may write into a plane. Safe in threads: at worst two make the same plane.
     """
 
-    def __init__(self, image: RGB, reference: RGB) -> None:
+    def __init__(self, image: Rgb, reference: Rgb) -> None:
         """Take two images.
-
-        Args:
-            image: The image in question, uint8 H x W x 3.
-            reference: The pristine image, of the same shape.
 
         Raises:
             ImageError: If the shapes differ or are not H x W x 3.
@@ -66,26 +60,13 @@ class Pair:
         self._made: dict[Callable[[Pair], Any], Any] = {}
 
     def once(self, make: Callable[[Pair], T]) -> T:
-        """What a function makes of this pair, made at its first use.
-
-        Args:
-            make: The function.
-        """
+        """What a function makes of this pair, made at its first use."""
         if make not in self._made:
             self._made[make] = make(self)
         return self._made[make]
 
-    @property
-    def shorter_side(self) -> int:
-        """Pixels of the shorter side."""
-        return min(self.image.shape[:2])
-
     def require(self, tool: str, smallest: int) -> None:
         """Make sure that a tool can measure these images.
-
-        Args:
-            tool: The tool's name.
-            smallest: Pixels that the shorter side must have.
 
         Raises:
             ImageError: If it is shorter.
@@ -120,7 +101,7 @@ class Pair:
     def block(self) -> int:
         """Pixels a side of the blocks over which an image is averaged: about 256 are left of its shorter side."""
         # MATLAB rounds halves up, Python to even.
-        return max(1, math.floor(self.shorter_side / 256 + 0.5))
+        return max(1, math.floor(min(self.image.shape[:2]) / 256 + 0.5))
 
     @cached_property
     def small(self) -> Two:
@@ -146,12 +127,7 @@ class Pair:
 
 
 def mixed(colours: Map, matrix: Map) -> tuple[Map, Map, Map]:
-    """Three planes, each a weighted sum of the channels.
-
-    Args:
-        colours: float32, h x w x 3.
-        matrix: The weights, one row for each plane, float32, 3 x 3.
-    """
+    """Three planes, each the sum of the channels weighted by a row of the matrix."""
     # All at once and then split takes five times as long.
     first, second, third = (f32(cv2.transform(colours, row)) for row in matrix[:, np.newaxis])
     return first, second, third
@@ -209,10 +185,6 @@ def aligned(shape: tuple[int, ...], count: int) -> list[Map]:
     """Uninitialised planes that each begin at a multiple of 64 bytes.
 
     The last digits of some of OpenCV's results, as those of `cv2.magnitude`, depend on where in memory the planes lie.
-
-    Args:
-        shape: Of each plane.
-        count: How many.
     """
     size = math.prod(shape) * 4
     step = -(-size // 64) * 64
@@ -227,7 +199,7 @@ def f32(values: Any) -> Map:
     return cast("Map", values)
 
 
-def _luma(image: RGB) -> Map:
+def _luma(image: Rgb) -> Map:
     return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
 
 

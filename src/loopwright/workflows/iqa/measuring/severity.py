@@ -51,11 +51,7 @@ class Gauge(Generic[F]):
         return f"{100 * value:.3g}%" if self.percent else f"{value:.3g}"
 
     def said(self, value: float) -> str:
-        """A value as it is told, with the unit.
-
-        Args:
-            value: As `read` gives it.
-        """
+        """A value as it is told, with the unit."""
         return f"{self.number(value)} {self.unit}".rstrip()
 
 
@@ -316,8 +312,7 @@ def _sentence(
     with_reference: bool,
     why: str,
 ) -> str:
-    words = in_words(name)
-    subject = words[0].upper() + words[1:]
+    words, subject = in_words(name), subject_of(name)
     if math.isnan(value):
         return f"{subject} cannot be measured here: {gauge.label}."
     source = BESIDE if with_reference else "from the image alone"
@@ -329,11 +324,14 @@ def _sentence(
     return f"{head}: {gauge.label} is {gauge.said(value)}, {source} ({starts} {direction}){reason}."
 
 
+def subject_of(name: str) -> str:
+    """A distortion as it begins a sentence."""
+    words = in_words(name)
+    return words[0].upper() + words[1:]
+
+
 def gauge_of(finding: DistortionFinding) -> Gauge[ImageFeatures] | Gauge[PairFeatures] | None:
     """The gauge that a finding's number was read from: of a kind, one of its sub-types'.
-
-    Args:
-        finding: As `assess` gives it.
 
     Returns:
         The gauge whose label the explanation names; None for a finding of another origin.
@@ -360,10 +358,6 @@ def strength(finding: DistortionFinding) -> float:
 
 def closeness(asked: str, found: str) -> float:
     """How closely a finding speaks about a distortion that was asked for.
-
-    Args:
-        asked: Canonical name of a kind or sub-type.
-        found: Canonical name of the finding.
 
     Returns:
         1 for the same name, less where one is only the kind of the other or both share one measurement, 0 if unrelated.

@@ -46,10 +46,6 @@ class Softness(NamedTuple):
 def soft_part(rgb: Rgb, features: ImageFeatures) -> Softness | None:
     """Find the soft part of an image that is not blurred as a whole.
 
-    Args:
-        rgb: The image, uint8, shape (height, width, 3).
-        features: What it shows by itself (`measure`).
-
     Returns:
         Its share and place; None where nothing is sharp, nearly everything is, or too little can be judged.
     """
@@ -72,10 +68,6 @@ def soft_part(rgb: Rgb, features: ImageFeatures) -> Softness | None:
 
 def softened(features: ImageFeatures, part: Softness) -> DistortionFinding | None:
     """The slight blur that softness nearly everywhere is.
-
-    Args:
-        features: What the image shows by itself.
-        part: Its soft part.
 
     Returns:
         The finding; None where some of the image is sharp.

@@ -50,9 +50,6 @@ NAMED: dict[str, Fractions] = {
 def place_words(place: Fractions) -> str:
     """Name the place of a box.
 
-    Args:
-        place: The box, as shares of the image.
-
     Returns:
         Words such as "in the left half", "near the top right corner" or, of almost all of the image, "nearly
         everywhere".

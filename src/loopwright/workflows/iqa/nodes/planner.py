@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, cast
@@ -18,6 +17,7 @@ from loopwright.models import consult
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
+from loopwright.workflows.iqa.planning.replanning import without_iteration
 from loopwright.workflows.iqa.question.filled import KNOWN, MeantQuestion, agreed, known_distortion
 from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.reading import read_query
@@ -144,9 +144,6 @@ def ask_for_plan(
 def evidence_in_short(evidence: ExecutorOutput) -> dict[str, Any]:
     """What a chat model needs to know of the last evidence.
 
-    Args:
-        evidence: What was measured.
-
     Returns:
         JSON values: what was found and how severe, each tool's score, which tools failed and why, the notes.
     """
@@ -174,9 +171,6 @@ class PlannerReply(PlannerOutput):
 @cache
 def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
     """`PlannerReply` with closed lists of names, so that a wrong name is repaired instead of raised.
-
-    Args:
-        tools: The names of the tools that can run.
 
     Returns:
         A subclass, still called ``PlannerOutput`` in messages.
@@ -261,8 +255,7 @@ def _task(state: Mapping[str, Any]) -> PlannerInput:
 
 def _feedback(state: Mapping[str, Any]) -> list[str]:
     """Why earlier plans were not enough, oldest first, without the numbers of the passes."""
-    history: list[str] = state.get("replan_history") or []
-    reasons = [re.sub(r"^\[Iteration \d+\] ", "", entry) for entry in history]
+    reasons = [*map(without_iteration, state.get("replan_history") or ())]
     result: SummarizerOutput | None = state.get("summarizer_result")
     if result is None or not result.need_replan or not result.replan_reason:
         return reasons

@@ -17,6 +17,7 @@ from loopwright.workflows.iqa.answer.choosing import parse_choice
 from loopwright.workflows.iqa.answer.contradictions import contradictions
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.wording import sentences
 from loopwright.workflows.iqa.planning.replanning import missing_evidence, without_iteration
 from loopwright.workflows.iqa.question.options import parse_options
 from loopwright.workflows.iqa.schemas import (
@@ -154,7 +155,7 @@ def _by_model(
     reply = answered.reply
     opinion, source = _opinion(answered) if scoring else (None, None)
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
-    final, said, value = reply.final_answer, _sentence(reply.quality_reasoning), None
+    final, said, value = reply.final_answer, sentences([reply.quality_reasoning]), None
     own = answer(query, plan, evidence, state.get("questions") or ()).final_answer
     against = contradictions(final, query, facts, own)
     if against:
@@ -167,7 +168,7 @@ def _by_model(
         final = score_in_words(query, value)
     return SummarizerOutput(
         final_answer=final,
-        quality_reasoning=" ".join([said, *map(_sentence, answered.notes)]),
+        quality_reasoning=sentences([said, *answered.notes]),
         need_replan=reply.need_replan,
         replan_reason=reply.replan_reason if reply.need_replan else None,
         used_evidence={
@@ -201,10 +202,6 @@ def _opinion(answered: Answer[ModelAnswer]) -> tuple[dict[int, float] | None, st
         return {level: words[name] for level, name in LEVEL_NAMES.items()}, "log-probabilities"
     declared = answered.reply.level_probabilities
     return (declared.by_level(), "declared") if declared else (None, None)
-
-
-def _sentence(text: str) -> str:
-    return text if text[-1] in ".!?" else f"{text}."
 
 
 def _answer_form(mode: AnswerMode, options: dict[str, str]) -> str:

@@ -29,11 +29,6 @@ def make_plan(
     missing (`loopwright.workflows.iqa.planning.replanning`). If there is nothing left to change, the plan is the
     previous one in every parameter, and its rationale says so.
 
-    Args:
-        task: The query, whether there is a reference, and why earlier plans were not enough.
-        previous: The plan before this one.
-        evidence: What it found.
-
     Returns:
         The plan.
 
@@ -51,10 +46,6 @@ def make_plan(
 
 def first_plan(reading: QueryReading, *, reference_path: str | None) -> PlannerOutput:
     """The plan for a query that nothing has been measured for yet.
-
-    Args:
-        reading: What the query asks for.
-        reference_path: The pristine image, if there is one.
 
     Returns:
         The plan.
@@ -84,11 +75,6 @@ def enforce(plan: PlannerOutput, reading: QueryReading, *, reference_path: str |
     Tools compare with a reference if and only if there is one; every tool is a registered one that can run; the tools
     that the query names are required, and the choice of others is off; a query with options is a choice, one without
     is none; where the options are distortions, all are looked for; a query that is not about quality gets no work.
-
-    Args:
-        plan: A plan, whoever made it.
-        reading: What the rules read in the query.
-        reference_path: The pristine image, if there is one.
 
     Returns:
         A plan that keeps the rules; the given one is not changed.
@@ -125,10 +111,6 @@ def enforce(plan: PlannerOutput, reading: QueryReading, *, reference_path: str |
 
 def require_reference(tools: Sequence[str], reference_path: str | None) -> None:
     """Check that tools can run.
-
-    Args:
-        tools: Names of tools.
-        reference_path: The pristine image, if there is one.
 
     Raises:
         PlannerError: If one of them needs a reference and there is none.

@@ -16,11 +16,7 @@ _CLOSED = frozenset({Operation.READ, Operation.MEASURE, Operation.CURATE, Operat
 
 
 def known_distortion(name: str) -> str:
-    """The canonical name of a distortion; a model is told of an unknown one, with the known ones.
-
-    Args:
-        name: As a chat model wrote it.
-    """
+    """The canonical name of a distortion; a model is told of an unknown one, with the known ones."""
     try:
         return parse_distortion(name)
     except InputError as error:

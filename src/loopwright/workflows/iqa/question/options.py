@@ -33,9 +33,6 @@ class SplitQuery:
 def split_options(query: str) -> SplitQuery:
     """Take the options out of a query.
 
-    Args:
-        query: The user's question.
-
     Returns:
         The stem and the options.
 
@@ -65,9 +62,6 @@ def parse_options(query: str) -> dict[str, str]:
 
     Options may stand on one line or on several. The letters begin with A and rise; "Cannot tell" is an option only if
     it is listed, under the letter that it is listed with.
-
-    Args:
-        query: The user's question.
 
     Returns:
         Letter (a capital) -> text, in order; empty if there are fewer than two.

@@ -50,11 +50,7 @@ _JOINED = re.compile(
 
 
 def spelled_out(query: str) -> str:
-    """A query in which every box is written as ``region LEFT,TOP,WIDTH,HEIGHT``: "box x=1 y=2 w=30 h=40" is not.
-
-    Args:
-        query: The user's question.
-    """
+    """A query in which every box is written as ``region LEFT,TOP,WIDTH,HEIGHT``: "box x=1 y=2 w=30 h=40" is not."""
     text = re.sub(
         rf"\b(?:region|roi|crop|box|rectangle)\b(?: at| of| is)?\W*(?={_KEYED.pattern})", "", query, flags=re.I
     )
@@ -73,10 +69,7 @@ class _Named:
 
 
 def named_places(text: str) -> list[str]:
-    """The places of the image that a text names.
-
-    Args:
-        text: As `spoken` gives it.
+    """The places of the image that a text names, which is as `spoken` gives it.
 
     Returns:
         Different names that `fractions_of` knows, in order. A noun alone stands for all of its kind ("which corner",
@@ -226,11 +219,6 @@ def _around_the_middle(down: int | None, across: int | None, shares: list[int]) 
 
 def box_of(name: str, width: int, height: int) -> Box | None:
     """The box that a scope's name gives by itself, in words or numbers.
-
-    Args:
-        name: A scope of a plan.
-        width: Of the image, pixels.
-        height: Of the image, pixels.
 
     Returns:
         A box, inside the image if it is given in words; None if the name is that of an object.

@@ -14,12 +14,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import Distortion, Severity
 from loopwright.workflows.iqa.question.places import named_places
 from loopwright.workflows.iqa.question.scales import Scale, Threshold, read_scale, read_threshold
-from loopwright.workflows.iqa.question.tool_names import named_tools
-from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, corrected, is_format, spans
+from loopwright.workflows.iqa.question.tool_names import known_tools, named_tools
+from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, canonical, corrected, is_format, spans
 
 
 class Operation(StrEnum):
@@ -181,7 +180,7 @@ def _content(text: str) -> bool:
             and (_of("image", text) or re.search(r"\b(?:or|oder|ou|o|u)\b", text))
         )
         or bool(_of("reference", text))
-        or bool(_tools(text))
+        or bool(known_tools(text))
         or len(named_places(text)) > 1
         or read_scale(text) is not None
     )
@@ -239,15 +238,7 @@ def _asks(clause: str) -> bool:
     wants = any(_of(section, clause) for section in ("rate", "metrics")) and not re.search(r"[.!]$", clause.strip())
     both = bool(_of("keep", clause) and _of("drop", clause))
     told = bool(re.search(r"\b(?:whether|i wonder|ob)\b", clause))
-    return clause.rstrip().endswith("?") or begins or wants or both or told or bool(_tools(clause))
-
-
-def _tools(text: str) -> list[str]:
-    """The tools that a text in small letters names; what is no tool is told by who reads the whole query."""
-    try:
-        return named_tools(text)
-    except UnknownNameError:
-        return []
+    return clause.rstrip().endswith("?") or begins or wants or both or told or bool(known_tools(clause))
 
 
 def _merged(questions: Sequence[Question]) -> list[Question]:
@@ -332,9 +323,9 @@ class _Reader:
         if not terms and (operation is Operation.CURATE or (operation is Operation.COMPARE and good is None)):
             terms = self.terms = tuple(_term(span, self.context) for span in spans(self.context) if self._is_term(span))
         if not terms and (self.has("else") or self.has("except") or (self.has("bad") and self._told_to_leave())):
-            excluded += tuple(_name(span) for span in spans(self.context) if span.section in ("faults", "topics"))
+            excluded += tuple(canonical(span) for span in spans(self.context) if span.section in ("faults", "topics"))
         elif not terms and self._told_to_leave():
-            excluded += tuple(_name(span) for span in _excluded(self.context))
+            excluded += tuple(canonical(span) for span in _excluded(self.context))
         if operation is Operation.FIND and terms and self.has("else"):
             excluded, terms = tuple(dict.fromkeys((*excluded, *(term.name for term in terms)))), ()
         return Question(
@@ -481,7 +472,7 @@ class _Reader:
     def _wished(self, span: Span) -> str | None:
         """The remedy that makes an image more of what a word says: a comparative, or "more" or "less" before it."""
         more = re.search(r"\b(more|less|mehr|weniger) $", self.clause[: span.start])
-        name = _name(span)
+        name = canonical(span)
         if more and name in _MORE_OF:
             return _MORE_OF[name][more[1] in ("less", "weniger")]
         return _BY_COMPARATIVE.get(name) if span.text.endswith("er") and not more else None
@@ -545,17 +536,13 @@ _PRAISED = frozenset((Distortion.SHARPNESS.value,))
 
 
 def _term(span: Span, text: str) -> Term:
-    name, absent = _name(span), span.section == "praise"
+    name, absent = canonical(span), span.section == "praise"
     if name == "overexposure" and re.match(r"\W+(?:enough|genug)\b", text[span.end :]):
         name, absent = "underexposure", True  # "bright enough"
     if span.section == "topics" and span.key == Distortion.SHARPNESS:
         absent = True
     free = bool(re.search(r"\b(?:free (?:of|from)|frei von)\W[\w ]*$", text[: span.start]))
     return Term(name=name, absent=absent or free, word=span.text, free=free)
-
-
-def _name(span: Span) -> str:
-    return Distortion.BLURS.value if span.key == Distortion.SHARPNESS else span.key
 
 
 def _excluded(text: str) -> list[Span]:

@@ -76,9 +76,6 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,7}")
 def read_query(query: str) -> QueryReading:
     """Read a query.
 
-    Args:
-        query: The user's question.
-
     Returns:
         What it asks for.
 
@@ -124,9 +121,6 @@ def read_query(query: str) -> QueryReading:
 
 def parse_regions(query: str) -> list[Box]:
     """The different regions that a query gives in numbers, in order: "region 10,20,100,80", "box x=10 y=20 w=100 h=80".
-
-    Args:
-        query: The user's question.
 
     Returns:
         Left, top, width and height of each, in pixels.

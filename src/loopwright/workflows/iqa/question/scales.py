@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.question.tool_names import named_tools
+from loopwright.workflows.iqa.question.tool_names import known_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 
 _COUNTED = (
@@ -53,19 +52,11 @@ class Scale(BaseModel):
     """Of letters, the worst."""
 
     def value(self, quality: float) -> float:
-        """A quality of 1 to 5 as a number on this scale.
-
-        Args:
-            quality: From 1 (bad) to 5 (excellent).
-        """
+        """A quality of 1 to 5 as a number on this scale."""
         return self.low + (quality - 1) / 4 * (self.high - self.low)
 
     def at(self, quality: float) -> str:
-        """A quality on this scale, in words.
-
-        Args:
-            quality: From 1 (bad) to 5 (excellent).
-        """
+        """A quality of 1 to 5 on this scale, in words."""
         share = (quality - 1) / 4
         if self.unit == "thumbs":
             return "Thumbs up" if quality >= 3 else "Thumbs down"
@@ -162,9 +153,6 @@ class Threshold:
 def read_threshold(question: str) -> Threshold | None:
     """The threshold that a question asks about.
 
-    Args:
-        question: The question, without answer options.
-
     Returns:
         The threshold; None if the question is no such one, or speaks of a distortion ("is the noise above 3?").
     """
@@ -176,7 +164,7 @@ def read_threshold(question: str) -> Threshold | None:
     before = text[: bound.start()] if bound else ""
     if bound is None or _OPEN.search(before):
         return None
-    number, tools = float(bound["number"]), _tools(before)
+    number, tools = float(bound["number"]), known_tools(before)
     about_quality = _QUALITY.search(before) or (_SCORE.search(before) and not tools) or bound["scale"]
     coded = named_distortions(before) or re.search(r"\bjpe?g", before)
     scale = None if tools else read_scale(question)
@@ -190,10 +178,3 @@ def read_threshold(question: str) -> Threshold | None:
     inclusive = (bound["above"] or bound["below"]).startswith("at ")
     above = bool(bound["above"]) is not negated
     return Threshold(number, above, inclusive is not negated, tools[0] if tools else None, scale)
-
-
-def _tools(text: str) -> list[str]:
-    try:
-        return named_tools(text)
-    except UnknownNameError:
-        return []

@@ -37,9 +37,6 @@ _MEASURING = re.compile(r"\b(?:rate|score|measure|assess|evaluate|compare|check|
 def named_tools(text: str) -> list[str]:
     """The quality tools that a text names, in any case and punctuation, in order.
 
-    Args:
-        text: Any text, for example a query without its answer options.
-
     Returns:
         Different registered names; of a metric of pyiqa, which is written with its prefix, that.
 
@@ -50,6 +47,14 @@ def named_tools(text: str) -> list[str]:
     named = list(dict.fromkeys(_named(text)))
     _check_requests(text)
     return named
+
+
+def known_tools(text: str) -> list[str]:
+    """As `named_tools`, of a part of a query; what is no tool is told by who reads the whole."""
+    try:
+        return named_tools(text)
+    except UnknownNameError:
+        return []
 
 
 def _named(text: str) -> Iterator[str]:

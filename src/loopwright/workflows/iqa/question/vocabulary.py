@@ -56,10 +56,7 @@ def spoken(text: str) -> str:
 
 @functools.lru_cache(maxsize=512)
 def spans(text: str) -> tuple[Span, ...]:
-    """What the words of a text mean.
-
-    Args:
-        text: As `spoken` gives it.
+    """What the words of a text mean, which is as `spoken` gives it.
 
     Returns:
         In order; of words about content that lie within longer ones, the longer ones alone.
@@ -74,11 +71,7 @@ def spans(text: str) -> tuple[Span, ...]:
 
 
 def corrected(text: str) -> str:
-    """A text whose misspelt words about faults are spelt as they are known: two letters swapped, one lost or doubled.
-
-    Args:
-        text: As `spoken` gives it.
-    """
+    """A `spoken` text, its misspelt words about faults put right: two letters swapped, one lost or doubled."""
     known = {word for span in spans(text) for word in range(span.start, span.end)}
 
     def mended(match: re.Match[str]) -> str:
@@ -93,9 +86,6 @@ def corrected(text: str) -> str:
 def named_distortions(text: str) -> list[str]:
     """The distortions that a text names or asks about ("sharp" asks about blur), as whole words, in order.
 
-    Args:
-        text: Any text, for example a query without its answer options.
-
     Returns:
         Different canonical names.
     """
@@ -103,24 +93,20 @@ def named_distortions(text: str) -> list[str]:
     try:
         return [parse_distortion(words.strip(" .?!"))]
     except UnknownNameError:
-        return list(dict.fromkeys(_canonical(span) for span in spans(words) if _names_fault(span, words)))
+        return list(dict.fromkeys(canonical(span) for span in spans(words) if _names_fault(span, words)))
 
 
 def _names_fault(span: Span, text: str) -> bool:
     return span.section in ("faults", "praise", "topics") and not is_format(span, text)
 
 
-def _canonical(span: Span) -> str:
+def canonical(span: Span) -> str:
+    """The canonical name of the distortion that words about a fault, its absence or its topic speak of."""
     return Distortion.BLURS.value if span.key == Distortion.SHARPNESS else span.key
 
 
 def is_format(span: Span, text: str) -> bool:
-    """Whether a coder's name is that of a file ("this JPEG image"), not of what coding does to one.
-
-    Args:
-        span: Words of the text.
-        text: The text.
-    """
+    """Whether a coder's name is that of a file ("this JPEG image"), not of what coding does to one."""
     if span.text not in ("jpeg", "jpg", "jpeg 2000"):
         return False
     image = "|".join(_patterns(LANGUAGES[0])["image", _SINGLE])

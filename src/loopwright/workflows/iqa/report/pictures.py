@@ -20,7 +20,8 @@ from loopwright.workflows.iqa.measuring.features.planes import checked, whole_vi
 from loopwright.workflows.iqa.measuring.local import dissimilarity
 from loopwright.workflows.iqa.report.table_rows import View
 from loopwright.workflows.iqa.schemas import Box
-from loopwright.workflows.iqa.sources.images import RGB, LoadedImage, load_image
+from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
+from loopwright.workflows.iqa.sources.pixels import RGB, at_most
 
 THUMBNAIL_SIDE = 320
 """The longer side of a thumbnail, in pixels."""
@@ -61,9 +62,6 @@ class Picture:
 def pictures(view: View) -> Iterator[Picture]:
     """The image, and if there is a reference, where the two differ and the reference.
 
-    Args:
-        view: The row.
-
     Yields:
         Pictures, each read and made when it is its turn.
     """
@@ -92,12 +90,7 @@ def ramp() -> Markup:
 
 
 def data_uri(media_type: str, content: bytes) -> Markup:
-    """A file as a ``data:`` address; nothing in it needs escaping.
-
-    Args:
-        media_type: Such as ``image/png``.
-        content: The file.
-    """
+    """A file as a ``data:`` address; nothing in it needs escaping."""
     return Markup(f"data:{media_type};base64,{base64.b64encode(content).decode()}")
 
 
@@ -154,12 +147,7 @@ def _tinted(rgb: RGB, values: NDArray[np.float32]) -> Image.Image:
 
 
 def _small(rgb: RGB) -> Image.Image:
-    height, width = rgb.shape[:2]
-    scale = THUMBNAIL_SIDE / max(height, width)
-    if scale >= 1:
-        return Image.fromarray(rgb)
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return Image.fromarray(np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), np.uint8))
+    return Image.fromarray(at_most(rgb, THUMBNAIL_SIDE))
 
 
 def _picture(role: str, caption: str, image: Image.Image, scale: str | None = None) -> Picture:

@@ -108,11 +108,7 @@ class Overview:
     _scores: array[float] = field(default_factory=lambda: array("d"), repr=False)
 
     def add(self, outcome: Outcome) -> None:
-        """Count a row.
-
-        Args:
-            outcome: The row.
-        """
+        """Count a row."""
         self.rows += 1
         self.answered += outcome.answered
         self.replanned += outcome.replanned
@@ -145,11 +141,7 @@ class Overview:
         ]
 
     def quantile(self, share: float) -> float:
-        """The score that a share of the scored rows lies below; there must be one.
-
-        Args:
-            share: 0..1; 0.5 is the median.
-        """
+        """The score that a share of the scored rows lies below; there must be one."""
         return float(np.quantile(np.frombuffer(self._scores), share))
 
     @property

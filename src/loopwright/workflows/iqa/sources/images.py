@@ -89,10 +89,6 @@ def what_it_is(head: bytes) -> str:
 def no_picture(image: Image.Image, head: bytes) -> str | None:
     """Say why an opened file is not to be judged: a drawing, a video, or a raw file behind a preview.
 
-    Args:
-        image: What Pillow opened.
-        head: The file's first bytes.
-
     Returns:
         What it is with the way out, or None if it may be judged.
     """
@@ -199,10 +195,6 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
 
 def check_pair(image: LoadedImage, reference: LoadedImage) -> None:
     """Make sure that an image can be compared with a reference.
-
-    Args:
-        image: The image in question.
-        reference: The pristine image.
 
     Raises:
         ImageError: If their sizes differ.

@@ -99,10 +99,6 @@ def to_rgb(image: Image.Image, file: BinaryIO, max_pixels: int) -> tuple[RGB, li
 def check_size(size: tuple[int, int], max_pixels: int) -> None:
     """Refuse what has too many pixels.
 
-    Args:
-        size: Width and height.
-        max_pixels: The most pixels.
-
     Raises:
         ImageError: If they are more.
     """
@@ -256,3 +252,13 @@ def _orientation(image: Image.Image, notes: list[str]) -> int:
     except Exception:
         notes.append("its EXIF block is damaged and was left aside, with the orientation that may be in it")
         return 1
+
+
+def at_most(rgb: RGB, longest_side: int) -> RGB:
+    """The image, reduced by area averaging if a side of it is longer than that, pixels."""
+    height, width = rgb.shape[:2]
+    scale = longest_side / max(height, width)
+    if scale >= 1:
+        return rgb
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return np.asarray(cv2.resize(np.ascontiguousarray(rgb), size, interpolation=cv2.INTER_AREA), np.uint8)

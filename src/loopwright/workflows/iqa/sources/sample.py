@@ -25,9 +25,6 @@ FILES: dict[str, str] = {
 def sample_path(name: str) -> Path:
     """Where a picture lies.
 
-    Args:
-        name: The picture.
-
     Raises:
         UnknownNameError: If there is no such picture.
     """

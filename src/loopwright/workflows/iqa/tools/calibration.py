@@ -89,9 +89,6 @@ def calibrations() -> Mapping[str, Calibration]:
 def get_calibration(tool: str) -> Calibration:
     """The calibration of a tool.
 
-    Args:
-        tool: The tool's registered name, as in `Tool.name`.
-
     Raises:
         UnknownNameError: If there is none for that name.
     """

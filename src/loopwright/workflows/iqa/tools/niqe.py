@@ -14,9 +14,9 @@ from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.tools.blind.scene_statistics import SHIFTS, Floats, Map, fit, grey, halved, normalised
 
 BLOCK = 96
@@ -33,7 +33,7 @@ class _Pristine(NamedTuple):
     covariance: Floats
 
 
-def niqe(image: NDArray[np.uint8]) -> float:
+def niqe(image: Rgb) -> float:
     """Natural image quality evaluator.
 
     Differs from the paper's own code in two points. An image too small for four whole blocks is covered with

@@ -70,9 +70,5 @@ class Tool:
 
 
 def plain(name: str) -> str:
-    """A tool's name without case, spaces and punctuation.
-
-    Args:
-        name: As somebody wrote it.
-    """
+    """A tool's name without case, spaces and punctuation."""
     return re.sub(r"[\W_]+", "", name).lower()

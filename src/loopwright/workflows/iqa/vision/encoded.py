@@ -12,7 +12,6 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-import cv2
 import numpy as np
 from langchain_core.language_models import BaseChatModel
 from PIL import Image
@@ -20,7 +19,8 @@ from PIL import Image
 from loopwright.models.fallback import chain_of
 from loopwright.models.vision import image_side
 from loopwright.workflows.iqa.schemas import Box
-from loopwright.workflows.iqa.sources.images import RGB, LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.sources.pixels import RGB, at_most
 
 MAX_BYTES = 3_750_000
 """The largest file that is sent: its base64 text has five million characters, and Anthropic's API takes 5 MiB for an
@@ -68,11 +68,7 @@ def image_blocks(image: LoadedImage, name: str, longest_side: int) -> Blocks:
 
 
 def longest_side_for(chat: BaseChatModel) -> int:
-    """The longest side of an image that a model and all of its fallbacks are sent, in pixels.
-
-    Args:
-        chat: The model.
-    """
+    """The longest side of an image that a model and all of its fallbacks are sent, in pixels."""
     return min(image_side(link.model) for link in chain_of(chat).links)
 
 
@@ -82,10 +78,6 @@ def encode(image: LoadedImage, longest_side: int) -> tuple[bytes, str, tuple[int
     The file's own bytes, if it is a JPEG or PNG without metadata that decodes to exactly the image's pixels; else a
     PNG. Only where a side is longer than allowed, or the PNG larger than `MAX_BYTES`, it is a PNG of a smaller copy.
 
-    Args:
-        image: The image, or a region of one.
-        longest_side: The longest side that is sent, in pixels.
-
     Returns:
         The bytes, their media type, and the width and height in pixels that they decode to.
     """
@@ -94,12 +86,12 @@ def encode(image: LoadedImage, longest_side: int) -> tuple[bytes, str, tuple[int
         own = _own_bytes(image)
         if own is not None:
             return own[0], own[1], size
-    rgb = _at_most(image.rgb, longest_side)
+    rgb = at_most(image.rgb, longest_side)
     png = _png(rgb)
     while len(png) > MAX_BYTES:
         # From the full image each time: a copy of a copy would be blurred twice.
         longest_side = int(max(rgb.shape[:2]) * _SHRINK)
-        rgb = _at_most(image.rgb, longest_side)
+        rgb = at_most(image.rgb, longest_side)
         png = _png(rgb)
     return png, "image/png", (rgb.shape[1], rgb.shape[0])
 
@@ -117,15 +109,6 @@ def _own_bytes(image: LoadedImage) -> tuple[bytes, str] | None:
         # Asked after decoding: a PNG may have its texts behind the pixels.
         told = _METADATA & file.info.keys() or file.getexif() or getattr(file, "text", None)
         return (content, _OWN_FORMATS[str(file.format)]) if same and not told else None
-
-
-def _at_most(rgb: RGB, longest_side: int) -> RGB:
-    height, width = rgb.shape[:2]
-    scale = longest_side / max(height, width)
-    if scale >= 1:
-        return rgb
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return cv2.resize(np.ascontiguousarray(rgb), size, interpolation=cv2.INTER_AREA).astype(np.uint8, copy=False)
 
 
 def _png(rgb: RGB) -> bytes:

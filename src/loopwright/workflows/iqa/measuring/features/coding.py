@@ -96,9 +96,6 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
 def jpeg_trace(plane: Plane) -> JpegTrace:
     """Blockiness and the quality setting of a JPEG coder, from the pixels alone.
 
-    Args:
-        plane: Luma, grey levels.
-
     Returns:
         Blockiness (0 for none), quality 1..100 (100 for none seen) and the share of coefficients that agree, 0..1.
     """
@@ -152,9 +149,6 @@ def level_use(rgb: Rgb) -> float:
 
     A level is in use if it has more than a fiftieth of the mean count. A range of fewer than 24 levels says nothing: 1.
 
-    Args:
-        rgb: Shape (height, width, 3).
-
     Returns:
         0..1.
     """
@@ -176,9 +170,6 @@ def pixel_size(plane: Plane) -> float:
 
     A column is repeated if its step to the next is below 2 % of the mean; runs of more than 40 such columns are a
     border or an empty sky, not pixelation.
-
-    Args:
-        plane: Luma, grey levels.
 
     Returns:
         Pixels; 1 for none. The smaller of the two axes.

@@ -83,15 +83,10 @@ def slopes(plane: Plane) -> Slopes:
 
 
 def find_edges(plane: Plane, slope: Slopes, noise_sigma: float) -> Edges:
-    """Edge crests that stand clear of the noise, with the blur of each.
+    """Edge crests that stand clear of the noise, whose deviation is given in grey levels, with the blur of each.
 
     A step blurred to standard deviation s has, smoothed by a further t, a gradient of 1 / sqrt(s^2 + t^2) at its crest.
     The ratio of two smoothings gives s whatever the contrast (Zhuo and Sim, Pattern Recognition 44, 2011).
-
-    Args:
-        plane: Luma, grey levels.
-        slope: `slopes` of it.
-        noise_sigma: Standard deviation of the noise, grey levels.
 
     Returns:
         The edges; none is an empty tuple of arrays.
@@ -131,11 +126,7 @@ def _gradient_at(place: NDArray[np.intp], plane: Plane, sigma: float) -> tuple[P
 
 
 def tile_sharpness(edges: Edges, width: int) -> Sharpness:
-    """Median edge blur per tile; the sharpest tenth of the tiles, and the tile in the middle.
-
-    Args:
-        edges: Edges of one plane.
-        width: Width of that plane, pixels.
+    """Median edge blur per tile of a plane; the sharpest tenth of the tiles, and the tile in the middle.
 
     Returns:
         NaN and 0 tiles if no tile has enough edges.
@@ -202,11 +193,8 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
 def motion_length(edges: Edges, direction: float) -> float:
     """Length of the motion that would make the edges across it as wide as they are.
 
-    A line of length L has the variance L^2 / 12. Edges whose gradient lies within 25 degrees of the direction count.
-
-    Args:
-        edges: Of one plane.
-        direction: Of the motion, degrees counter-clockwise from the horizontal.
+    A line of length L has the variance L^2 / 12. Edges whose gradient lies within 25 degrees of the direction, degrees
+    counter-clockwise from the horizontal, count.
 
     Returns:
         Pixels; NaN with fewer than `TILE_EDGES` such edges.

@@ -40,10 +40,7 @@ class Noise(NamedTuple):
 
 
 def noise(channels: Sequence[Plane]) -> Noise:
-    """Standard deviation of the noise in the flattest blocks, how white it is, and how alike in the three channels.
-
-    Args:
-        channels: Red, green and blue, grey levels.
+    """Standard deviation of the noise in the flattest blocks, how white it is, and how alike in red, green and blue.
 
     Returns:
         Of green: grey levels, and the ratio to the same measure at half size (2 for white noise). And the correlation
@@ -86,9 +83,6 @@ def specks(rgb: Rgb) -> Specks:
 
     A speck lies within 12 grey levels of the end of the scale and at least 40 from the median of its 5 x 5
     neighbourhood, and at most a fifth of the eight neighbours are like it.
-
-    Args:
-        rgb: Shape (height, width, 3).
 
     Returns:
         The specks, and the median that they were compared with.
@@ -147,12 +141,7 @@ def surroundings(mask: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> float:
 
 
 def detail_gap(plane: Plane, detail: Plane, edge_magnitude: Plane) -> float:
-    """The share of textured area without any fine detail.
-
-    Args:
-        plane: Luma, grey levels.
-        detail: `fine_detail` of it.
-        edge_magnitude: Smoothed gradient, grey levels per pixel.
+    """The share of textured area without any fine detail; it is textured where the gradient, smoothed, is above 1.
 
     Returns:
         0..1.

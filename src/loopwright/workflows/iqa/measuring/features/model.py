@@ -203,9 +203,6 @@ class PairFeatures:
 def finite(numbers: dict[str, float]) -> dict[str, float]:
     """The entries that are finite, as plain floats, rounded to six significant digits.
 
-    Args:
-        numbers: Name -> number, NaN where it could not be measured.
-
     Returns:
         A new mapping in the same order.
     """

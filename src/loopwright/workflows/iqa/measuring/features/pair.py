@@ -100,10 +100,6 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
 
     Of images with a side beyond 1,536 pixels, the middle 1,536 x 1,536 are compared at full resolution.
 
-    Args:
-        rgb: The image in question, uint8, shape (height, width, 3).
-        reference: The pristine image, of the same shape.
-
     Returns:
         The features.
 

@@ -25,11 +25,6 @@ SMALLEST = 32
 def checked(rgb: Rgb, what: str = "the detection of distortions", smallest: int = SMALLEST) -> Rgb:
     """Return the image if it can be measured.
 
-    Args:
-        rgb: uint8, shape (height, width, 3).
-        what: What is to measure it, for the message.
-        smallest: Shorter side that this needs, pixels.
-
     Returns:
         The same array.
 
@@ -66,11 +61,7 @@ def detail_view(rgb: Rgb) -> Rgb:
 
 
 def area_mean(values: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.float32]:
-    """Reduce by area averaging.
-
-    Args:
-        values: Shape (height, width) or (height, width, channels).
-        size: Width and height of the result.
+    """Reduce to a width and height by area averaging.
 
     Returns:
         float32 of that size.
@@ -80,9 +71,6 @@ def area_mean(values: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.
 
 def mean_square(values: NDArray[np.float32]) -> float:
     """Mean of the squares, several times as fast as squaring first.
-
-    Args:
-        values: Any shape.
 
     Returns:
         A float; exact to about five digits.
@@ -121,10 +109,6 @@ def luma(rgb: Rgb) -> Plane:
 
 def blocks(plane: Plane, size: int) -> Plane:
     """Cut into whole squares, dropping what is left over at the right and bottom.
-
-    Args:
-        plane: Shape (height, width).
-        size: Side of a square, pixels.
 
     Returns:
         Shape (n, size, size), row by row.
@@ -167,9 +151,6 @@ def level_counts(channel: NDArray[np.uint8]) -> NDArray[np.float32]:
 def mean_power(spectra: NDArray[np.complex64]) -> NDArray[np.float32]:
     """Mean over the tiles of the squared size of each value.
 
-    Args:
-        spectra: Shape (tiles, rows, columns).
-
     Returns:
         Shape (rows, columns).
     """
@@ -179,10 +160,7 @@ def mean_power(spectra: NDArray[np.complex64]) -> NDArray[np.float32]:
 
 
 def tile_spectra(plane: Plane) -> NDArray[np.complex64]:
-    """Fourier transforms of Hann-windowed tiles that overlap by half (Welch's method).
-
-    Args:
-        plane: Shape (height, width), at least 32 x 32.
+    """Fourier transforms of Hann-windowed tiles that overlap by half (Welch's method); needs 32 x 32 values.
 
     Returns:
         Shape (tiles, size, size // 2 + 1); the size is 64, or 32 where a side is shorter than 128 pixels.

@@ -38,9 +38,6 @@ def measure(rgb: Rgb) -> ImageFeatures:
     Sharpness, tone and colour are measured on the whole image, reduced to 1,536 pixels if it is larger; noise, specks
     and traces of coding on at most 1,536 x 1,536 pixels from the middle at full resolution.
 
-    Args:
-        rgb: uint8, shape (height, width, 3), upright.
-
     Returns:
         The features.
 

@@ -24,11 +24,6 @@ def lab(rgb: Rgb) -> NDArray[np.float32]:
 def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
     """Measure exposure and colour.
 
-    Args:
-        rgb: Shape (height, width, 3).
-        plane: Its luma, grey levels.
-        slope: `slopes` of that.
-
     Returns:
         The fields of `ImageFeatures` about exposure and colour.
     """

@@ -68,9 +68,6 @@ class Subjects:
 def scope_of(region: Box | None) -> str:
     """The name of the scope that a region gives, as a key of the evidence.
 
-    Args:
-        region: Left, top, width, height in pixels, or None for the whole image.
-
     Returns:
         ``"region 10,20,100,80"`` or ``"Global"``.
     """

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked
 from loopwright.workflows.iqa.tools.blind.scene_statistics import (
     SHIFTS,
@@ -46,7 +46,7 @@ class _Regression(NamedTuple):
     """... and this becomes 1."""
 
 
-def brisque(image: NDArray[np.uint8]) -> float:
+def brisque(image: Rgb) -> float:
     """Blind image spatial quality evaluator.
 
     Differs from the authors' code in the border, which repeats the last pixel where theirs is black, and in flat areas
@@ -71,11 +71,8 @@ def brisque(image: NDArray[np.uint8]) -> float:
     return math.fsum(model.weights * kernel) - model.offset
 
 
-def brisque_features(image: NDArray[np.uint8]) -> Floats:
+def brisque_features(image: Rgb) -> Floats:
     """The 36 numbers of the paper's table I, at full and at half size.
-
-    Args:
-        image: uint8 RGB, H x W x 3.
 
     Returns:
         Shape (36,): per scale the shape and variance of the normalised luma, then shape, mean and the variance left
@@ -92,9 +89,6 @@ def brisque_features(image: NDArray[np.uint8]) -> Floats:
 
 def scale_features(values: Map) -> Floats:
     """The 18 numbers of one scale.
-
-    Args:
-        values: Normalised luma, shape (height, width).
 
     Returns:
         Shape (18,).

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import block_means, checked, level_counts, quantiles, whole_view
 from loopwright.workflows.iqa.tools.blind.brisque import scale_features
 from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats, Map, grey, halved, normalised
@@ -33,11 +34,8 @@ _FIVE = (0.05, 0.25, 0.5, 0.75, 0.95)
 _THREE = (0.1, 0.5, 0.9)
 
 
-def blind_features(image: NDArray[np.uint8]) -> dict[str, Floats]:
+def blind_features(image: Rgb) -> dict[str, Floats]:
     """Measure an image.
-
-    Args:
-        image: uint8 RGB, H x W x 3.
 
     Returns:
         Group -> its numbers, always the same groups and counts; NaN where there is no structure to measure.
@@ -128,7 +126,7 @@ def _texture(plane: Map, steep: Map) -> Floats:
     return np.sqrt(np.concatenate([by_number, by_slope]))
 
 
-def _colour_detail(image: NDArray[np.uint8]) -> Floats:
+def _colour_detail(image: Rgb) -> Floats:
     """Fine detail of the two colour differences at full and half size: noise and fringes of colour."""
     numbers: list[float] = []
     planes = cv2.split(cv2.cvtColor(image, cv2.COLOR_RGB2YCrCb))[1:]
@@ -152,7 +150,7 @@ def _grid(luma: Map) -> Floats:
     return np.array(numbers)
 
 
-def _tone(image: NDArray[np.uint8], luma: Map) -> Floats:
+def _tone(image: Rgb, luma: Map) -> Floats:
     """Exposure, levels in use, and colour."""
     counts = level_counts(luma.astype(np.uint8)).astype(np.float64)
     share = np.cumsum(counts) / counts.sum()

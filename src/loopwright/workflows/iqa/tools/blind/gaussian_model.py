@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.tools.blind.features import NAME, blind_features
 from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats
 
@@ -46,13 +47,10 @@ class KernelModel(NamedTuple):
     """Score of an image that is like no other."""
 
 
-def blind_score(image: NDArray[np.uint8]) -> float:
+def blind_score(image: Rgb) -> float:
     """Predicted mean opinion.
 
     Images with a side of more than 1,024 pixels are judged on a copy reduced to that, as a screen shows them.
-
-    Args:
-        image: uint8 RGB, H x W x 3.
 
     Returns:
         1 (bad) to 5 (excellent); the same pixels always give the same number.

@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import whole_view
 
 Floats = NDArray[np.float64]
@@ -64,11 +65,8 @@ class _Shapes(NamedTuple):
     """Gamma(2/a) / Gamma(1/a), from a difference of scale parameters to the mean."""
 
 
-def grey(image: NDArray[np.uint8]) -> Map:
+def grey(image: Rgb) -> Map:
     """ITU-R BT.601 luma, rounded to whole grey levels as the papers' code does.
-
-    Args:
-        image: uint8 RGB, H x W x 3.
 
     Returns:
         float32, H x W; beyond `MOST_PIXELS` reduced to that by area averaging, so that memory and time stay bounded.
@@ -93,9 +91,6 @@ def normalised(luma: Map) -> Map:
 
     In flat areas differences below 0.001 levels count as zero, where the papers' code keeps rounding noise; so every
     machine gives the same numbers.
-
-    Args:
-        luma: Grey levels, float32.
 
     Returns:
         float32 of the same shape.

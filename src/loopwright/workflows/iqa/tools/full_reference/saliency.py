@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.reference_planes import (
     MIRRORED,
-    RGB,
     Map,
     Pair,
     aligned,
@@ -78,7 +78,7 @@ def vsi(pair: Pair) -> float:
     return float(np.multiply(alike, weight, out=alike).sum(dtype=np.float64)) / total
 
 
-def _saliency(image: RGB, block: int) -> Map:
+def _saliency(image: Rgb, block: int) -> Map:
     """How much each place catches the eye, 0..1, averaged over blocks of `block` pixels.
 
     By SDSP: what stands out at a middle frequency in CIELAB, near the middle, and of a warm colour.
@@ -156,7 +156,7 @@ def _stretched(values: Map, full: int) -> Map:
     return stretched
 
 
-def _lab(image: RGB) -> list[Map]:
+def _lab(image: Rgb) -> list[Map]:
     """CIELAB under D50, `_SIDE` pixels a side."""
     small = f32(cv2.resize(image.astype(np.float32), (_SIDE, _SIDE), interpolation=cv2.INTER_LINEAR))
     linear = _looked_up(_linear_light(), small, _STEPS)
@@ -187,11 +187,7 @@ def _cie_root() -> NDArray[np.float32]:
 
 
 def _edges(plane: Map) -> Map:
-    """The magnitude of Scharr's gradient, zeros outside.
-
-    Args:
-        plane: The plane.
-    """
+    """The magnitude of Scharr's gradient, zeros outside."""
     across, down, steep = aligned(plane.shape, 3)
     for dx, slope in ((1, across), (0, down)):
         cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, dst=slope, scale=1 / 16, borderType=cv2.BORDER_CONSTANT)
@@ -199,11 +195,6 @@ def _edges(plane: Map) -> Map:
 
 
 def _grid(height: int, width: int) -> tuple[Map, Map]:
-    """Distance from the zero frequency down and across, in cycles a pixel, the zero frequency in the middle.
-
-    Args:
-        height: Rows.
-        width: Columns.
-    """
+    """Distance from the zero frequency down and across, in cycles a pixel, the zero frequency in the middle."""
     down, across = (((np.arange(side) - side // 2) / (side - side % 2)).astype(np.float32) for side in (height, width))
     return down[:, np.newaxis], across[np.newaxis, :]

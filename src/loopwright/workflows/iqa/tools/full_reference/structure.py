@@ -27,9 +27,6 @@ def psnr(pair: Pair) -> float:
 
     ``10 log10(255^2 / MSE)``.
 
-    Args:
-        pair: The image in question and its reference.
-
     Returns:
         Decibels, at most `PSNR_CAP`; higher is better.
     """
@@ -59,9 +56,6 @@ def ssim(pair: Pair) -> float:
 
 def similarity_of_structure(planes: Two) -> float:
     """SSIM of two planes as they are.
-
-    Args:
-        planes: Grey levels of 0 to 255, float32, at least 11 pixels a side.
 
     Returns:
         -1..1; 1 for identical planes; higher is better.
