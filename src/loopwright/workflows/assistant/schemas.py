@@ -82,19 +82,11 @@ class Filters(Frozen):
         return self == Filters()
 
     def values(self, slot: Slot) -> tuple[str, ...]:
-        """The values that one slot must have; empty if it may have any.
-
-        Args:
-            slot: The slot.
-        """
+        """The values that one slot must have; empty if it may have any."""
         return tuple(dict.fromkeys(each for held in self.include if held.slot == slot for each in held.values))
 
     def but(self, *slots: Slot) -> Filters:
-        """The same without what is wanted of some slots; what is excluded stays.
-
-        Args:
-            *slots: The slots.
-        """
+        """The same without what is wanted of some slots; what is excluded stays."""
         return self.model_copy(update={"include": tuple(each for each in self.include if each.slot not in slots)})
 
 
@@ -146,11 +138,7 @@ class Record(Frozen):
     """Ids of other records: a talk's speakers, a speaker's talks."""
 
     def values(self, field: str) -> tuple[str, ...]:
-        """The values of a field, empty if it has none.
-
-        Args:
-            field: The field.
-        """
+        """The values of a field, empty if it has none."""
         return self.fields.get(field, ())
 
 

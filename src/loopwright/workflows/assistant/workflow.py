@@ -320,11 +320,7 @@ class _AssistantRun(Run):
         self._translated: list[ChatEvent] = []
 
     def told(self, event: RunEvent) -> Iterable[Told]:
-        """The acknowledgment, what is being done, and each reflection with its reasoning and its queries.
-
-        Args:
-            event: The engine's event.
-        """
+        """The acknowledgment, what is being done, and each reflection with its reasoning and its queries."""
         for said in self.client_events(event):
             if isinstance(said, Acknowledgment):
                 yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
@@ -345,31 +341,18 @@ class _AssistantRun(Run):
                 )
 
     def client_events(self, event: RunEvent) -> Sequence[ChatEvent]:
-        """The events of the streaming contract.
-
-        Args:
-            event: The engine's event.
-        """
+        """The events of the streaming contract."""
         # The translator counts along, so it sees each event once, however often it is asked about.
         if event is not self._last:
             self._last, self._translated = event, [*self._translator.translate(event)]
         return self._translated
 
     def plain(self, key: str, value: Any) -> Any:
-        """A value of the state, records by id, title and score alone.
-
-        Args:
-            key: Its key.
-            value: The value.
-        """
+        """A value of the state, records by id, title and score alone."""
         return brief(value)
 
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
-        """The answer with the records that it cites; the turn is kept.
-
-        Args:
-            result: The final state and the events.
-        """
+        """The answer with the records that it cites; the turn is kept."""
         answered = self.result(result)
         if not self._remembered and not await self._kept_before(answered):
             await remember(answered, self._context, self.services)
@@ -379,20 +362,12 @@ class _AssistantRun(Run):
         return outcome.model_copy(update={"details": details}), last_events(answered)
 
     def result(self, result: RunResult) -> ChatResult:
-        """The outcome as Python has it.
-
-        Args:
-            result: The final state and the events.
-        """
+        """The outcome as Python has it."""
         message = self.graph_input["messages"][-1].text
         return result_of(self._run_id, message, result, self.usage.total(), self.usage.cost())
 
     def failed(self, error: BaseException) -> Sequence[ClientEvent]:
-        """What a client is told of an exception.
-
-        Args:
-            error: The exception.
-        """
+        """What a client is told of an exception."""
         if isinstance(error, LoopwrightError):
             return (failure_of(error),)
         if isinstance(error, asyncio.CancelledError):
@@ -558,11 +533,7 @@ async def remember(result: ChatResult, context: UserContext, services: Services)
 
 
 def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
-    """What a client sees when a run has ended by itself or at a bound.
-
-    Args:
-        result: The run's outcome.
-    """
+    """What a client sees when a run has ended by itself or at a bound."""
     if result.status == "failed":
         error = result.error or "the run ended before an answer was written"
         return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
@@ -576,11 +547,7 @@ def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
 
 
 def failure_of(error: LoopwrightError) -> Failed:
-    """What a client sees when a run has ended with an exception.
-
-    Args:
-        error: The exception.
-    """
+    """What a client sees when a run has ended with an exception."""
     cause = cause_of(error)
     if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
         logger.error("a run failed", exc_info=error)
@@ -598,15 +565,7 @@ def _told(error: LoopwrightError) -> str:
 
 
 def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: float | None) -> ChatResult:
-    """Read the outcome from a run.
-
-    Args:
-        run_id: Names the run.
-        message: The question as asked.
-        run: The run.
-        usage: What its chat models used.
-        cost: Their price in US dollars, if it is known.
-    """
+    """Read the outcome from a run."""
     state = run.state
     return ChatResult(
         run_id=run_id,

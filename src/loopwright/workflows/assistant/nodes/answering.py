@@ -88,12 +88,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
 
 
 def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model: a list that explains each hit.
-
-    Args:
-        state: As for `generate_response`.
-        services: The conference.
-    """
+    """The same without a model: a list that explains each hit."""
     catalogue = current(services.store)
     known = Known(
         info=catalogue.info,
@@ -135,12 +130,7 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
 
 
 def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model.
-
-    Args:
-        state: As for `evaluate`.
-        services: Not needed.
-    """
+    """The same without a model."""
     return _judged(_by_rules(state))
 
 

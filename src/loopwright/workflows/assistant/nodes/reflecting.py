@@ -49,12 +49,7 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
 
 
 def relaxed_instead(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The mechanical relaxation, for a reflection that failed.
-
-    Args:
-        state: As for `reflect_and_replan`.
-        services: The configuration.
-    """
+    """The mechanical relaxation, for a reflection that failed."""
     queries = relaxed_anew(state, services)
     return _replanned(
         state,

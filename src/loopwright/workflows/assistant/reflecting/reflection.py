@@ -71,12 +71,6 @@ def shown_search(
 ) -> dict[str, str]:
     """The values of the prompt ``reflect_and_replan`` beside the question, each safe to put into it.
 
-    Args:
-        question: What is asked for.
-        outcomes: What the queries of the last plan brought.
-        attempts: Every plan so far.
-        search: The conference and its words.
-
     Returns:
         ``topic``, ``filters``, ``tables``, ``vocabulary``, ``tried`` and ``near``.
     """

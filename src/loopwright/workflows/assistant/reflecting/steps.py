@@ -40,12 +40,6 @@ def steps(
 ) -> Iterator[Step]:
     """The steps, what the evidence speaks for most first.
 
-    Args:
-        question: What is asked for.
-        outcomes: What the queries of the last plan brought.
-        search: The conference and its words.
-        config: The usual threshold and limit.
-
     Yields:
         Steps whose queries may have been tried already.
     """
