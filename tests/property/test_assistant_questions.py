@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.answer import Known, list_answer
+from loopwright.workflows.assistant.answer.listing import Known, list_answer
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.understanding import understand

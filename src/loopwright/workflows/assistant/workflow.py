@@ -153,7 +153,6 @@ class AssistantWorkflow(Workflow[Services]):
     Services = Services
     streams_answer = True
     nodes = _NODES
-    model_nodes = AssistantConfig.model_nodes
     state_schema = AssistantState
     examples = _EXAMPLES
     expected = EXPECTED
@@ -482,7 +481,7 @@ def _workflow_of(run: _AssistantRun) -> AssistantWorkflow:
 def _run_of(message: str, context: UserContext | None, services: Services, run_id: str | None) -> _AssistantRun:
     workflow = services.opened.once("workflow", lambda: AssistantWorkflow(services))
     given: dict[str, Any] = {"message": message, **({"user_context": _plain(context)} if context else {})}
-    return cast("_AssistantRun", workflow.run(given, {}, run_id or new_run_id()))
+    return cast("_AssistantRun", workflow.run(given, {}, run_id or uuid.uuid4().hex[:16]))
 
 
 def _plain(context: UserContext) -> dict[str, Any]:
@@ -493,11 +492,6 @@ def _plain(context: UserContext) -> dict[str, Any]:
         else value
         for key, value in context.items()
     }
-
-
-def new_run_id() -> str:
-    """A name that no run has yet."""
-    return uuid.uuid4().hex[:16]
 
 
 def visualize_graph(graph: BoundedGraph | None = None) -> str:

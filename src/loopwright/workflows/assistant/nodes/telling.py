@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from loopwright.engine.events.schema import TextStreamed, emit
-from loopwright.workflows.assistant.answer import without_strangers
+from loopwright.workflows.assistant.answer.references import without_strangers
 from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
 
 # What may become a mark: a bracket that is open, or was closed last, where a parenthesis may make a link of it; with
