@@ -161,7 +161,7 @@ class SearchOutcome(Frozen):
     hits: tuple[Found, ...] = ()
     """What reaches the threshold, best first, at most ``query.limit``."""
     near_misses: tuple[Found, ...] = ()
-    """The best of what lies below the threshold, best first, at most 5."""
+    """The best of what lies below the threshold, best first, at most 10."""
     total: int = Field(default=0, ge=0)
     """How many records reach the threshold, beyond the limit too."""
     strangers: tuple[str, ...] = ()

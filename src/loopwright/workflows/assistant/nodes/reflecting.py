@@ -9,7 +9,8 @@ from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.nodes.searching import relaxed_anew
 from loopwright.workflows.assistant.reasons import asked_of, question_of
-from loopwright.workflows.assistant.reflecting import ReflectionReply, reflect, reflection_of, shown_search
+from loopwright.workflows.assistant.reflecting.reflection import reflect, shown_search
+from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
 from loopwright.workflows.assistant.schemas import Reflection, ThinkingUpdate
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState

@@ -22,9 +22,9 @@ from loopwright.workflows.assistant.question.nearest import Near, asked_with, ne
 from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
-from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import days, glossary, table, words
+from loopwright.workflows.assistant.searching.search import Search
 
 MAX_QUESTION = 1_000
 """The most characters of a question that are read."""

@@ -10,7 +10,7 @@ from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.plans import untried
 from loopwright.workflows.assistant.reflecting.steps import steps
 from loopwright.workflows.assistant.schemas import PlannedQuery, Question, Reflection, SearchOutcome, Table
-from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.search import Search
 
 _LONGEST_TOPIC = 80
 _NEAR = 6
