@@ -20,7 +20,7 @@ from loopwright.workflows.assistant.constants import PLAN_QUERIES
 from loopwright.workflows.assistant.graph import build_graph
 from loopwright.workflows.assistant.nodes import NODES
 from loopwright.workflows.assistant.schemas import ChatResult, PlannedQuery
-from loopwright.workflows.assistant.searching import Vocabulary
+from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
 from loopwright.workflows.assistant.workflow import chat, result_of

@@ -85,7 +85,8 @@ def test_each_workflows_document_shows_the_diagram_that_the_program_prints():
     "module",
     [
         "cli",
-        "workflows.assistant.sources",
+        "workflows.assistant.sources.catalogue",
+        "workflows.assistant.sources.sample",
         "workflows.iqa.batch.processes",
         "workflows.iqa.comparing",
         "workflows.iqa.tools.registry",

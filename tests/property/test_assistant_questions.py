@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.answer import Known, list_answer
+from loopwright.workflows.assistant.answer.listing import Known, list_answer
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reflecting import reflect, wish_after
+from loopwright.workflows.assistant.reflecting.plans import wish_after
+from loopwright.workflows.assistant.reflecting.reflection import reflect
 from loopwright.workflows.assistant.schemas import Draft, Record, Table
-from loopwright.workflows.assistant.searching import Search, merge
+from loopwright.workflows.assistant.searching.search import Search, merge
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.storing import contribution_of, info_contribution
 

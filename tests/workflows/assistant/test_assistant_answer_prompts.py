@@ -9,9 +9,11 @@ import pytest
 from assistant_answers import OVENS, hit, session
 
 from loopwright.models import PromptLibrary
-from loopwright.workflows.assistant.answer import EvaluationReply, referenced, shown_hits
+from loopwright.workflows.assistant.answer.evaluating import EvaluationReply
+from loopwright.workflows.assistant.answer.offering import shown_hits
+from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.nodes.planning import PlanReply
-from loopwright.workflows.assistant.reflecting import ReflectionReply
+from loopwright.workflows.assistant.reflecting.replies import ReflectionReply
 
 PROMPTS = PromptLibrary.of_package("loopwright.workflows.assistant")
 KEYS = {

@@ -7,15 +7,9 @@ from chances import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from loopwright.workflows.assistant.answer import (
-    Known,
-    evaluate_answer,
-    list_answer,
-    mark,
-    referenced,
-    without_strangers,
-)
-from loopwright.workflows.assistant.answer.listing import NEAREST
+from loopwright.workflows.assistant.answer.evaluating import evaluate_answer
+from loopwright.workflows.assistant.answer.listing import NEAREST, Known, list_answer
+from loopwright.workflows.assistant.answer.references import mark, referenced, without_strangers
 from loopwright.workflows.assistant.schemas import Found, Record, Table
 
 WORDS = st.text(alphabet="ab [](){}*_`<>|\\\n:,;.!#-ไท中é【】0", max_size=30)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from assistant_answers import ANA, INFO, OVENS, SOURDOUGH, SUNDAY, asked, hit, moment, other, session
 
-from loopwright.workflows.assistant.answer import Known, list_answer, offered, referenced
+from loopwright.workflows.assistant.answer.listing import Known, list_answer
+from loopwright.workflows.assistant.answer.offering import offered
+from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.schemas import Found, PlannedQuery, SearchOutcome, Table
 
 SESSIONS, SPEAKERS, EXHIBITORS = Table.SESSIONS, Table.SPEAKERS, Table.EXHIBITORS

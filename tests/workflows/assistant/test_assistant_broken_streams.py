@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from loopwright.testing import always
 from loopwright.workflows.assistant import astream_chat, chat
-from loopwright.workflows.assistant.answer import referenced
+from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.nodes.telling import Telling
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.catalogue import current

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from assistant_answers import INFO, MILL, OVENS, SOURDOUGH, asked, hit
 
-from loopwright.workflows.assistant.answer import EvaluationReply, Known, evaluate_answer, evaluation_of, list_answer
+from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
+from loopwright.workflows.assistant.answer.listing import Known, list_answer
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Question
 
 RESULTS = {"sessions": [hit(SOURDOUGH, 0.9, "sourdough"), hit(OVENS, 0.5)], "exhibitors": [hit(MILL, 0.5)]}

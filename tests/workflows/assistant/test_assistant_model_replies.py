@@ -8,7 +8,7 @@ from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.nodes.planning import PlanReply
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reflecting import ReflectionReply, reflection_of
+from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
 from loopwright.workflows.assistant.schemas import (
     Condition,
     Filters,
@@ -17,7 +17,7 @@ from loopwright.workflows.assistant.schemas import (
     Reflection,
     Table,
 )
-from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.sample import sample_store
 
 CONFIG = AssistantSection()

@@ -14,8 +14,8 @@ from conferences import sample_services, shared_sample
 from loopwright.workflows.assistant.question.names import names_of
 from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.schemas import ChatResult, Profile, Question, Slot, Table, Turn
-from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.lexicon import LANGUAGES, table
+from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.workflow import chat
 
 SATURDAY, SUNDAY = "2027-04-17", "2027-04-18"

@@ -8,12 +8,9 @@ import pytest
 from conferences import shared_sample
 
 from loopwright.workflows.assistant.config import AssistantSection
-from loopwright.workflows.assistant.reflecting import (
-    ReflectionReply,
-    reflect,
-    reflection_of,
-    wish_after,
-)
+from loopwright.workflows.assistant.reflecting.plans import wish_after
+from loopwright.workflows.assistant.reflecting.reflection import reflect
+from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
 from loopwright.workflows.assistant.reflecting.steps import fewer_conditions
 from loopwright.workflows.assistant.schemas import (
     Condition,
@@ -26,7 +23,7 @@ from loopwright.workflows.assistant.schemas import (
     SearchOutcome,
     Table,
 )
-from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.search import Search
 
 CONFIG = AssistantSection()
 SUNDAY = Condition(slot="day", values=("2027-04-18",), said="Sunday")

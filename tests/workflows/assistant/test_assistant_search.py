@@ -9,7 +9,7 @@ from conferences import shared_sample
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.schemas import Condition, Filters, Pick, PlannedQuery, Record, SearchOutcome, Table
-from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import clock_of, passes
 
 

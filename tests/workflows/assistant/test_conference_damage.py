@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.assistant.sources.reading import read_schedule
+from loopwright.workflows.assistant.sources.reading.schedules import read_schedule
 from loopwright.workflows.assistant.sources.sample import sample_paths
 from loopwright.workflows.assistant.sources.storing import contribution_of, record_of
 

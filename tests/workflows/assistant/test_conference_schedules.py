@@ -9,7 +9,7 @@ import pytest
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.reading import Schedule, read_schedule
+from loopwright.workflows.assistant.sources.reading.schedules import Schedule, read_schedule
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 

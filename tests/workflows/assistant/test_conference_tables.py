@@ -10,8 +10,8 @@ import pytest
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Table
-from loopwright.workflows.assistant.sources.reading import read_schedule, read_table
 from loopwright.workflows.assistant.sources.reading.markup import plain_text
+from loopwright.workflows.assistant.sources.reading.schedules import read_schedule, read_table
 from loopwright.workflows.assistant.sources.reading.times import clock_of, date_of
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"

@@ -14,7 +14,7 @@ from loopwright.models import Prompt
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.assistant import astream_chat
-from loopwright.workflows.assistant.memory.keeping import Memory
+from loopwright.workflows.assistant.memory import Memory
 from loopwright.workflows.assistant.workflow import AssistantWorkflow
 
 ODD = "Which sessions are about quantum yodelling?"

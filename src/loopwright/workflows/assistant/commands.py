@@ -67,12 +67,7 @@ def quiet_loops() -> None:
 
 @contextmanager
 def conference(file: Path | None, store: str | None) -> Generator[Services]:
-    """Services over the conference that is configured, or over the sample where none was read yet.
-
-    Args:
-        file: The configuration that was named.
-        store: The store that was named.
-    """
+    """Services over the conference that is configured, or over the sample where none was read yet."""
     from loopwright.workflows.assistant.workflow import AssistantWorkflow
 
     quiet_loops()

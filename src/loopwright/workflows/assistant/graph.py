@@ -57,11 +57,7 @@ def should_retry(
 
 
 def loops_of(config: AssistantConfig) -> list[Loop]:
-    """The loop ``reflect`` or ``relax``, by configuration; none where no retry is allowed.
-
-    Args:
-        config: Says which, and gives its limit.
-    """
+    """The loop ``reflect`` or ``relax``, by configuration; none where no retry is allowed."""
     section = config.assistant
     if section.retry_mode == "none":
         return []
@@ -150,9 +146,6 @@ def node_policies(services: Services) -> dict[str, NodePolicy]:
 
     A node that asks a chat model gives way to its rules when that failed for good; who asks and what was said before
     are done without. A store that is down fails the run: it is never "nothing found".
-
-    Args:
-        services: The configuration and the models.
     """
     return {name: _node_policy(node, services) for name, node in NODES.items()}
 

@@ -193,9 +193,6 @@ async def delete_conversation(conversation_id: Name, context: Here, user_id: Nam
 def memory_of(context: Context) -> Memory:
     """What the assistant remembers.
 
-    Args:
-        context: Knows the assistant.
-
     Raises:
         HTTPException: With status 404, if it is not served.
     """

@@ -12,11 +12,7 @@ from loopwright.workflows.assistant.state import AssistantState
 
 
 def question_of(state: AssistantState | Mapping[str, Any]) -> str:
-    """The question: the text of the last message that the person wrote; empty without any.
-
-    Args:
-        state: Reads ``messages``.
-    """
+    """The question: the text of the last message that the person wrote; empty without any."""
     for message in reversed(state.get("messages") or []):
         if message.type == "human":
             return message.text.strip()
@@ -24,20 +20,13 @@ def question_of(state: AssistantState | Mapping[str, Any]) -> str:
 
 
 def asked_of(state: AssistantState | Mapping[str, Any]) -> Question:
-    """What the question asks for; before it was read, the question as it is.
-
-    Args:
-        state: Reads ``question``, else ``messages``.
-    """
+    """What the question asks for; before it was read, the question as it is."""
     text = question_of(state)
     return state.get("question") or Question(text=text, topic=text)
 
 
 def asked_at(state: AssistantState | Mapping[str, Any]) -> datetime | None:
     """The moment of asking, or None if the caller does not say.
-
-    Args:
-        state: Reads ``user_context``'s ``now``.
 
     Raises:
         InputError: If it is no ISO time.
@@ -67,20 +56,12 @@ def moment(now: Any) -> datetime | None:
 
 
 def user_of(state: AssistantState | Mapping[str, Any]) -> str | None:
-    """Who asks, or None.
-
-    Args:
-        state: Reads ``user_context``'s ``user_id``.
-    """
+    """Who asks, or None."""
     return (state.get("user_context") or {}).get("user_id")
 
 
 def given_profile(state: AssistantState | Mapping[str, Any]) -> Profile | None:
-    """The profile that the caller gives for this question alone, or None.
-
-    Args:
-        state: Reads ``user_context``'s ``profile``.
-    """
+    """The profile that the caller gives for this question alone, or None."""
     given = (state.get("user_context") or {}).get("profile")
     if not given:
         return None

@@ -82,19 +82,11 @@ class Filters(Frozen):
         return self == Filters()
 
     def values(self, slot: Slot) -> tuple[str, ...]:
-        """The values that one slot must have; empty if it may have any.
-
-        Args:
-            slot: The slot.
-        """
+        """The values that one slot must have; empty if it may have any."""
         return tuple(dict.fromkeys(each for held in self.include if held.slot == slot for each in held.values))
 
     def but(self, *slots: Slot) -> Filters:
-        """The same without what is wanted of some slots; what is excluded stays.
-
-        Args:
-            *slots: The slots.
-        """
+        """The same without what is wanted of some slots; what is excluded stays."""
         return self.model_copy(update={"include": tuple(each for each in self.include if each.slot not in slots)})
 
 
@@ -146,11 +138,7 @@ class Record(Frozen):
     """Ids of other records: a talk's speakers, a speaker's talks."""
 
     def values(self, field: str) -> tuple[str, ...]:
-        """The values of a field, empty if it has none.
-
-        Args:
-            field: The field.
-        """
+        """The values of a field, empty if it has none."""
         return self.fields.get(field, ())
 
 
@@ -173,7 +161,7 @@ class SearchOutcome(Frozen):
     hits: tuple[Found, ...] = ()
     """What reaches the threshold, best first, at most ``query.limit``."""
     near_misses: tuple[Found, ...] = ()
-    """The best of what lies below the threshold, best first, at most 5."""
+    """The best of what lies below the threshold, best first, at most 10."""
     total: int = Field(default=0, ge=0)
     """How many records reach the threshold, beyond the limit too."""
     strangers: tuple[str, ...] = ()

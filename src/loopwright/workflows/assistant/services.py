@@ -11,7 +11,7 @@ from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.workflows import runtime
 from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.memory import Memory, open_memory
-from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.search import Search
 
 
 @dataclass

@@ -47,12 +47,6 @@ class Translator:
     """Turns the events of one run into those that a client sees."""
 
     def __init__(self, services: Services, usage: UsageRecorder) -> None:
-        """Prepare.
-
-        Args:
-            services: The models of the nodes.
-            usage: Where the run's calls are counted.
-        """
         self._services = services
         self._usage = usage
         self._visits: Counter[str] = Counter()
@@ -64,11 +58,7 @@ class Translator:
         self._tokens: Counter[str | None] = Counter()
 
     def translate(self, event: RunEvent) -> Iterator[ChatEvent]:
-        """The client's events for one of the engine's.
-
-        Args:
-            event: The engine's event.
-        """
+        """The client's events for one of the engine's."""
         if isinstance(event, LoopDecided):
             yield LoopEvent(
                 name=event.loop,
@@ -149,21 +139,13 @@ def told_of(kind: str, message: str) -> str:
     """An exception as clients may know it.
 
     The message of what Loopwright raises on purpose is for people; any other may hold what is nobody's business.
-
-    Args:
-        kind: Its class.
-        message: Its message.
     """
     on_purpose = issubclass(getattr(errors, kind, Exception), errors.LoopwrightError)
     return f"{kind}: {message}" if on_purpose else f"{kind}: the log says more"
 
 
 def summary_of(result: ChatResult) -> PipelineSummary:
-    """The summary of a run.
-
-    Args:
-        result: The run's outcome.
-    """
+    """The summary of a run."""
     visits = Counter(result.path)
     return PipelineSummary(
         run_id=result.run_id,
@@ -181,11 +163,7 @@ def summary_of(result: ChatResult) -> PipelineSummary:
 
 
 def brief(value: Any) -> Any:
-    """A value of the state as plain JSON, records by id, title and score alone.
-
-    Args:
-        value: The value.
-    """
+    """A value of the state as plain JSON, records by id, title and score alone."""
     if isinstance(value, Found):
         return {"id": value.record.id, "title": value.record.title, "score": round(value.score, 3)}
     if isinstance(value, Record):

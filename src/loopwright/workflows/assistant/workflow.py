@@ -153,7 +153,6 @@ class AssistantWorkflow(Workflow[Services]):
     Services = Services
     streams_answer = True
     nodes = _NODES
-    model_nodes = AssistantConfig.model_nodes
     state_schema = AssistantState
     examples = _EXAMPLES
     expected = EXPECTED
@@ -320,11 +319,7 @@ class _AssistantRun(Run):
         self._translated: list[ChatEvent] = []
 
     def told(self, event: RunEvent) -> Iterable[Told]:
-        """The acknowledgment, what is being done, and each reflection with its reasoning and its queries.
-
-        Args:
-            event: The engine's event.
-        """
+        """The acknowledgment, what is being done, and each reflection with its reasoning and its queries."""
         for said in self.client_events(event):
             if isinstance(said, Acknowledgment):
                 yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
@@ -345,31 +340,18 @@ class _AssistantRun(Run):
                 )
 
     def client_events(self, event: RunEvent) -> Sequence[ChatEvent]:
-        """The events of the streaming contract.
-
-        Args:
-            event: The engine's event.
-        """
+        """The events of the streaming contract."""
         # The translator counts along, so it sees each event once, however often it is asked about.
         if event is not self._last:
             self._last, self._translated = event, [*self._translator.translate(event)]
         return self._translated
 
     def plain(self, key: str, value: Any) -> Any:
-        """A value of the state, records by id, title and score alone.
-
-        Args:
-            key: Its key.
-            value: The value.
-        """
+        """A value of the state, records by id, title and score alone."""
         return brief(value)
 
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
-        """The answer with the records that it cites; the turn is kept.
-
-        Args:
-            result: The final state and the events.
-        """
+        """The answer with the records that it cites; the turn is kept."""
         answered = self.result(result)
         if not self._remembered and not await self._kept_before(answered):
             await remember(answered, self._context, self.services)
@@ -379,20 +361,12 @@ class _AssistantRun(Run):
         return outcome.model_copy(update={"details": details}), last_events(answered)
 
     def result(self, result: RunResult) -> ChatResult:
-        """The outcome as Python has it.
-
-        Args:
-            result: The final state and the events.
-        """
+        """The outcome as Python has it."""
         message = self.graph_input["messages"][-1].text
         return result_of(self._run_id, message, result, self.usage.total(), self.usage.cost())
 
     def failed(self, error: BaseException) -> Sequence[ClientEvent]:
-        """What a client is told of an exception.
-
-        Args:
-            error: The exception.
-        """
+        """What a client is told of an exception."""
         if isinstance(error, LoopwrightError):
             return (failure_of(error),)
         if isinstance(error, asyncio.CancelledError):
@@ -507,7 +481,7 @@ def _workflow_of(run: _AssistantRun) -> AssistantWorkflow:
 def _run_of(message: str, context: UserContext | None, services: Services, run_id: str | None) -> _AssistantRun:
     workflow = services.opened.once("workflow", lambda: AssistantWorkflow(services))
     given: dict[str, Any] = {"message": message, **({"user_context": _plain(context)} if context else {})}
-    return cast("_AssistantRun", workflow.run(given, {}, run_id or new_run_id()))
+    return cast("_AssistantRun", workflow.run(given, {}, run_id or uuid.uuid4().hex[:16]))
 
 
 def _plain(context: UserContext) -> dict[str, Any]:
@@ -518,11 +492,6 @@ def _plain(context: UserContext) -> dict[str, Any]:
         else value
         for key, value in context.items()
     }
-
-
-def new_run_id() -> str:
-    """A name that no run has yet."""
-    return uuid.uuid4().hex[:16]
 
 
 def visualize_graph(graph: BoundedGraph | None = None) -> str:
@@ -558,11 +527,7 @@ async def remember(result: ChatResult, context: UserContext, services: Services)
 
 
 def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
-    """What a client sees when a run has ended by itself or at a bound.
-
-    Args:
-        result: The run's outcome.
-    """
+    """What a client sees when a run has ended by itself or at a bound."""
     if result.status == "failed":
         error = result.error or "the run ended before an answer was written"
         return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
@@ -576,11 +541,7 @@ def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
 
 
 def failure_of(error: LoopwrightError) -> Failed:
-    """What a client sees when a run has ended with an exception.
-
-    Args:
-        error: The exception.
-    """
+    """What a client sees when a run has ended with an exception."""
     cause = cause_of(error)
     if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
         logger.error("a run failed", exc_info=error)
@@ -598,15 +559,7 @@ def _told(error: LoopwrightError) -> str:
 
 
 def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: float | None) -> ChatResult:
-    """Read the outcome from a run.
-
-    Args:
-        run_id: Names the run.
-        message: The question as asked.
-        run: The run.
-        usage: What its chat models used.
-        cost: Their price in US dollars, if it is known.
-    """
+    """Read the outcome from a run."""
     state = run.state
     return ChatResult(
         run_id=run_id,

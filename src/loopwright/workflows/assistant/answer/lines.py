@@ -56,12 +56,7 @@ class Telling:
 
 
 def line_of(found: Found, telling: Telling) -> str:
-    """A record with its mark, when and where, who, and what it says of what was asked.
-
-    Args:
-        found: The record as it was found.
-        telling: How the records of the answer are told.
-    """
+    """A record with its mark, when and where, who, and what it says of what was asked."""
     record = found.record
     said = _talks(record, telling) or _text(record, telling)
     described = [_facts(record), said]
@@ -73,12 +68,7 @@ def line_of(found: Found, telling: Telling) -> str:
 
 
 def differences(record: Record, filters: Filters) -> tuple[str, ...]:
-    """How a record differs from what was asked, for example ``on another day``.
-
-    Args:
-        record: The record.
-        filters: What was asked.
-    """
+    """How a record differs from what was asked, for example ``on another day``."""
     return tuple(dict.fromkeys(_OTHERWISE.get(asked.slot, "otherwise") for asked in unmet(record, filters)))
 
 
@@ -98,12 +88,7 @@ def overlaps(records: Sequence[Record]) -> list[tuple[Record, Record]]:
 
 
 def titled(record: Record, most: int = _LONG_TITLE) -> str:
-    """A record in running text: its title and its mark.
-
-    Args:
-        record: The record.
-        most: The most characters of its title.
-    """
+    """A record in running text: its title and its mark."""
     return f"“{plain(shortened(record.title, most))}” {mark(record.id)}"
 
 

@@ -14,13 +14,7 @@ _MINUTES = 60
 
 
 def counted(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
-    """How many there are.
-
-    Args:
-        question: The question.
-        outcomes: What its queries brought.
-        asked: What was asked, for people.
-    """
+    """How many there are."""
     if question.by and question.by not in tuple(Table) and outcomes:
         values = outcomes[0].counts.get(question.by, {})
         return f"There {_are(len(values))} {len(values)} {question.by}{'s' * (len(values) != 1)}{asked}."
@@ -29,13 +23,7 @@ def counted(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -
 
 
 def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
-    """Which day, person, room or track has the most.
-
-    Args:
-        question: The question.
-        outcomes: What its queries brought.
-        asked: What was asked, for people.
-    """
+    """Which day, person, room or track has the most."""
     field = {"speakers": "speaker", "": "day"}.get(question.by, question.by)
     values = outcomes[0].counts.get(field, {}) if outcomes else {}
     if not values:
@@ -49,11 +37,7 @@ def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> s
 
 
 def clashing(sessions: Sequence[Record]) -> str:
-    """Whether sessions are on at the same time.
-
-    Args:
-        sessions: The sessions.
-    """
+    """Whether sessions are on at the same time."""
     timed = [each for each in sessions if each.start and each.end][:_MOST_COMPARED]
     if len(timed) < 2:
         return "I found only one of them, so I cannot tell whether they clash."
@@ -66,11 +50,7 @@ def clashing(sessions: Sequence[Record]) -> str:
 
 
 def compared(sessions: Sequence[Record]) -> str:
-    """What tells sessions apart: when, where, how long, and who.
-
-    Args:
-        sessions: The sessions.
-    """
+    """What tells sessions apart: when, where, how long, and who."""
     timed = [each for each in sessions if each.start][:_MOST_COMPARED]
     if len(timed) < 2:
         return "I found only one of them, so I cannot compare."
@@ -85,12 +65,7 @@ def compared(sessions: Sequence[Record]) -> str:
 
 
 def until(record: Record, now: datetime | None) -> str:
-    """How long it is until a session.
-
-    Args:
-        record: The session.
-        now: The moment of asking.
-    """
+    """How long it is until a session."""
     if now is None or record.start is None:
         return f"{titled(record)} is on {when(record)}."
     left = int((record.start - (now if now.tzinfo else now.replace(tzinfo=record.start.tzinfo))).total_seconds() // 60)
@@ -103,11 +78,7 @@ def until(record: Record, now: datetime | None) -> str:
 
 
 def sessions_in(found: Sequence[Found]) -> list[Record]:
-    """The sessions among some hits.
-
-    Args:
-        found: The hits.
-    """
+    """The sessions among some hits."""
     return [each.record for each in found if each.record.table is Table.SESSIONS]
 
 

@@ -36,12 +36,7 @@ def referenced(text: str, offered_ids: Sequence[str]) -> tuple[str, ...]:
 
 
 def without_strangers(text: str, offered_ids: Sequence[str]) -> str:
-    """The text without marks to records that were not offered, and with the others as `mark` writes them.
-
-    Args:
-        text: The text with its marks.
-        offered_ids: The ids that were put before its writer.
-    """
+    """The text without marks to records that were not offered, and with the others as `mark` writes them."""
     cleaned, position = "", 0
     for start, end, ids in _marks(text, offered_ids):
         cleaned += text[position:start]

@@ -29,29 +29,17 @@ _MOST_TOPIC = 120
 
 
 def day_named(day: date) -> str:
-    """A day, for example ``Sunday 2 Feb``.
-
-    Args:
-        day: The day.
-    """
+    """A day, for example ``Sunday 2 Feb``."""
     return f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
 
 
 def clock(moment: datetime | time) -> str:
-    """A time of day, for example ``14:00``, in the moment's own time zone.
-
-    Args:
-        moment: The moment.
-    """
+    """A time of day, for example ``14:00``, in the moment's own time zone."""
     return f"{moment.hour:02}:{moment.minute:02}"
 
 
 def when(record: Record) -> str:
-    """When a record is on, for example ``Sun 2 Feb, 14:00-14:50 (50 min)``; empty without a time.
-
-    Args:
-        record: The record.
-    """
+    """When a record is on, for example ``Sun 2 Feb, 14:00-14:50 (50 min)``; empty without a time."""
     if record.start is None:
         return ""
     day = f"{_DAYS[record.start.weekday()][:3]} {record.start.day} {_MONTHS[record.start.month - 1]}"
@@ -66,61 +54,36 @@ def minutes_of(record: Record) -> int:
 
 
 def begins(record: Record) -> str:
-    """When a record begins, in the fewest words, for example ``Sun 14:00``; empty without a time.
-
-    Args:
-        record: The record.
-    """
+    """When a record begins, in the fewest words, for example ``Sun 14:00``; empty without a time."""
     return f"{_DAYS[record.start.weekday()][:3]} {clock(record.start)}" if record.start else ""
 
 
 def joined(items: Iterable[str], word: str = "and") -> str:
-    """Items as a sentence lists them: ``a, b and c``.
-
-    Args:
-        items: The items.
-        word: What stands before the last one.
-    """
+    """Items as a sentence lists them: ``a, b and c``."""
     *first, last = [*items] or [""]
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def several(items: Sequence[str]) -> str:
-    """A few of many items: ``a, b, c or 4 more``.
-
-    Args:
-        items: The items.
-    """
+    """A few of many items: ``a, b, c or 4 more``."""
     if len(items) <= _MOST_NAMED + 1:
         return joined(items, "or")
     return f"{', '.join(items[:_MOST_NAMED])} or {len(items) - _MOST_NAMED} more"
 
 
 def described(filters: Filters) -> str:
-    """What filters ask for, for example ``on Saturday 1 Feb before 13:00, in Janson``; empty without any.
-
-    Args:
-        filters: The filters.
-    """
+    """What filters ask for, for example ``on Saturday 1 Feb before 13:00, in Janson``; empty without any."""
     return " ".join(filter(None, (condition_said(each) for each in filters.include)))
 
 
 def excluded(filters: Filters) -> str:
-    """What filters exclude, for people, for example ``before 13:00 and about MySQL``; empty without any.
-
-    Args:
-        filters: The filters.
-    """
+    """What filters exclude, for people, for example ``before 13:00 and about MySQL``; empty without any."""
     said = [condition_said(each) for each in filters.exclude]
     return joined(dict.fromkeys([*filter(None, said), *(f"about {plain(each)}" for each in filters.without)]))
 
 
 def condition_said(asked: Condition) -> str:
-    """One condition for people.
-
-    Args:
-        asked: The condition.
-    """
+    """One condition for people."""
     if asked.slot == "day":
         days = [day_named(date.fromisoformat(day)) for day in asked.values if day != "none"]
         return f"on {joined(days or [asked.said], 'or')}"
@@ -139,12 +102,7 @@ def condition_said(asked: Condition) -> str:
 
 
 def about(topic: str, most: int = _MOST_TOPIC) -> str:
-    """A topic for people, for example ``about “reproducible builds”``; empty without one.
-
-    Args:
-        topic: The topic.
-        most: The most characters of it.
-    """
+    """A topic for people, for example ``about “reproducible builds”``; empty without one."""
     return f"about “{plain(shortened(subject(topic), most))}”" if topic else ""
 
 
@@ -166,19 +124,11 @@ def plain(text: str) -> str:
     """A text from the data on one line, so that no character of it means something in Markdown.
 
     Brackets become round ones, which need no escape and cannot pass for a mark.
-
-    Args:
-        text: The text.
     """
     return _MARKDOWN.sub(lambda match: f"\\{match[0]}", " ".join(text.translate(_BRACKETS).split()))
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning of a text, cut between words.
-
-    Args:
-        text: The text.
-        most: The most characters.
-    """
+    """The beginning of a text, cut between words."""
     flat = " ".join(text.split())
     return flat if len(flat) <= most else f"{flat[:most].rsplit(' ', 1)[0].rstrip(',;:.')}…"

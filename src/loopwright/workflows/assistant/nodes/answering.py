@@ -10,17 +10,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from loopwright.errors import ModelError
 from loopwright.models.usage import model_name
 from loopwright.retrieval.web import untrusted_line
-from loopwright.workflows.assistant.answer import (
-    EvaluationReply,
-    Known,
-    chosen,
-    evaluate_answer,
-    evaluation_of,
-    list_answer,
-    offered,
-    referenced,
-    shown_hits,
-)
+from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
+from loopwright.workflows.assistant.answer.listing import Known, chosen, list_answer
+from loopwright.workflows.assistant.answer.offering import offered, shown_hits
+from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
 from loopwright.workflows.assistant.nodes.asking import ask_model, prompts
 from loopwright.workflows.assistant.nodes.telling import Telling, tell
@@ -88,12 +81,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
 
 
 def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model: a list that explains each hit.
-
-    Args:
-        state: As for `generate_response`.
-        services: The conference.
-    """
+    """The same without a model: a list that explains each hit."""
     catalogue = current(services.store)
     known = Known(
         info=catalogue.info,
@@ -135,12 +123,7 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
 
 
 def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model.
-
-    Args:
-        state: As for `evaluate`.
-        services: Not needed.
-    """
+    """The same without a model."""
     return _judged(_by_rules(state))
 
 

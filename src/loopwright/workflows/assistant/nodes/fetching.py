@@ -166,12 +166,7 @@ async def generate_acknowledgment(state: AssistantState, services: Services) -> 
 
 
 def acknowledged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model, and without a promise to find anything; empty where nothing is searched.
-
-    Args:
-        state: As for `generate_acknowledgment`.
-        services: The conference.
-    """
+    """The same without a model, and without a promise to find anything; empty where nothing is searched."""
     question, info, profile = question_of(state), current(services.store).info, state.get("profile")
     sentence = Sentence.of(question)
     near = nearest(sentence, 0, len(sentence))

@@ -152,12 +152,7 @@ async def plan_queries(state: AssistantState, services: Services) -> dict[str, A
 
 
 def planned_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model.
-
-    Args:
-        state: As for `plan_queries`.
-        services: The conference.
-    """
+    """The same without a model."""
     return _planned(_read(state, services), state, services)
 
 

@@ -9,7 +9,8 @@ from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.nodes.searching import relaxed_anew
 from loopwright.workflows.assistant.reasons import asked_of, question_of
-from loopwright.workflows.assistant.reflecting import ReflectionReply, reflect, reflection_of, shown_search
+from loopwright.workflows.assistant.reflecting.reflection import reflect, shown_search
+from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
 from loopwright.workflows.assistant.schemas import Reflection, ThinkingUpdate
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
@@ -49,12 +50,7 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
 
 
 def relaxed_instead(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The mechanical relaxation, for a reflection that failed.
-
-    Args:
-        state: As for `reflect_and_replan`.
-        services: The configuration.
-    """
+    """The mechanical relaxation, for a reflection that failed."""
     queries = relaxed_anew(state, services)
     return _replanned(
         state,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from loopwright.workflows.assistant.reasons import asked_of
-from loopwright.workflows.assistant.reflecting import relaxed, wish_after
+from loopwright.workflows.assistant.reflecting.plans import relaxed, wish_after
 from loopwright.workflows.assistant.schemas import PlannedQuery, SearchOutcome
-from loopwright.workflows.assistant.searching import merge
+from loopwright.workflows.assistant.searching.search import merge
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
 

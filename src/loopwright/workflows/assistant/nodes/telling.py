@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from loopwright.engine.events.schema import TextStreamed, emit
-from loopwright.workflows.assistant.answer import without_strangers
+from loopwright.workflows.assistant.answer.references import without_strangers
 from loopwright.workflows.assistant.constants import GENERATE_RESPONSE
 
 # What may become a mark: a bracket that is open, or was closed last, where a parenthesis may make a link of it; with
@@ -21,21 +21,12 @@ class Telling:
     """
 
     def __init__(self, offered_ids: Sequence[str]) -> None:
-        """Tell nothing yet.
-
-        Args:
-            offered_ids: The ids that were put before the model.
-        """
         self._ids = offered_ids
         self._kept = ""
         self._told = ""
 
     def add(self, piece: str) -> None:
-        """Tell what a further piece of the model's text makes certain.
-
-        Args:
-            piece: The piece.
-        """
+        """Tell what a further piece of the model's text makes certain."""
         self._kept += piece
         uncertain = _UNCERTAIN.search(self._kept)
         end = uncertain.start() if uncertain else len(self._kept)
@@ -61,10 +52,6 @@ class Telling:
 
 
 def tell(text: str) -> None:
-    """Tell a piece of the answer.
-
-    Args:
-        text: The piece; nothing is told of an empty one.
-    """
+    """Tell a piece of the answer."""
     if text:
         emit(TextStreamed(node=GENERATE_RESPONSE, text=text).model_dump(mode="json"))

@@ -15,12 +15,7 @@ _FIELDS = {"room": "rooms", "track": "tracks", "day": "days", "language": "langu
 
 
 def facts_of(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
-    """The answer as sentences; empty if the conference's own data say nothing of it.
-
-    Args:
-        question: The question.
-        catalogue: The conference.
-    """
+    """The answer as sentences; empty if the conference's own data say nothing of it."""
     if question.filters.without or question.filters.values("person"):
         return ()
     counted = question.operation == "count"

@@ -144,13 +144,7 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
 
 
 def beside(question: Question, anchor: Record, after: bool) -> Question:
-    """What is on in the same room after a session, or before it.
-
-    Args:
-        question: What was asked.
-        anchor: The session.
-        after: Whether it is to come after it.
-    """
+    """What is on in the same room after a session, or before it."""
     if anchor.start is None:
         return _about(question, [anchor])
     day = Condition(slot="day", values=anchor.values("day"), said="that day")

@@ -23,10 +23,6 @@ _SHORTER = {"eng": "en", "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "sp
 
 
 def code_of(value: str) -> str:
-    """The code of a language as a schedule has it, such as "en-GB" or "deu".
-
-    Args:
-        value: The language, as a code with or without a region.
-    """
+    """The code of a language as a schedule has it, such as "en-GB" or "deu"."""
     code = re.split(r"[-_]", value.casefold())[0]
     return _SHORTER.get(code, code)

@@ -39,12 +39,7 @@ class Now:
 
     @classmethod
     def of(cls, moment: datetime | None, info: ConferenceInfo | None) -> Now | None:
-        """Read a moment; None without one, or without a conference.
-
-        Args:
-            moment: The moment; without a zone in the conference's own.
-            info: The conference.
-        """
+        """Read a moment; None without one, or without a conference."""
         if moment is None or info is None:
             return None
         local = moment.replace(tzinfo=info.zone) if moment.tzinfo is None else moment.astimezone(info.zone)
@@ -68,11 +63,7 @@ class Now:
 
 
 def clock_said(minute: int) -> str:
-    """A time of day for people, for example ``13:00``.
-
-    Args:
-        minute: Minutes from midnight.
-    """
+    """A time of day for people, for example ``13:00``."""
     return f"{minute // 60 % 24:02}:{minute % 60:02}"
 
 
@@ -171,12 +162,7 @@ def _ask_part(sentence: Sentence, first: int, last: int, part: str) -> None:
 
 
 def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
-    """A time of day that begins at a word: its first and last minute, and the word after it.
-
-    Args:
-        sentence: The question.
-        place: The word.
-    """
+    """A time of day that begins at a word: its first and last minute, and the word after it."""
     word, after, half = sentence.word(place), place + 1, ""
     if word in ("the", "a"):
         return clock_at(sentence, after)
@@ -219,12 +205,7 @@ def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None
 
 
 def read_times(sentence: Sentence, now: Now | None) -> None:
-    """Read times of day: before, after, between, at, parts of the day, and as seen from now.
-
-    Args:
-        sentence: The question.
-        now: The moment of asking.
-    """
+    """Read times of day: before, after, between, at, parts of the day, and as seen from now."""
     place = 0
     while place < len(sentence):
         place = max(place + 1, _read_time(sentence, place, now))
@@ -343,11 +324,7 @@ def _ahead(sentence: Sentence, place: int, now: Now) -> int:
 
 
 def read_lengths(sentence: Sentence) -> None:
-    """Read how long something may take: "at most 20 minutes", "longer than half an hour", "an hour and a half".
-
-    Args:
-        sentence: The question.
-    """
+    """Read how long something may take: "at most 20 minutes", "longer than half an hour", "an hour and a half"."""
     for place in range(len(sentence)):
         length, last = _length_at(sentence, place)
         if not length or not sentence.free(place, last):

@@ -37,11 +37,6 @@ class Names:
     """The names of one conference; never changed once made, safe in threads."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        """Read the names.
-
-        Args:
-            catalogue: The conference.
-        """
         sessions = catalogue.of_table(Table.SESSIONS)
         self.days = tuple(sorted(catalogue.values("day")))
         """Its days that have sessions, as ISO dates."""
@@ -96,28 +91,16 @@ class Names:
         self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
 
     def building_of(self, rooms: Sequence[str]) -> tuple[str, ...]:
-        """All rooms of the building that some rooms are in; the rooms themselves where that is not known.
-
-        Args:
-            rooms: The rooms.
-        """
+        """All rooms of the building that some rooms are in; the rooms themselves where that is not known."""
         starts = sorted(self.buildings, key=len)
         return next((self.buildings[each] for each in starts if set(rooms) <= {*self.buildings[each]}), tuple(rooms))
 
     def has_stand(self, sentence: Sentence) -> bool:
-        """Whether a name stands in a question that one exhibitor alone has.
-
-        Args:
-            sentence: The question.
-        """
+        """Whether a name stands in a question that one exhibitor alone has."""
         return any(token.raw[0].isupper() and self._stands.intersection(terms(token.word)) for token in sentence.tokens)
 
     def record(self, quoted: str) -> Record | None:
-        """The session whose title is quoted, or begins so.
-
-        Args:
-            quoted: The title.
-        """
+        """The session whose title is quoted, or begins so."""
         wanted = _squashed(quoted)
         if wanted in self.titles:
             return self.titles[wanted]
@@ -125,11 +108,7 @@ class Names:
         return begun[0] if begun else None
 
     def track_of(self, wanted: list[str]) -> tuple[str, frozenset[str]] | None:
-        """The track whose name some terms cover best, and the terms of it that they have.
-
-        Args:
-            wanted: The terms.
-        """
+        """The track whose name some terms cover best, and the terms of it that they have."""
         spread = Counter(term for own in self.tracks.values() for term in own)
         best, found = 0.0, None
         for track, own in self.tracks.items():
@@ -148,11 +127,7 @@ _lock = threading.Lock()
 
 
 def names_of(catalogue: Catalogue) -> Names:
-    """The names of a conference, made once.
-
-    Args:
-        catalogue: The conference.
-    """
+    """The names of a conference, made once."""
     with _lock:
         names = _made.get(catalogue)
     if names is None:
@@ -163,12 +138,7 @@ def names_of(catalogue: Catalogue) -> Names:
 
 
 def read_titles(sentence: Sentence, names: Names) -> list[Record]:
-    """The sessions whose titles are quoted; their words are read as nothing else.
-
-    Args:
-        sentence: The question.
-        names: The conference's names.
-    """
+    """The sessions whose titles are quoted; their words are read as nothing else."""
     found: list[Record] = []
     for match in re.finditer(r"[\"“”„«]([^\"“”„«»]{3,200})[\"“”»]|(?<!\w)['‘]([^'‘’]{8,200})['’](?!\w)", sentence.text):
         quoted = match[1] or match[2]
@@ -192,12 +162,7 @@ def read_titles(sentence: Sentence, names: Names) -> list[Record]:
 
 
 def read_places(sentence: Sentence, names: Names) -> None:
-    """Read rooms and buildings; a room that is not there is noted and kept, so that no other is shown for it.
-
-    Args:
-        sentence: The question.
-        names: The conference's names.
-    """
+    """Read rooms and buildings; a room that is not there is noted and kept, so that no other is shown for it."""
     blocks = words("things", "building")
     for place in range(len(sentence)):
         if sentence.tokens[place].taken:
@@ -236,12 +201,7 @@ def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozens
 
 
 def read_kinds(sentence: Sentence, names: Names) -> None:
-    """Read tracks, kinds of sessions and languages.
-
-    Args:
-        sentence: The question.
-        names: The conference's names.
-    """
+    """Read tracks, kinds of sessions and languages."""
     for place in range(len(sentence)):
         if not sentence.free(place, place + 1):
             continue
@@ -291,12 +251,7 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
 
 
 def read_persons(sentence: Sentence, names: Names) -> None:
-    """Read who is named: two names of one person are enough; one alone must stand where a person is meant.
-
-    Args:
-        sentence: The question.
-        names: The conference's names.
-    """
+    """Read who is named: two names of one person are enough; one alone must stand where a person is meant."""
     place = 0
     while place < len(sentence):
         place = _read_person(sentence, place, names)

@@ -54,13 +54,7 @@ class Near:
 
 
 def nearest(sentence: Sentence, first: int, last: int) -> Near:
-    """The operation that some words speak for most.
-
-    Args:
-        sentence: The question, its conditions read.
-        first: The first word.
-        last: The one after the last.
-    """
+    """The operation that some words speak for most."""
     model = _model()
     masked = _masked(sentence, first, last)
     said = _features(masked)

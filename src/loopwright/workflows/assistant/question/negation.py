@@ -19,10 +19,6 @@ _ASKED = 3
 def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Span], list[str]]:
     """What a question excludes.
 
-    Args:
-        sentence: The question, its conditions read.
-        weight: How much the word at a place says of a subject.
-
     Returns:
         The conditions that must not hold, and the subjects that are not wanted.
     """
@@ -48,13 +44,7 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
 
 
 def asked_until(sentence: Sentence, first: int, last: int) -> int:
-    """Where that part of a sentence ends which says what is to be done: before what it excludes.
-
-    Args:
-        sentence: The question.
-        first: The first word of the sentence.
-        last: The one after its last.
-    """
+    """Where that part of a sentence ends which says what is to be done: before what it excludes."""
     end = next((place for place in range(first + _ASKED, last) if _cue(sentence, place)), last)
     return end - (end < last and sentence.is_any(end - 1, words("negation", "but") | _JOINING))
 

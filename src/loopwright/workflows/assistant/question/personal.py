@@ -18,11 +18,7 @@ _FORGET = re.compile(
 
 
 def forgets_all(text: str) -> bool:
-    """Whether a message asks to forget everything that is known of the person.
-
-    Args:
-        text: The message.
-    """
+    """Whether a message asks to forget everything that is known of the person."""
     return any(_FORGET.fullmatch(sentence.strip()) for sentence in _SENTENCES.split(text[:_MOST_READ]))
 
 

@@ -27,11 +27,6 @@ def plan(question: Question, config: AssistantSection, profile: Profile | None =
     Each table gets a query of its own, and so does each part of a question that asks for several things.
     What suits a person is searched aspect by aspect: one query for each of the newest wishes.
 
-    Args:
-        question: What is asked for.
-        config: The limit and the threshold of a query.
-        profile: What is known of the person, if anything.
-
     Returns:
         The queries, the most important first; none where nothing is searched.
     """
@@ -74,12 +69,7 @@ def _planned(question: Question, config: AssistantSection, profile: Profile | No
 
 
 def filters_for(table: Table, filters: Filters) -> Filters:
-    """The filters as far as they mean something in a table: stands and people are there all day, in no track.
-
-    Args:
-        table: The table.
-        filters: The filters.
-    """
+    """The filters as far as they mean something in a table: stands and people are there all day, in no track."""
     if table not in (Table.EXHIBITORS, Table.ATTENDEES):
         return filters
     kept = tuple(each for each in filters.include if each.slot in ("day", "room", "record"))

@@ -22,9 +22,9 @@ from loopwright.workflows.assistant.question.nearest import Near, asked_with, ne
 from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
-from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import days, glossary, table, words
+from loopwright.workflows.assistant.searching.search import Search
 
 MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
@@ -64,11 +64,7 @@ class Reader:
         self.index, self.names = self.search.index(), names_of(self.search.catalogue)
 
     def sentence(self, text: str) -> Sentence:
-        """A question with its conditions read.
-
-        Args:
-            text: The question.
-        """
+        """A question with its conditions read."""
         catalogue, names = self.search.catalogue, self.names
         sentence = Sentence.of(text[:MAX_QUESTION])
         self._mend(sentence)
@@ -88,11 +84,7 @@ class Reader:
         return sentence
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
-        """What a few words ask of time, place, kind and persons; what the programme does not have is left out.
-
-        Args:
-            text: The words, for example "on Saturday".
-        """
+        """What a few words ask of time, place, kind and persons; what the programme does not have is left out."""
         sentence = self.sentence(text)
         return () if sentence.notes else _joined(sentence.spans)
 
@@ -187,12 +179,7 @@ class Reader:
         return best
 
     def weight(self, sentence: Sentence, place: int) -> float:
-        """How much a word says of a subject.
-
-        Args:
-            sentence: The question.
-            place: The word.
-        """
+        """How much a word says of a subject."""
         word = sentence.word(place)
         if _is_thing(word) or word in STOP_WORDS:
             return 0.0
@@ -244,11 +231,7 @@ class Reader:
         return " ".join([*kept, *english]).strip()
 
     def tables(self, sentence: Sentence) -> tuple[Table, ...]:
-        """Where to look, the most important first.
-
-        Args:
-            sentence: The question.
-        """
+        """Where to look, the most important first."""
         found: dict[Table, None] = {}
         for place in range(len(sentence)):
             for kind in (Table.EXHIBITORS, Table.ATTENDEES):

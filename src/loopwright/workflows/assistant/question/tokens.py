@@ -64,11 +64,7 @@ class Sentence:
 
     @classmethod
     def of(cls, text: str) -> Sentence:
-        """Part a question into words.
-
-        Args:
-            text: The question.
-        """
+        """Part a question into words."""
         sentence, end = cls(text), 0
         for match in _TOKEN.finditer(text):
             word = fold(match[0]).replace("’", "'").replace("a.m", "am").replace("p.m", "pm")

@@ -14,8 +14,8 @@ from loopwright.workflows.assistant.question.personal import forgets_all, told_o
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, PlannedQuery, Profile, Question, Table, Turn
-from loopwright.workflows.assistant.searching import Search
 from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import clock_of
 
 _JOINS = frozenset("and with or & und oder et ou y o en of vs versus".split())

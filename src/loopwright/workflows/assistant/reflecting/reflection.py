@@ -10,7 +10,7 @@ from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.plans import untried
 from loopwright.workflows.assistant.reflecting.steps import steps
 from loopwright.workflows.assistant.schemas import PlannedQuery, Question, Reflection, SearchOutcome, Table
-from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.search import Search
 
 _LONGEST_TOPIC = 80
 _NEAR = 6
@@ -70,12 +70,6 @@ def shown_search(
     search: Search,
 ) -> dict[str, str]:
     """The values of the prompt ``reflect_and_replan`` beside the question, each safe to put into it.
-
-    Args:
-        question: What is asked for.
-        outcomes: What the queries of the last plan brought.
-        attempts: Every plan so far.
-        search: The conference and its words.
 
     Returns:
         ``topic``, ``filters``, ``tables``, ``vocabulary``, ``tried`` and ``near``.

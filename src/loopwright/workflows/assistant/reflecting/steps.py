@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from loopwright.workflows.assistant.answer.wording import condition_said
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, Question, SearchOutcome, Slot, Strategy, Table
-from loopwright.workflows.assistant.searching import Search
+from loopwright.workflows.assistant.searching.search import Search
 
 NEAR = 0.5
 """What the threshold is multiplied with where what comes near counts too."""
@@ -39,12 +39,6 @@ def steps(
     question: Question, outcomes: Sequence[SearchOutcome], search: Search, config: AssistantSection
 ) -> Iterator[Step]:
     """The steps, what the evidence speaks for most first.
-
-    Args:
-        question: What is asked for.
-        outcomes: What the queries of the last plan brought.
-        search: The conference and its words.
-        config: The usual threshold and limit.
 
     Yields:
         Steps whose queries may have been tried already.

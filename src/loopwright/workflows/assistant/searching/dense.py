@@ -39,12 +39,6 @@ class DenseSearch:
     """
 
     def __init__(self, store: KnowledgeStore, embedder: Embedder) -> None:
-        """Prepare; nothing is searched yet.
-
-        Args:
-            store: Where the vectors are.
-            embedder: Makes the vectors of questions.
-        """
         self._store = store
         self._embedder = embedder
         self._ready = False
@@ -58,13 +52,7 @@ class DenseSearch:
         return self._ready
 
     def likeness(self, text: str, table: Table, index: TableIndex) -> Floats:
-        """How far each record's best passage stands out from all others, float32 [records], in standard deviations.
-
-        Args:
-            text: The text.
-            table: The table.
-            index: Its records.
-        """
+        """How far each record's best passage stands out from all others, float32 [records], in standard deviations."""
         return self._likeness(text, table, index)
 
     def _measured(self, text: str, table: Table, index: TableIndex) -> Floats:
@@ -97,9 +85,5 @@ class DenseSearch:
 
 
 def standing_out(likeness: Floats) -> Floats:
-    """Likeness as evidence, from 0 to 0.8.
-
-    Args:
-        likeness: As `DenseSearch.likeness` gives it.
-    """
+    """Likeness as evidence, from 0 to 0.8."""
     return np.asarray(_MOST * np.clip((likeness - _STANDS_OUT) / _SPREAD, 0, 1), np.float32)

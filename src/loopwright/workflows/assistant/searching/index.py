@@ -183,9 +183,6 @@ class TableIndex:
         A word in the title, the track or a name counts in full, one in the text by BM25's saturation. The share is of
         the few words that say most. A record that is named by all of them is what was asked, however common they are:
         where every session is about one subject, its name weighs nothing.
-
-        Args:
-            query: The words.
         """
         scores = np.zeros(len(self.records), np.float32)
         named = np.full(len(self.records), bool(query))
@@ -202,9 +199,6 @@ class TableIndex:
         """Which share of all that a query says each record holds, by how rare each word is here, float32 [records].
 
         That a word stands in a record at all counts for half of it.
-
-        Args:
-            query: The words.
         """
         scores, whole = np.zeros(len(self.records), np.float32), 0.0
         for each in query:
@@ -215,11 +209,7 @@ class TableIndex:
         return scores / np.float32(max(whole, _LEAST))
 
     def proof(self, query: Sequence[Term]) -> float:
-        """The share of what the words of a query say that one record holds together, from 0 to 1.
-
-        Args:
-            query: The words.
-        """
+        """The share of what the words of a query say that one record holds together, from 0 to 1."""
         whole = sum(each.weight for each in query)
         if not whole or not self.records:
             return 1.0
@@ -229,19 +219,11 @@ class TableIndex:
         return min(1.0, float(held.max()) / whole)
 
     def held(self, term: str) -> tuple[Ints, Floats]:
-        """The places of the records that hold a term, and how well each does, from 0 to 1.
-
-        Args:
-            term: The term.
-        """
+        """The places of the records that hold a term, and how well each does, from 0 to 1."""
         return self._postings.get(term, _NOWHERE)
 
     def held_any(self, word: Term) -> tuple[Ints, Floats]:
-        """The same for a word or what is as good.
-
-        Args:
-            word: The word.
-        """
+        """The same for a word or what is as good."""
         if not word.also and not word.beside:
             return self.held(word.key)
         best = np.zeros(len(self.records), np.float32)
@@ -256,20 +238,12 @@ class TableIndex:
         return places, best[places]
 
     def titled(self, place: int) -> frozenset[str]:
-        """The terms of a record's title, track and names.
-
-        Args:
-            place: The record.
-        """
+        """The terms of a record's title, track and names."""
         return self._titled[place]
 
 
 def keys_of(word: str) -> list[str]:
-    """The terms that a word of a question is compared by: of "TPMs", which no stemmer shortens, that of "TPM".
-
-    Args:
-        word: The word as it was written.
-    """
+    """The terms that a word of a question is compared by: of "TPMs", which no stemmer shortens, that of "TPM"."""
     return terms(word[:-1] if _PLURAL.fullmatch(word) else re.split("['’]", word)[0])
 
 

@@ -16,11 +16,7 @@ LANGUAGES = ("en", "de", "fr", "nl", "es", "it")
 
 @cache
 def table(purpose: str) -> dict[str, Any]:
-    """One file, as it stands.
-
-    Args:
-        purpose: Its name.
-    """
+    """One file, as it stands."""
     path = resources.files("loopwright.workflows.assistant") / "data" / "words" / f"{purpose}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
@@ -69,11 +65,7 @@ def verbal() -> frozenset[tuple[str, ...]]:
 
 @cache
 def language_of(folded: tuple[str, ...]) -> str:
-    """The language that most of some words belong to; English where that is not clear.
-
-    Args:
-        folded: The words, folded.
-    """
+    """The language that most of some words belong to; English where that is not clear."""
     votes = {language: sum(word in _function(language) for word in folded) for language in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: votes[language])
     return best if votes[best] > votes["en"] and votes[best] >= 2 else "en"

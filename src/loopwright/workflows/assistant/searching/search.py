@@ -76,12 +76,6 @@ class Search:
     """
 
     def __init__(self, store: KnowledgeStore, embedder: Embedder | None = None) -> None:
-        """Prepare; nothing is read yet.
-
-        Args:
-            store: Where the conference is.
-            embedder: Makes the vectors of questions; None does without.
-        """
         self._store = store
         self._embedder = embedder
         self._lock = threading.Lock()
@@ -119,9 +113,6 @@ class Search:
     def index(self, table: Table = Table.SESSIONS) -> TableIndex:
         """The words of a table, as the store has them now.
 
-        Args:
-            table: The table.
-
         Raises:
             StoreError: If the store fails.
         """
@@ -133,9 +124,6 @@ class Search:
         Records are ranked, and never left out because they lack a word; what filters and exclusions say holds for every
         one of them, near misses too. The score says how much of what is asked a record holds, from 0 to 1, on one scale
         for all tables. An empty text takes all that pass, in order of time, with score 1.
-
-        Args:
-            query: What to look for.
 
         Returns:
             What reaches the query's threshold, and the best of the rest; equal scores in order of time.

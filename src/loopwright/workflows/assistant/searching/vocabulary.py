@@ -36,11 +36,6 @@ class Vocabulary:
     """The words of all records; never changed once made, safe in threads."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Read the records.
-
-        Args:
-            records: The records.
-        """
         self.spread = Counter[str]()
         """Word, folded -> in how many records it stands."""
         self._short: dict[str, dict[str, None]] = defaultdict(dict)
@@ -58,19 +53,11 @@ class Vocabulary:
                 self._by_start[word[:4]].append(word)
 
     def knows(self, word: str) -> bool:
-        """Whether some form of a word stands in a record.
-
-        Args:
-            word: The word.
-        """
+        """Whether some form of a word stands in a record."""
         return all(term in self._terms for term in terms(word))
 
     def spelled(self, word: str) -> str:
-        """The word of the programme that an unknown word was meant to be; empty if there is none.
-
-        Args:
-            word: The word.
-        """
+        """The word of the programme that an unknown word was meant to be; empty if there is none."""
         word = fold(word)
         if len(word) < _SHORTEST - 1 or not word.isalpha() or self.knows(word) or word in english_words():
             return ""
@@ -87,11 +74,7 @@ class Vocabulary:
         return best[0] if best else ""
 
     def others(self, word: str) -> list[Other]:
-        """Other words for a word, the surest first.
-
-        Args:
-            word: The word, or a few.
-        """
+        """Other words for a word, the surest first."""
         found = [Other(spelled, "spelling")] if (spelled := self.spelled(word)) else []
         found += [Other(each, "short form") for each in self._short.get(" ".join(fold(word).split()), ())]
         if not found and " " not in word and not self.knows(word):

@@ -34,13 +34,6 @@ class Catalogue:
     """The records of one revision of a store; never changes, and may be used by several threads."""
 
     def __init__(self, info: ConferenceInfo | None, records: Iterable[Record], *, revision: int = 0) -> None:
-        """Index records.
-
-        Args:
-            info: The conference, or None if nothing is known of it.
-            records: Its records.
-            revision: The revision of the store that they come from.
-        """
         self.info = info
         """The conference, or None if the store holds none."""
         self.revision = revision
@@ -79,20 +72,11 @@ class Catalogue:
         return cls(info, records, revision=revision)
 
     def of_table(self, table: Table) -> Sequence[Record]:
-        """The records of a table: sessions in order of time, others by title.
-
-        Args:
-            table: The table.
-        """
+        """The records of a table: sessions in order of time, others by title."""
         return self._tables[table]
 
     def values(self, field: str, table: Table = Table.SESSIONS) -> dict[str, int]:
-        """The values of a field, and how many records have each; the most frequent first, then by value.
-
-        Args:
-            field: The field, for example ``room``.
-            table: Whose records count.
-        """
+        """The values of a field, and how many records have each; the most frequent first, then by value."""
         known = self._values.get((table, field))
         if known is None:
             counts = Counter(value for record in self._tables[table] for value in record.values(field))
@@ -106,10 +90,6 @@ class Catalogue:
         A speaker passes if one of their sessions passes all the filters at once; where names are asked for, it is the
         speaker's own name that counts. Topics that are not wanted are for the search, which knows what a record is
         about. See `passes`.
-
-        Args:
-            table: The table.
-            filters: What a record must be.
         """
         if not filters.include and not filters.exclude:
             return list(self._tables[table])
@@ -144,9 +124,6 @@ class Catalogue:
 def current(store: KnowledgeStore) -> Catalogue:
     """The catalogue of a store as it is now, made anew only when the store has changed; safe in threads.
 
-    Args:
-        store: The store.
-
     Raises:
         StoreError: If the store fails.
     """
@@ -173,22 +150,13 @@ def _order(record: Record) -> tuple[Table, datetime, str, str]:
 
 
 def clock_of(moment: datetime) -> int:
-    """The minutes of a moment's own clock, from midnight; the small hours count on from 24:00.
-
-    Args:
-        moment: The moment.
-    """
+    """The minutes of a moment's own clock, from midnight; the small hours count on from 24:00."""
     minutes = moment.hour * 60 + moment.minute
     return minutes + _DAY if moment.hour < NIGHT_ENDS else minutes
 
 
 def holds(record: Record, asked: Condition) -> bool | None:
-    """Whether a record is what a condition says; None if it has nothing of the kind, as a stand has no beginning.
-
-    Args:
-        record: The record.
-        asked: The condition.
-    """
+    """Whether a record is what a condition says; None if it has nothing of the kind, as a stand has no beginning."""
     if asked.slot == "record":
         return record.id in asked.values
     if asked.slot in ("day", "room", "track", "type", "language", "person"):
@@ -211,12 +179,7 @@ def holds(record: Record, asked: Condition) -> bool | None:
 
 
 def unmet(record: Record, filters: Filters) -> tuple[Condition, ...]:
-    """The conditions that a record does not meet; what it has nothing of is not judged.
-
-    Args:
-        record: The record.
-        filters: What was asked.
-    """
+    """The conditions that a record does not meet; what it has nothing of is not judged."""
     return tuple(asked for asked in filters.include if holds(record, asked) is False)
 
 
@@ -225,10 +188,6 @@ def passes(record: Record, filters: Filters) -> bool:
 
     What a record has nothing of excludes it where it is asked, but for stands and people: they are there all the time,
     so that a day restricts only those who name one, and a time nobody.
-
-    Args:
-        record: The record.
-        filters: The filters.
     """
     for asked in filters.include:
         held = holds(record, asked)

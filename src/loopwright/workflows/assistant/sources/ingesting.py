@@ -16,8 +16,8 @@ from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores.protocol import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.reading import Schedule, read_schedule, read_table
 from loopwright.workflows.assistant.sources.reading.files import read_bytes
+from loopwright.workflows.assistant.sources.reading.schedules import Schedule, read_schedule, read_table
 from loopwright.workflows.assistant.sources.storing import (
     INFO_ID,
     contribution_of,

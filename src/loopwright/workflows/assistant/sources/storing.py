@@ -31,11 +31,7 @@ _BREAKS = ("\n", ". ", "。", " ")
 
 
 def contribution_of(record: Record) -> Contribution:
-    """What a record brings to a store.
-
-    Args:
-        record: The record.
-    """
+    """What a record brings to a store."""
     passages = tuple(_passages(record))
     kept = {
         _START: _moments(record.start),
@@ -82,49 +78,29 @@ def record_of(document: Document, passages: Iterable[Passage]) -> Record:
 
 
 def digest_of(value: Record | ConferenceInfo) -> str:
-    """The digest of a record's or the conference's document: the same as long as nothing of it changes.
-
-    Args:
-        value: The record or the conference.
-    """
+    """The digest of a record's or the conference's document: the same as long as nothing of it changes."""
     return hashlib.sha256(f"{_LAYOUT}{value.model_dump_json()}".encode()).hexdigest()
 
 
 def passage_ids(document: Document) -> list[str]:
-    """The ids of a record's passages, in order, as its document says; none for another document.
-
-    Args:
-        document: The record's document.
-    """
+    """The ids of a record's passages, in order, as its document says; none for another document."""
     return [f"{document.id}::{place}" for place in range(int(_single(document.facets, _PASSAGES) or 0))]
 
 
 def embedded_text(passage: Passage) -> str:
-    """What is embedded of a passage: its text, after its title where the facet says too little without.
-
-    Args:
-        passage: A passage of a record.
-    """
+    """What is embedded of a passage: its text, after its title where the facet says too little without."""
     return passage.text if passage.heading in _TELLING else f"{passage.title}\n{passage.text}"
 
 
 def info_contribution(info: ConferenceInfo) -> Contribution:
-    """What the conference itself brings to a store.
-
-    Args:
-        info: The conference.
-    """
+    """What the conference itself brings to a store."""
     facets = {name: (str(value),) for name, value in info.model_dump(mode="json").items() if value}
     document = Document(id=INFO_ID, title=info.title, digest=digest_of(info), tags=(CONFERENCE_TAG,), facets=facets)
     return Contribution(document=document, passages=())
 
 
 def info_of(document: Document) -> ConferenceInfo:
-    """The conference as it was before `info_contribution`.
-
-    Args:
-        document: Its document.
-    """
+    """The conference as it was before `info_contribution`."""
     facets = document.facets
     return ConferenceInfo(
         title=document.title,

@@ -18,20 +18,12 @@ _SIGNS = re.compile(r"[\W_]+")
 
 
 def column_name(name: str) -> str:
-    """A column's name as it is compared: folded, with single spaces for signs.
-
-    Args:
-        name: The name as it stands in the file.
-    """
+    """A column's name as it is compared: folded, with single spaces for signs."""
     return _SIGNS.sub(" ", fold(name)).strip()
 
 
 def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """What a row says, by what it is about.
-
-    Args:
-        table: The table that it belongs to.
-        row: Its values by column.
 
     Returns:
         Field -> value, for the fields that the row fills.
@@ -48,12 +40,7 @@ def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unknown_columns(table: Table, row: Mapping[str, Any]) -> list[str]:
-    """The columns of a row that no field takes, as they stand in the file.
-
-    Args:
-        table: The table that it belongs to.
-        row: Its values by column.
-    """
+    """The columns of a row that no field takes, as they stand in the file."""
     known = {name for names in _columns()[table].values() for name in names}
     return [name for name in row if name and column_name(name) not in known]
 

@@ -20,9 +20,6 @@ _DELIMITERS = ",;\t|"
 def read_bytes(path: Path) -> bytes:
     """A file's bytes.
 
-    Args:
-        path: The file.
-
     Raises:
         DocumentError: If it cannot be read, is empty, or is too large.
     """
@@ -41,9 +38,6 @@ def read_bytes(path: Path) -> bytes:
 def read_text(path: Path) -> str:
     """A file's text with single line feeds: UTF-8, UTF-16 with its mark, else Windows-1252, as spreadsheets write it.
 
-    Args:
-        path: The file.
-
     Raises:
         DocumentError: If it cannot be read, is empty, too large, or no text.
     """
@@ -60,10 +54,6 @@ def read_text(path: Path) -> str:
 def parse_json(path: Path, text: str) -> object:
     """Parse a JSON file.
 
-    Args:
-        path: The file, for messages.
-        text: What it holds.
-
     Raises:
         DocumentError: If it is no JSON, or nests too deeply.
     """
@@ -77,28 +67,17 @@ def parse_json(path: Path, text: str) -> object:
 
 
 def as_mapping(value: object) -> dict[str, Any]:
-    """A JSON object, or an empty one if the value is none.
-
-    Args:
-        value: A JSON value.
-    """
+    """A JSON object, or an empty one if the value is none."""
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """A JSON array, or an empty one if the value is none.
-
-    Args:
-        value: A JSON value.
-    """
+    """A JSON array, or an empty one if the value is none."""
     return cast(list[Any], value) if isinstance(value, list) else []
 
 
 def as_text(value: object) -> str:
     """The text of a JSON value; of one in several languages the English, of a list its parts.
-
-    Args:
-        value: A JSON value.
 
     Returns:
         The text; empty for null, true, false, and what has none.
@@ -147,10 +126,6 @@ def read_rows(path: Path) -> Rows:
 
 def rows_of_json(path: Path, value: object) -> Rows:
     """The rows of a JSON value: an array of objects, or an object that holds one.
-
-    Args:
-        path: The file, for messages.
-        value: What it holds.
 
     Raises:
         DocumentError: If there is no such array.

@@ -38,9 +38,6 @@ class Sheet:
 def pentabarf(path: Path) -> Sheet:
     """The ``schedule.xml`` of FOSDEM, the Chaos Communication Congress, pretalx and others.
 
-    Args:
-        path: The XML file.
-
     Raises:
         DocumentError: If it is no such XML, damaged, or declares entities, which could fetch files or fill the memory.
     """
@@ -101,20 +98,12 @@ def _person(element: Any) -> dict[str, Any]:
 
 
 def is_pretalx(value: object) -> bool:
-    """Whether a JSON value is an export of pretalx or frab.
-
-    Args:
-        value: The value.
-    """
+    """Whether a JSON value is an export of pretalx or frab."""
     return "days" in as_mapping(as_mapping(as_mapping(value).get("schedule")).get("conference"))
 
 
 def pretalx(value: object) -> Sheet:
-    """The ``schedule.json`` of pretalx and frab.
-
-    Args:
-        value: What it holds; see `is_pretalx`.
-    """
+    """The ``schedule.json`` of pretalx and frab."""
     conference = as_mapping(as_mapping(as_mapping(value)["schedule"])["conference"])
     about = {name: as_text(conference.get(name)) for name in ("title", "acronym", "start", "end")}
     days = [as_mapping(day) for day in as_list(conference["days"])]
@@ -146,9 +135,6 @@ def pretalx(value: object) -> Sheet:
 
 def ical(path: Path) -> Sheet:
     """The ``.ics`` export of nearly every calendar: each VEVENT is a session, its attendees are who gives it.
-
-    Args:
-        path: The file.
 
     Raises:
         DocumentError: If it is no iCal, or damaged.

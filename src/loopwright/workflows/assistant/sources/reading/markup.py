@@ -47,11 +47,7 @@ def plain_text(raw: str) -> str:
 
 
 def plain_line(raw: str) -> str:
-    """The same on one line.
-
-    Args:
-        raw: Plain text, HTML or Markdown.
-    """
+    """The same on one line."""
     return " ".join((raw if _NOTHING_TO_DO.fullmatch(raw) else plain_text(raw)).split())
 
 

@@ -19,9 +19,6 @@ _BASES = (datetime(2000, 1, 1), datetime(2001, 2, 2, 1, 1))
 def date_of(text: str) -> date:
     """A date: ``2025-02-01``, ``1.2.2025``, ``13/2/2025``, ``1 February 2025``, ``Feb 1, 2025``.
 
-    Args:
-        text: The date.
-
     Raises:
         ValueError: If it is none, day and month cannot be told apart, or its year is not one of `YEARS`.
     """
@@ -33,9 +30,6 @@ def date_of(text: str) -> date:
 
 def clock_of(text: str) -> time:
     """A time of day: ``14:30``, ``14.30``, ``2:30 pm``, ``2pm``.
-
-    Args:
-        text: The time.
 
     Raises:
         ValueError: If it is none.
@@ -51,9 +45,6 @@ def clock_of(text: str) -> time:
 
 def moment_of(text: str) -> datetime:
     """A date with a time, with its time zone if it names one: ``2025-02-01T14:00+01:00``, ``1.2.2025 14:00``.
-
-    Args:
-        text: The moment.
 
     Raises:
         ValueError: If it is none.
@@ -80,11 +71,7 @@ def duration_of(text: str) -> timedelta:
 
 
 def date_or_none(text: str) -> date | None:
-    """A date, or None if the text is none.
-
-    Args:
-        text: The date.
-    """
+    """A date, or None if the text is none."""
     try:
         return date_of(text)
     except ValueError:
@@ -92,11 +79,7 @@ def date_or_none(text: str) -> date | None:
 
 
 def moment_or_none(text: str) -> datetime | None:
-    """A date with a time, or None if the text is none.
-
-    Args:
-        text: The moment.
-    """
+    """A date with a time, or None if the text is none."""
     try:
         return moment_of(text)
     except ValueError:
@@ -119,11 +102,7 @@ def end_after(start: datetime, length: timedelta) -> datetime:
 
 
 def zone_for(moments: Iterable[datetime]) -> str:
-    """The name of a zone for times that only name their offset from UTC: the first whole number of hours, else UTC.
-
-    Args:
-        moments: The times.
-    """
+    """The name of a zone for times that only name their offset from UTC: the first whole number of hours, else UTC."""
     offset = next((moment.utcoffset() for moment in moments if moment.utcoffset() is not None), None)
     hours = offset / timedelta(hours=1) if offset else 0.0
     # The sign of these names is the other way round.

@@ -114,20 +114,12 @@ class Memory:
         self._lock = threading.Lock()
 
     async def profile(self, user_id: str) -> Profile | None:
-        """What is known of a person, or None.
-
-        Args:
-            user_id: The person.
-        """
+        """What is known of a person, or None."""
         kept = await self._run(self._value, _PROFILES, _named(user_id, "user_id"))
         return None if kept is None else Profile.model_validate(kept)
 
     async def keep_profile(self, profile: Profile) -> None:
-        """Keep what is known of a person in place of what was known before.
-
-        Args:
-            profile: The profile.
-        """
+        """Keep what is known of a person in place of what was known before."""
         await self.change_profile(profile.user_id, lambda _: profile)
 
     async def change_profile(self, user_id: str, change: Callable[[Profile | None], Profile]) -> Profile:
@@ -151,9 +143,6 @@ class Memory:
 
     async def delete_profile(self, user_id: str) -> bool:
         """Forget a person, with all conversations that belong to the person.
-
-        Args:
-            user_id: The person.
 
         Returns:
             Whether there was anything.
@@ -185,10 +174,6 @@ class Memory:
 
     async def delete_conversation(self, conversation_id: str, user_id: str | None = None) -> bool:
         """Forget a conversation.
-
-        Args:
-            conversation_id: The conversation.
-            user_id: Who asks.
 
         Returns:
             Whether there was one.
