@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -135,8 +134,6 @@ def embed_all(
     store: KnowledgeStore,
     embedder: Embedder,
     progress: Callable[[int, int], None] | None = None,
-    *,
-    stop: threading.Event | None = None,
 ) -> int:
     """Give a vector to each passage that has none of this model, while others search and ingest.
 
@@ -146,7 +143,6 @@ def embed_all(
         store: The store.
         embedder: The embedding model.
         progress: Told after each batch how many passages got a vector, and how many there are to do in all.
-        stop: Ends the work before the next batch, once set.
 
     Returns:
         How many passages got a vector.
@@ -154,7 +150,7 @@ def embed_all(
     Raises:
         StoreError: If the store fails; the batches before stay.
     """
-    return fill_vectors(store, embedder, text_of=embedded_text, on_progress=progress, stop=stop)
+    return fill_vectors(store, embedder, text_of=embedded_text, on_progress=progress)
 
 
 def _file(path: Path, tables: tuple[Table, ...], time_zone: str | None) -> Document:
