@@ -33,13 +33,14 @@ with open_checkpointer("sqlite:runs.db") as saver:
     bounded(graph, limit=2, checkpointer=saver).invoke({}, {"configurable": {"thread_id": "one"}})
 PYTHON
 env/bin/python run.py
-("${uvx[@]}" loopwright check run.py || test $? = 1) | grep "^unbounded run.py" >/dev/null
+sed -n '1,/add_edge("again"/p' run.py >loose.py
+echo "app = graph.compile()" >>loose.py
+("${uvx[@]}" loopwright check loose.py || test $? = 1) | grep "^unbounded loose.py" >/dev/null
 "${uvx[@]}" --from "loopwright[iqa]" loopwright iqa assess "$image" | grep "path: planner > executor > summarizer" >/dev/null
 (env/bin/loopwright check run.py --format json || test $? = 1) >found.json
 env/bin/loopwright check . --format sarif >/dev/null || test $? = 1
 env/bin/loopwright checkpoints list sqlite:runs.db >/dev/null
 env/bin/loopwright checkpoints show sqlite:runs.db one >/dev/null
-env/bin/loopwright checkpoints diff sqlite:runs.db one 1 2 >/dev/null
 env/bin/loopwright checkpoints prune sqlite:runs.db --keep 1 --yes >/dev/null
 env/bin/loopwright assistant ask "Which keynotes are there?" --json >chat.json
 env/bin/python -c 'import json; assert json.load(open("chat.json"))["referenced_ids"]'
