@@ -57,8 +57,11 @@ def a_job(run_id: str, **more: Any) -> Job:
     return Job(run_id=run_id, workflow="walk", **more)
 
 
-async def claimed(jobs: Any, seconds: float = 10.0) -> Job | None:
-    """The next job, or None if there is none in time."""
+async def claimed(jobs: Any, seconds: float = 60.0) -> Job | None:
+    """The next job, or None if there is none in time.
+
+    A worker that itself stood still for some seconds, as on a busy machine, takes nobody for gone for twice as long.
+    """
     with suppress(TimeoutError):
         return await asyncio.wait_for(jobs.claim(), seconds)
     return None
