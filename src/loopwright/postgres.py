@@ -21,6 +21,11 @@ _OPTIONS = ("host", "schema", "sslmode")
 _SSLMODES = ("disable", "prefer", "require", "verify-full")
 
 
+def is_postgres(address: str) -> bool:
+    """Whether an address names a PostgreSQL database."""
+    return address.partition(":")[0] in SCHEMES
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresAddress:
     """Where a database is, and who asks."""

@@ -17,7 +17,7 @@ from loopwright.engine.events.schema import LoopDecided, StateSaved
 from loopwright.engine.gate import Gate, is_engine_node
 from loopwright.engine.proof.read import read_topology
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.postgres import SCHEMES, with_schema
+from loopwright.postgres import is_postgres, with_schema
 from loopwright.runs.states import logged
 from loopwright.runs.store.history import RunStore
 
@@ -32,7 +32,7 @@ def place(data: Path, runs: str | None) -> str:
         data: The folder of what is kept in files.
         runs: The address of the run history, if it is not a file there.
     """
-    if runs and runs.partition(":")[0] in SCHEMES:
+    if runs and is_postgres(runs):
         return with_schema(runs, "loopwright_checkpoints", "checkpoints")
     return f"sqlite:{data / 'checkpoints.db'}"
 

@@ -17,7 +17,7 @@ from uvicorn.loops.auto import auto_loop_factory
 from loopwright.checkpoints import aopen_checkpointer
 from loopwright.config import Allowance
 from loopwright.errors import ConfigError
-from loopwright.postgres import SCHEMES, PostgresAddress, with_schema
+from loopwright.postgres import PostgresAddress, is_postgres, with_schema
 from loopwright.runs.checkpoints import place
 from loopwright.runs.hub import RunHub
 from loopwright.runs.jobs.protocol import Jobs
@@ -122,7 +122,7 @@ class Serving:
     @property
     def shared(self) -> bool:
         """Whether any number of processes may work on the runs: they are kept in PostgreSQL."""
-        return (self.runs or "").partition(":")[0] in SCHEMES
+        return self.runs is not None and is_postgres(self.runs)
 
     def open_history(self) -> RunStore:
         """Open the run history.
