@@ -67,7 +67,7 @@ const pale = (page: Page): Promise<string[]> =>
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'report-'));
-  execFileSync(PYTHON, [join(SCRIPTS, 'write_report.py'), folder]);
+  execFileSync(PYTHON, [join(SCRIPTS, 'write_report.py'), folder], { env: { ...process.env, PYTHONPATH: join(SCRIPTS, '../../examples') } });
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
 });
 afterEach(async () => {
@@ -90,8 +90,8 @@ describe('the report', () => {
   it('shows every picture and map', async () => {
     const page = await open('small.html');
     const widths = await page.$$eval('article img:not(.ramp)', (images) => images.map((image) => (image as HTMLImageElement).naturalWidth));
-    expect(widths).toEqual(Array(10).fill(320));
-    await expect.poll(() => page.locator('figure.map').count()).toBe(4);
+    expect(widths).toEqual(Array(7).fill(320)); // five photographs, the original of one, and the map of what differs there
+    await expect.poll(() => page.locator('figure.map').count()).toBe(1);
   });
 
   it('filters and sorts', async () => {
