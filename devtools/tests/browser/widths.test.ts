@@ -57,9 +57,9 @@ const cut = (page: Page): Promise<string[]> =>
       .map((each) => each.textContent ?? ''),
   );
 
-describe('at a width', () => {
-  for (const [width, height] of Object.entries(SIZES)) {
-    it(`of ${width} pixels every view fits`, async () => {
+describe('every view', () => {
+  it('fits at each width, light and dark', { timeout: 300_000 }, async () => {
+    for (const [width, height] of Object.entries(SIZES)) {
       for (const colorScheme of SCHEMES) {
         const page = await browser.open('#/runs', { viewport: { width: Number(width), height }, colorScheme });
         for (const [name, hash] of Object.entries(views)) {
@@ -72,6 +72,6 @@ describe('at a width', () => {
         }
         await page.context().close();
       }
-    });
-  }
+    }
+  });
 });
