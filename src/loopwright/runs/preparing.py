@@ -90,18 +90,23 @@ def _prompts(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVers
             except ConfigError as error:
                 raise InputError(str(error)) from error
         else:
-            used[prompt] = _draft(used.get(prompt) or library.get(prompt), wanted)
+            used[prompt] = draft_of(used.get(prompt) or library.get(prompt), wanted)
     return used
 
 
-def _draft(newest: Prompt, text: str) -> Prompt:
+def draft_of(newest: Prompt, text: str) -> Prompt:
+    """A text in the place of a prompt.
+
+    Raises:
+        InputError: If it misses or adds a ``{{name}}``: it must take the same values.
+    """
     draft = Prompt(newest.id, 0, text)
     if draft.names != newest.names:
         missing, added = sorted(newest.names - draft.names), sorted(draft.names - newest.names)
         faults = [f"misses {', '.join(missing)}"] if missing else []
         faults += [f"adds {', '.join(added)}"] if added else []
         raise InputError(
-            f"the draft of prompt {newest.id!r} {' and '.join(faults)}: it needs exactly the places "
+            f"the text for prompt {newest.id!r} {' and '.join(faults)}: it needs exactly the places "
             f"{', '.join(f'{{{{{name}}}}}' for name in sorted(newest.names)) or 'none'}"
         )
     return draft
