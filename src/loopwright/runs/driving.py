@@ -44,6 +44,7 @@ from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import Asked, RunRecord, RunStatus
 from loopwright.runs.tally import Tally, with_figures
+from loopwright.runs.tracing import frames_of
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Setting
 
 logger = logging.getLogger(__name__)
@@ -236,7 +237,8 @@ class Drive:
         except Exception:
             logger.exception("run %s: its clients could not be told how it ended", self.live.id)
         node = error.node if isinstance(error, NodeFailed) else self.recorder.failed_node
-        return self._ended(status, error=message, error_type=kind, error_node=node)
+        frames = frames_of(error) if status == "failed" else ()
+        return self._ended(status, error=message, error_type=kind, error_node=node, error_frames=frames)
 
     def _why(self, error: BaseException) -> tuple[RunStatus, str, str]:
         """The status, the error's type and its message."""

@@ -45,6 +45,9 @@ T = TypeVar("T")
 _TITLE = 200
 """Characters of a run's title."""
 
+_AFRESH = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "error_frames": ()}
+"""What a run that goes on forgets of its end."""
+
 _INPUT = Bounds(text=1_000_000, items=10_000)
 """How much is kept of a run's input: it is needed when the run goes on."""
 
@@ -143,8 +146,7 @@ class Launcher:
         saved = await self._origin(record, graph, begun=recorder.saved_any, force=job.force)
         missing = Recovered() if new else await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
-        update = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "asked": ()}
-        going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, **update})
+        going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
         await asyncio.to_thread(self.store.begin, going)
         await self._fence(going)
         # The checkpoint of a turn that was cut off before its own first one is the turn's before.
@@ -207,8 +209,7 @@ class Launcher:
         Raises:
             AttemptLost: If somebody else was faster.
         """
-        update = {"status": "queued", "ended_at": None, "error": None, "error_type": None, "error_node": None}
-        waits = record.model_copy(update={**update, "epoch": record.epoch + 1})
+        waits = record.model_copy(update={"status": "queued", "epoch": record.epoch + 1, **_AFRESH})
         await asyncio.to_thread(self.store.begin, waits)
         return waits
 
