@@ -149,8 +149,8 @@ async def _ended(client: httpx.AsyncClient, run_ids: Sequence[str]) -> dict[str,
         for run_id in run_ids:
             if run_id not in kept:
                 run = (await client.get(f"/runs/{run_id}")).json()
-                assert run["status"] in ("running", "finished"), run
-                if run["status"] == "running":
+                assert run["status"] in ("queued", "running", "finished"), run
+                if run["status"] != "finished":
                     await asyncio.sleep(0.2)
                     break
                 kept[run_id] = run["events"]

@@ -96,6 +96,8 @@ def llms() -> str:
 
 def api_types() -> str | None:
     """The types of the server's API in TypeScript; None where there is no Node."""
+    from langgraph.checkpoint.memory import InMemorySaver
+
     from loopwright.runs.hub import RunHub
     from loopwright.runs.store import open_runs
     from loopwright.server.app import create_app
@@ -107,7 +109,8 @@ def api_types() -> str | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         described = Path(folder) / "openapi.json"
-        described.write_text(json.dumps(create_app(RunHub(open_runs("memory"), [], None)).openapi()), encoding="utf-8")
+        hub = RunHub(open_runs("memory"), [], InMemorySaver())
+        described.write_text(json.dumps(create_app(hub).openapi()), encoding="utf-8")
         maker = ROOT / "devtools/node_modules/openapi-typescript/bin/cli.js"
         made = subprocess.run(
             [Path(prepared.stdout.strip()) / "node", maker, described], capture_output=True, text=True, check=True

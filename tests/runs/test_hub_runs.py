@@ -22,7 +22,7 @@ def names(events) -> list[str]:
 
 
 @pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
-@pytest.mark.parametrize("saver", ["sqlite", "json", "memory", "none"])
+@pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
 async def test_a_run_is_kept_with_its_figures_and_its_events(tmp_path: Path, saver: str, asynchronous: bool) -> None:
     async with opened(tmp_path, Walk(asynchronous=asynchronous), saver=saver) as hub:
         live = await hub.start("walk", {**ASKED, "rounds": 2, "chunks": 2})
@@ -41,7 +41,7 @@ async def test_a_run_is_kept_with_its_figures_and_its_events(tmp_path: Path, sav
     assert record.events == len(events)
     assert names(events)[0] == "run_started"
     assert names(events)[-1] == "run_finished"
-    assert names(events).count("state") == (0 if saver == "none" else 10)
+    assert names(events).count("state") == 10
     for event in events:
         assert LoggedEvent(seq=event.seq, event=run_event.validate_json(event.data)).event.type == event.name
     assert [(event.name, json.loads(event.data)["text"]) for event in clients] == [

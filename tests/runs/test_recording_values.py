@@ -5,21 +5,25 @@ from __future__ import annotations
 import datetime
 import enum
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hosted_graphs import Walk, WalkRun, log, opened
+from hosted_graphs import Walk, WalkRun, log
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from loopwright.engine.events.schema import NodeFinished, NodeStarted, StateSaved, run_event
+from loopwright.runs.hub import RunHub
 from loopwright.runs.plain import USUAL, Bounds, plain
 from loopwright.runs.recording import EVENT, Recorder, written
+from loopwright.runs.store import open_runs
 
 
 class Broken:
@@ -132,13 +136,30 @@ def test_an_event_that_is_too_large_is_shortened_further_and_can_be_read_back() 
     assert run_event.validate_json(data).update["all"]["…"]
 
 
+class ByReference:
+    """Keeps any value in memory as it is: what cannot be saved would end the run before it can be shown."""
+
+    def __init__(self) -> None:
+        self._kept: list[Any] = []
+
+    def dumps_typed(self, value: Any) -> tuple[str, bytes]:
+        self._kept.append(value)
+        return "reference", str(len(self._kept) - 1).encode()
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return self._kept[int(data[1])]
+
+
 @pytest.mark.parametrize("name", [*BROKEN, "unspeakable"])
-async def test_no_value_breaks_a_run(tmp_path: Path, name: str) -> None:
+async def test_no_value_breaks_a_run(name: str) -> None:
     walk = Walk()
     walk.values = {name: BROKEN.get(name, name)}
-    async with opened(tmp_path, walk, saver="none") as hub:
+    with closing(open_runs("memory")) as store:
+        hub = RunHub(store, [walk], InMemorySaver(serde=ByReference()))
+        await hub.open()
         live = await hub.start("walk", {"question": "\ud800 what?\0", "anything": name})
         record = await live.wait()
         events = await log(hub, live.id)
+        await hub.close()
     assert record.status == "finished"
     assert events[-1].name == "run_finished"

@@ -213,16 +213,14 @@ async def opened(folder: Path, *workflows: Workflow, saver: str = "sqlite", **op
     Args:
         folder: Where everything is kept.
         *workflows: The workflows.
-        saver: ``sqlite``, ``json``, ``memory`` or ``none``.
+        saver: ``sqlite``, ``json`` or ``memory``.
         **options: As for `RunHub`.
     """
     store = open_runs(f"sqlite:{folder}/runs.db")
     place = {"sqlite": f"sqlite:{folder}/checkpoints.db", "json": f"json:{folder}/checkpoints", "memory": "memory"}
     async with AsyncExitStack() as stack:
         stack.callback(store.close)
-        kept = None
-        if saver != "none":
-            kept = await stack.enter_async_context(aopen_checkpointer(place[saver], allow=[State, Finding]))
+        kept = await stack.enter_async_context(aopen_checkpointer(place[saver], allow=[State, Finding]))
         hub = RunHub(store, workflows, kept, **options)
         await hub.open()
         try:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from langgraph.checkpoint.memory import InMemorySaver
+
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.workflows.api import Workflow
@@ -50,7 +52,7 @@ def recorded(hosted: Workflow, given: Mapping[str, Any]) -> RecordedRun:
 
     async def ran() -> RecordedRun:
         store = open_runs("memory")
-        hub = RunHub(store, [hosted], None)
+        hub = RunHub(store, [hosted], InMemorySaver())
         await hub.open()
         run = await (await hub.start(hosted.name, given)).wait()
         await hub.close()

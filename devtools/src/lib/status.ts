@@ -5,6 +5,9 @@ import type { NodeStatus, VisitStatus } from './model/view';
 export type AnyStatus = RunStatus | NodeStatus | VisitStatus;
 export type StatusTone = 'idle' | 'run' | 'good' | 'bad' | 'warn';
 
+/** Whether more will happen in a run by itself. */
+export const goesOn = (status: RunStatus): boolean => status === 'running' || status === 'queued';
+
 /** What a status is called, where that is not its name. */
 export const STATUS_WORDS: Partial<Record<AnyStatus, string>> = {
   asking: 'waits for you',

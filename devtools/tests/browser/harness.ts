@@ -111,7 +111,7 @@ export async function shot(page: Page, name: string): Promise<void> {
 /** Start a run and wait for its end. */
 export async function ranOnce(url: string, workflow: string, input: Record<string, unknown>): Promise<Run> {
   let run = await api<Run>(url, '/runs', { workflow, input });
-  while (run.status === 'running') {
+  while (run.status === 'running' || run.status === 'queued') {
     await new Promise((resolve) => setTimeout(resolve, 50));
     run = await api<Run>(url, `/runs/${run.id}`);
   }

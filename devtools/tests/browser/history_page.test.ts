@@ -141,6 +141,24 @@ describe('the list of runs', () => {
     expect(await shown.locator('details').count()).toBe((await api<{ total: number }>(browser.url(), `/runs/${id}/log`)).total);
   });
 
+  it('saves a run as a test for pytest, or says why there is none', async () => {
+    const run = await ranOnce(browser.url(), 'assistant', { message: 'Is there a "solar" talk?' });
+    const page = await browser.open(`#/runs/${run.id}`);
+    const save = page.getByRole('button', { name: 'Save as a test (pytest)' });
+    await page.getByRole('button', { name: 'More ▾' }).click();
+    const [file] = await Promise.all([page.waitForEvent('download'), save.click()]);
+    expect(file.suggestedFilename()).toBe('test_assistant.py');
+    const written = readFileSync(await file.path(), 'utf8');
+    expect(written).toContain("registry.load('assistant').open()");
+    expect(written).toMatch(/def test_assistant_\w+\(\):/);
+    const essay = await ranOnce(browser.url(), 'essay', { topic: 'no place' });
+    await page.goto(`${browser.url()}/#/runs/${essay.id}`);
+    browser.expected.push(/400/);
+    await page.getByRole('button', { name: 'More ▾' }).click();
+    await save.click();
+    await page.getByText(/nothing says where the graph of 'essay' is/).waitFor();
+  });
+
   it('exports a run, and imports it again where it is dropped', async () => {
     const page = await browser.open('#/runs?workflow=essay');
     const run = await ranOnce(browser.url(), 'essay', { topic: 'kept elsewhere' });

@@ -273,6 +273,11 @@ describe('the inspector', () => {
       await note.getByText('send', { exact: true }).waitFor();
       await note.getByText(/nobody answers at nowhere/).waitFor();
       await expect.poll(() => node(page, 'send').getAttribute('aria-label')).toContain('error');
+      await note.getByText(/run_page_graphs\.py:\d+ in send/).waitFor();
+      const code = note.getByRole('region', { name: 'Code of send' });
+      expect(await code.locator('[aria-current]').textContent()).toContain('raise ConnectionError(');
+      await node(page, 'send').click();
+      await panel.getByRole('region', { name: 'Code of send' }).waitFor();
       await shot(page, `run-failed-${colorScheme}`);
     }
   });

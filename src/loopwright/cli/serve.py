@@ -249,7 +249,7 @@ def _own(target: str, taken: set[str]) -> Iterator[Workflow[Any]]:
         words = re.sub(r"[^a-z0-9]+", "-", f"{stem} {variable}".lower()).strip("-") or "graph"
         name = next(each for each in (words, *(f"{words}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
         taken.add(name)
-        yield UserGraph(name, graph)
+        yield UserGraph(name, graph, place=named)
 
 
 def _configured(file: Path) -> Iterator[Workflow[Any]]:
@@ -270,4 +270,4 @@ def _configured(file: Path) -> Iterator[Workflow[Any]]:
         path, _colon, variable = place.partition(":")
         target = f"{folder / path}:{variable}" if path.endswith(".py") else place
         (graph,) = load_graphs(target).values()
-        yield UserGraph(name, graph)
+        yield UserGraph(name, graph, place=target)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.dialects import sqlite
@@ -18,34 +20,23 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 
-class Claim(Protocol):
-    """Lasts until it is closed."""
-
-    def close(self) -> None:
-        """Let others have it."""
-        ...
-
-
 class Database:
     """Connections to one database, for any number of threads."""
 
-    def __init__(
-        self, engine: Engine, name: str, claiming: Callable[[], Claim | None] | None = None, *, schema: str = ""
-    ) -> None:
+    def __init__(self, engine: Engine, name: str, file: Path | None = None, *, schema: str = "") -> None:
         """Connect to nothing yet.
 
         Args:
             engine: Makes the connections.
             name: What messages call the database; without a password.
-            claiming: Claims the database for this object, and gives None where another one has it; None for a
-                database that nobody else can reach.
+            file: Where it lies, of one that only one server may have.
             schema: The schema of PostgreSQL that holds the tables.
         """
         self.name = name
         self.schema = schema
         self._engine = engine
-        self._claiming = claiming
-        self._claim: Claim | None = None
+        self._file = file
+        self._claim: sqlite3.Connection | None = None
         self._closed = False
         # SQLite's own waiting lets one writer starve where many threads write at once; a queue here is fair.
         self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
@@ -91,17 +82,22 @@ class Database:
         Raises:
             StoreError: If another one has it, or the database fails.
         """
-        if self._claim or self._claiming is None:
+        if self._claim or self._file is None:
             return
+        # A lock that the system gives back when its process ends, on every platform: that of a file beside this one.
+        lock = f"{self._file}.server"
+        claim = sqlite3.connect(lock, timeout=0, isolation_level=None, check_same_thread=False)
         try:
-            self._claim = self._claiming()
-        except (SQLAlchemyError, OSError) as error:
-            raise explained(error, self.name) from error
-        if self._claim is None:
+            claim.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            claim.close()
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise explained(error, f"the lock file {lock}") from error
             raise StoreError(
                 f"{self.name} is in use by another server, which would take this one's runs for lost: stop that one "
                 "first, or give each server a history of its own"
-            )
+            ) from None
+        self._claim = claim
 
     def close(self) -> None:
         """Close all connections; again does nothing."""

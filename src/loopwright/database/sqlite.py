@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 
-from loopwright.database.database import Claim, Database
+from loopwright.database.database import Database
 from loopwright.database.failures import explained
 from loopwright.errors import StoreError
 
@@ -28,7 +27,7 @@ def open_file(
     holds: str,
     missing: str,
     wait: float | None = None,
-    claiming: Callable[[Path], Claim | None] | None = None,
+    one_server: bool = False,
 ) -> Database:
     """Find or make the file.
 
@@ -38,7 +37,7 @@ def open_file(
         holds: What the file holds, for messages: "a run history".
         missing: What to do where it is missing.
         wait: How long to wait for another process that writes, in seconds; None for the default.
-        claiming: Claims the file for one process; None where several may have it.
+        one_server: Whether only one server may have it.
 
     Raises:
         StoreError: If it is missing or cannot be used.
@@ -62,7 +61,7 @@ def open_file(
                 connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.Error as error:
         raise explained(error, name) from error
-    return Database(_engine(str(file), _CONNECTIONS, wait), name, (lambda: claiming(file)) if claiming else None)
+    return Database(_engine(str(file), _CONNECTIONS, wait), name, file if one_server else None)
 
 
 def open_memory(*, holds: str) -> Database:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import queue
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
@@ -34,6 +32,8 @@ _LOOK = 0.2
 
 class LocalChatModel(BaseChatModel):
     """A small chat model on this machine, run by llama.cpp; one instance serves all threads of the process.
+
+    Asynchronous calls are LangChain's own, over `_stream` in a thread: one that is cancelled ends with the next chunk.
 
     The file must be here and the runtime installed when it is made; it is loaded at the first request.
 
@@ -116,8 +116,7 @@ class LocalChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        async with contextlib.aclosing(self._astream(messages, stop, run_manager, **kwargs)) as chunks:
-            return await agenerate_from_stream(chunks)
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
 
     def _stream(
         self,
@@ -144,38 +143,6 @@ class LocalChatModel(BaseChatModel):
                 if (chunk := self._read(item)) is not None:
                     if run_manager is not None:
                         run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-                    yield chunk
-        finally:
-            stopped.set()
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncGenerator[ChatGenerationChunk]:
-        arrived: asyncio.Queue[Any] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-
-        def deliver(item: Any) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
-                loop.call_soon_threadsafe(arrived.put_nowait, item)
-
-        stopped = self._start(messages, stop, kwargs, deliver)
-        end = None if self.timeout is None else loop.time() + self.timeout
-        try:
-            while True:
-                try:
-                    async with asyncio.timeout_at(end):
-                        item = await arrived.get()
-                except TimeoutError:
-                    raise self._out_of_time() from None
-                if item is _END:
-                    return
-                if (chunk := self._read(item)) is not None:
-                    if run_manager is not None:
-                        await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
                     yield chunk
         finally:
             stopped.set()

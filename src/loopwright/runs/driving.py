@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -44,12 +44,10 @@ from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import Asked, RunRecord, RunStatus
 from loopwright.runs.tally import Tally, with_figures
+from loopwright.runs.tracing import frames_of
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Setting
 
 logger = logging.getLogger(__name__)
-
-SHUTDOWN = "Shutdown"
-"""The error type of a run that a stopping server interrupted, and that goes on when it is back."""
 
 PAUSED = "Paused"
 """The error type of a run that stopped before or after a node, as was asked."""
@@ -74,8 +72,6 @@ class Drive:
     """Knows what was recorded before, if it is resumed."""
     tally: Tally
     """Its figures so far."""
-    turn: Callable[[], Awaitable[None]]
-    """Waits until it is its turn."""
     settings: Sequence[Setting] = ()
     """Context variables to set while it goes on."""
     config: RunnableConfig = field(default_factory=RunnableConfig)
@@ -88,10 +84,6 @@ class Drive:
     """Whether it goes on from a checkpoint of its own."""
     before: Sequence[RunEvent] = ()
     """What happened before it and is not in its log."""
-    resumable: bool = True
-    """Whether it can go on when the server is back."""
-    given_back: bool = False
-    """Whether somebody else goes on with it where this process stops: to its followers it waits its turn then."""
     refused: Exception | None = None
     """Why it must not go on at all."""
     control: RunControl = field(default_factory=RunControl)
@@ -118,10 +110,7 @@ class Drive:
             self.live.begin()
             if self.refused:
                 raise self.refused
-            await self.turn()
             self._began = monotonic()
-            if self.live.latest.status == "queued":
-                self.live.update(self._record(status="running"))
             for event in self.before:
                 self._keep(event)
             async with asyncio.timeout(self.live.limits.seconds):
@@ -243,13 +232,13 @@ class Drive:
             return self._record(status=status)
         message = self.recorder.words(message)
         self._keep(RunFailed(kind=kind, message=message), last=True)
-        if kind != SHUTDOWN:
-            try:
-                self._tell_clients(self.run.failed(error), last=True)
-            except Exception:
-                logger.exception("run %s: its clients could not be told how it ended", self.live.id)
+        try:
+            self._tell_clients(self.run.failed(error), last=True)
+        except Exception:
+            logger.exception("run %s: its clients could not be told how it ended", self.live.id)
         node = error.node if isinstance(error, NodeFailed) else self.recorder.failed_node
-        return self._ended(status, error=message, error_type=kind, error_node=node)
+        frames = frames_of(error) if status == "failed" else ()
+        return self._ended(status, error=message, error_type=kind, error_node=node, error_frames=frames)
 
     def _why(self, error: BaseException) -> tuple[RunStatus, str, str]:
         """The status, the error's type and its message."""
@@ -258,10 +247,8 @@ class Drive:
             case "cancelled", _:
                 return "cancelled", "Cancelled", "the run was cancelled"
             case _, GraphDrained() | asyncio.CancelledError():
-                if self.resumable and self.given_back:
-                    return "queued", SHUTDOWN, ""
-                later = "it goes on when the server is back" if self.resumable else "it cannot go on without a saver"
-                return "interrupted" if self.resumable else "failed", SHUTDOWN, f"the server was stopped; {later}"
+                # The process stops: the run waits its turn, for another one or for the next start.
+                return "queued", "", ""
             case _, TimeoutError() if type(error) is TimeoutError:
                 return "failed", "RunTimeout", f"the run was stopped after {limits.seconds:g} s"
             case _:

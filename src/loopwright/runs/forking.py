@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import CheckpointTuple
 
-from loopwright.engine import BoundedGraph
 from loopwright.engine.events.schema import NodeStarted, StateSaved
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.ledger import LEDGER
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.runs import editing, states
-from loopwright.runs.checkpoints import before_pass, copied, without_passes
-from loopwright.runs.launching import Launcher, NewRun
+from loopwright.runs import states
+from loopwright.runs.checkpoints import before_pass, without_passes
+from loopwright.runs.launching import Launcher
 from loopwright.runs.schemas import Parent, RunRecord
-from loopwright.workflows.api import Run, RunChanges
+from loopwright.workflows.api import RunChanges
 
 
 async def forked(
@@ -27,7 +26,7 @@ async def forked(
     state: Mapping[str, Any],
     changes: RunChanges,
     run_id: str,
-) -> NewRun:
+) -> RunRecord:
     """Make a fork ready; see `RunHub.fork`.
 
     Args:
@@ -38,23 +37,13 @@ async def forked(
         changes: What the new run does otherwise than the other one.
         run_id: Names the new run.
     """
-    schema = launcher.hosted(origin.workflow).state_schema
     saved = await launcher.saved(origin.id, checkpoint_id)
     step = int(saved.metadata.get("step", -1))
-    edited = (*sorted(state),)
     parent = Parent(
-        run_id=origin.id, checkpoint_id=checkpoint_id, step=step, kind="fork", edited=edited,
+        run_id=origin.id, checkpoint_id=checkpoint_id, step=step, kind="fork", edited=(*sorted(state),),
         **await asyncio.to_thread(_taken_over, launcher, origin, saved),
     )  # fmt: skip
-
-    async def place(graph: BoundedGraph, run: Run) -> None:
-        if state:
-            values = editing.read_values(graph, schema, state, editing.values_of(saved), run)
-            await editing.edited(graph, saved, run_id, values)
-        else:
-            await copied(_saver(graph), saved, run_id)
-
-    return await launcher.branch(origin, parent, changes, place, run_id)
+    return await launcher.branch(origin, parent, saved, changes, run_id, state=state)
 
 
 async def continued(
@@ -64,20 +53,16 @@ async def continued(
     run_id: str,
     checkpoint_id: str | None,
     changes: RunChanges,
-) -> NewRun:
+) -> RunRecord:
     """Make the next turn ready; see `RunHub.continued`."""
     saved = await launcher.saved(origin.id, checkpoint_id)
     parent = Parent(
         run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=int(saved.metadata.get("step", -1)), kind="turn"
     )
-
-    async def place(graph: BoundedGraph, run: Run) -> None:
-        await copied(_saver(graph), saved, run_id)
-
-    return await launcher.branch(origin, parent, changes, place, run_id, given)
+    return await launcher.branch(origin, parent, saved, changes, run_id, given=given)
 
 
-async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, kept: int, run_id: str) -> NewRun:
+async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, kept: int, run_id: str) -> RunRecord:
     """Make a counterfactual ready; see `RunHub.counterfactual`.
 
     Args:
@@ -101,11 +86,7 @@ async def without_loop(launcher: Launcher, origin: RunRecord, loop: str, kept: i
         run_id=origin.id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop,
         kept=kept, **await asyncio.to_thread(_taken_over, launcher, origin, saved),
     )  # fmt: skip
-
-    async def place(graph: BoundedGraph, run: Run) -> None:
-        await copied(_saver(graph), saved, run_id)
-
-    return await launcher.branch(origin, parent, RunChanges(), place, run_id)
+    return await launcher.branch(origin, parent, saved, RunChanges(), run_id)
 
 
 def _taken_over(launcher: Launcher, origin: RunRecord, saved: CheckpointTuple) -> dict[str, Any]:
@@ -118,7 +99,3 @@ def _taken_over(launcher: Launcher, origin: RunRecord, saved: CheckpointTuple) -
         if isinstance(event, NodeStarted) and not is_engine_node(event.node):
             nodes[event.node] = None
     return {"passes": {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}, "nodes": (*nodes,)}
-
-
-def _saver(graph: BoundedGraph) -> BaseCheckpointSaver[str]:
-    return cast("BaseCheckpointSaver[str]", graph.checkpointer)

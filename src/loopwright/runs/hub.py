@@ -1,8 +1,8 @@
 """All runs of a server: those that go on in this process, and those that are kept.
 
-A run is an asyncio task on a checkpointer, with the run's id as its thread; it goes on by itself, whether or not
-anybody follows it. What happens in it is kept before it is shown, see `loopwright.runs.live`. With jobs that other
-processes share, a run waits for whoever has room, and what happens in it is read from the store.
+A run that is asked for is kept and becomes a job; whoever claims that, in this process or another one, drives it: an
+asyncio task on a checkpointer, with the run's id as its thread, that goes on whether or not anybody follows it. What
+happens in it is kept before it is shown, see `loopwright.runs.live`, and read from the store.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,10 +35,10 @@ from loopwright.runs import forking, preparing
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
-from loopwright.runs.launching import Launcher, NewRun
+from loopwright.runs.launching import Launcher
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun, RunReader
-from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord, RunStatus
+from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
@@ -80,7 +80,7 @@ class RunHub(RunReader):
         self,
         store: RunStore,
         workflows: Iterable[Workflow],
-        saver: BaseCheckpointSaver[str] | None,
+        saver: BaseCheckpointSaver[str],
         limits: RunLimits | None = None,
         prices: PriceTable | None = None,
         uploads: Mapping[str, Path] | None = None,
@@ -93,7 +93,7 @@ class RunHub(RunReader):
         Args:
             store: Where runs are kept.
             workflows: The workflows.
-            saver: Where their states are kept; without one, runs can be neither resumed nor forked.
+            saver: Where their states are kept.
             limits: How much runs may hold.
             prices: What models cost; None leaves the cost unknown.
             uploads: Id of an uploaded file -> where it lies, for runs that go on or are forked.
@@ -107,19 +107,21 @@ class RunHub(RunReader):
         if prices is None and any(allowance.usd is not None for allowance in allowances):
             raise ConfigError("an allowance in usd needs prices: pip install 'loopwright[prices]'")
         self.limits = limits or RunLimits()
-        self._local = LocalJobs(self.limits.running)
-        self._jobs: Jobs = jobs or self._local
-        super().__init__(store, shared=self._jobs.shared)
+        super().__init__(store)
+        self._jobs: Jobs = jobs or LocalJobs(self.limits.running)
         self._works = works or not self._jobs.shared
         self._writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
         self._launcher = Launcher(
-            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer,
-            allowances, self._status, self._local.turn,
-        )  # fmt: skip
+            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer, allowances
+        )
         self.workflows = self._launcher.workflows
         self._saver = saver
         self._loops: list[asyncio.Task[None]] = []
         self._carried: set[asyncio.Task[None]] = set()
+        self._reserved: set[str] = set()
+        """Runs that are about to be begun or resumed."""
+        self._cancelled: set[str] = set()
+        """Runs that are made ready and are to end as soon as they begin."""
 
     # The server's life
 
@@ -136,11 +138,7 @@ class RunHub(RunReader):
             self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
         else:
             for record in await asyncio.to_thread(preparing.unfinished, self.store):
-                if record.status == "running":
-                    record = await self._launcher.taken_over(record)
-                elif record.status != "queued":
-                    record = await self._launcher.waiting(record)
-                await self._local.give_back(_job(record), alone=record.lost >= SUSPECT)
+                await self._jobs.give_back(_job(record), alone=record.lost >= SUSPECT)
         if self._works:
             self._loops.append(asyncio.create_task(self._work(), name="claiming runs"))
 
@@ -154,10 +152,7 @@ class RunHub(RunReader):
         await _cancelled(self._loops)
         drives = [*self._going.values()]
         for drive in drives:
-            if not self._jobs.shared and self._local.status(drive.live.id) == "queued":
-                drive.live.stop("shutdown")
-            else:
-                drive.control.request_drain("the server stops")
+            drive.control.request_drain("the server stops")
         await _ended(drives, grace)
         for drive in drives:
             drive.live.stop("shutdown")
@@ -193,7 +188,7 @@ class RunHub(RunReader):
         run_id: str | None = None,
         request: str | None = None,
         priority: int = 0,
-    ) -> LiveRun | KeptRun:
+    ) -> KeptRun:
         """Start a run, or let it wait its turn.
 
         Args:
@@ -209,13 +204,13 @@ class RunHub(RunReader):
             Busy: If no further run can be taken now; see `refusal`.
         """
         run_id = run_id or uuid.uuid4().hex
-        with self._reserved_for(run_id, workflow, priority):
-            new = await self._launcher.new(workflow, given, changes, run_id, request, priority)
-            return await self._begin(new)
+        with self._reserved_for(run_id):
+            record = await self._launcher.new(workflow, given, changes, run_id, request, priority)
+            return await self._submitted(record, given=given)
 
     async def resume(
         self, run_id: str, *, answer: Any = None, force: bool = False, changes: RunChanges = UNCHANGED
-    ) -> LiveRun | KeptRun:
+    ) -> KeptRun:
         """Go on with a run from its last checkpoint: finished nodes do not run again.
 
         Args:
@@ -229,7 +224,7 @@ class RunHub(RunReader):
             Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
-        with self._reserved_for(run_id, record.workflow, record.priority):
+        with self._reserved_for(run_id):
             if record.status not in RESUMABLE:
                 can = ", ".join(sorted(RESUMABLE))
                 raise InputError(f"run {run_id!r} is {record.status}; what can be resumed is {can}")
@@ -237,11 +232,9 @@ class RunHub(RunReader):
                 raise InputError(f"run {run_id!r} waits for an answer: give one")
             pauses = {"pause_before": changes.pause_before, "pause_after": changes.pause_after}
             record = record.model_copy(update={"lost": 0, "changes": record.changes.model_copy(update=pauses)})
-            if not self._jobs.shared:
-                return self._go(await self._launcher.resumed(record, answer, force))
-            waits = await self._launcher.waiting(record)
-            await self._jobs.submit(_job(waits, answer=answer, force=force))
-            return KeptRun(self, waits)
+            if not self._jobs.shared:  # another process may have what this one has not
+                await self._launcher.require_resumable(record, force)
+            return await self._submitted(await self._launcher.waiting(record), answer=answer, force=force)
 
     async def fork(
         self,
@@ -251,7 +244,7 @@ class RunHub(RunReader):
         state: Mapping[str, Any] | None = None,
         changes: RunChanges = UNCHANGED,
         fork_id: str | None = None,
-    ) -> LiveRun | KeptRun:
+    ) -> KeptRun:
         """Let a new run begin at a checkpoint of another one, which stays as it is.
 
         Args:
@@ -265,9 +258,10 @@ class RunHub(RunReader):
             InputError: If there is no such run or checkpoint, or a value does not fit the state.
             Busy: If no further run can be taken now; see `refusal`.
         """
-        record = await self._known(run_id)
-        make = partial(forking.forked, self._launcher, record, checkpoint_id, state or {}, changes)
-        return await self._branch(record.workflow, make, fork_id)
+        record, fork_id = await self._known(run_id), fork_id or uuid.uuid4().hex
+        with self._reserved_for(fork_id):
+            made = await forking.forked(self._launcher, record, checkpoint_id, state or {}, changes, fork_id)
+            return await self._submitted(made)
 
     async def continued(
         self,
@@ -277,7 +271,7 @@ class RunHub(RunReader):
         turn: str,
         checkpoint_id: str | None = None,
         changes: RunChanges = UNCHANGED,
-    ) -> LiveRun | KeptRun:
+    ) -> KeptRun:
         """Let a new run take up a state of another one, and give it new input: the next turn.
 
         Args:
@@ -292,9 +286,9 @@ class RunHub(RunReader):
             Busy: If no further run can be taken now; see `refusal`.
         """
         record = await self._known(run_id)
-        with self._reserved_for(turn, record.workflow, record.priority):
+        with self._reserved_for(turn):
             made = await forking.continued(self._launcher, record, given, turn, checkpoint_id, changes)
-            return await self._begin(made)
+            return await self._submitted(made, given=given)
 
     def graph(self, workflow: str) -> BoundedGraph:
         """A workflow's graph as its runs have it, with what keeps their states.
@@ -304,7 +298,7 @@ class RunHub(RunReader):
         """
         return self._launcher.hosted(workflow).graph(self._saver)
 
-    async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> LiveRun | KeptRun:
+    async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> KeptRun:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.
 
         Args:
@@ -317,8 +311,9 @@ class RunHub(RunReader):
                 the run would have gone without it.
             Busy: If no further run can be taken now; see `refusal`.
         """
-        record = await self._known(run_id)
-        return await self._branch(record.workflow, partial(forking.without_loop, self._launcher, record, loop, kept))
+        record, new_id = await self._known(run_id), uuid.uuid4().hex
+        with self._reserved_for(new_id):
+            return await self._submitted(await forking.without_loop(self._launcher, record, loop, kept, new_id))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
@@ -344,52 +339,31 @@ class RunHub(RunReader):
         Raises:
             InputError: If there is no such run, or it goes on.
         """
-        kept = await self.record(run_id)
-        if run_id in self._going or run_id in self._reserved or (kept and kept.status not in ENDED):
+        if (await self._known(run_id)).status not in ENDED:
             raise InputError(f"run {run_id!r} goes on: cancel it first")
         if not await asyncio.to_thread(self.store.delete, run_id) and run_id not in self._broken:
             raise InputError(f"there is no run {run_id!r}")
         self._broken.pop(run_id, None)
-        if self._saver:
-            await self._saver.adelete_thread(run_id)
+        await self._saver.adelete_thread(run_id)
 
     # Inside
 
     @contextmanager
-    def _reserved_for(self, run_id: str, workflow: str, priority: int = 0) -> Generator[None]:
-        """Keep a place for a run that is about to go on, and everybody else off it."""
+    def _reserved_for(self, run_id: str) -> Generator[None]:
+        """Keep everybody else off a run that is about to be begun or resumed."""
         if refusal := self.refusal:
             raise Busy(refusal)
-        if run_id in self._going or run_id in self._reserved:
+        if run_id in self._reserved:
             raise InputError(f"run {run_id!r} goes on already")
         self._reserved.add(run_id)
-        if not self._jobs.shared:
-            self._local.join(Job(run_id=run_id, workflow=workflow, priority=priority))
         try:
             yield
         finally:
             self._reserved.discard(run_id)
-            if run_id not in self._going:
-                self._local.leave(run_id)
 
-    async def _branch(
-        self, workflow: str, make: Callable[[str], Awaitable[NewRun]], run_id: str | None = None
-    ) -> LiveRun | KeptRun:
-        run_id = run_id or uuid.uuid4().hex
-        with self._reserved_for(run_id, workflow):
-            return await self._begin(await make(run_id))
-
-    async def _begin(self, new: NewRun) -> LiveRun | KeptRun:
-        if not self._jobs.shared:
-            return self._go(self._launcher.drive(new))
-        await self._jobs.submit(_job(new.record))
-        return KeptRun(self, new.record)
-
-    def _status(self, run_id: str) -> RunStatus:
-        # With shared jobs, a run that is made ready here was claimed, and one that is not waits for who claims it.
-        if self._jobs.shared:
-            return "running" if run_id in self._claimed else "queued"
-        return self._local.status(run_id)
+    async def _submitted(self, record: RunRecord, **more: Any) -> KeptRun:
+        await self._jobs.submit(_job(record, **more))
+        return KeptRun(self, record)
 
     # Working
 
@@ -407,7 +381,6 @@ class RunHub(RunReader):
 
     async def _carry(self, job: Job) -> None:
         """See one job to its end, or give it back."""
-        self._claimed.add(job.run_id)
         try:
             await self._carry_on(job)
         except AttemptLost as error:
@@ -418,7 +391,7 @@ class RunHub(RunReader):
             await asyncio.sleep(1)
             await self._jobs.give_back(job)
         finally:
-            self._claimed.discard(job.run_id)
+            self._cancelled.discard(job.run_id)
 
     async def _carry_on(self, job: Job) -> None:
         record = await asyncio.to_thread(self.store.get, job.run_id)
@@ -430,7 +403,7 @@ class RunHub(RunReader):
             if record.lost == SUSPECT:
                 return await self._jobs.give_back(job, alone=True)
         try:
-            drive = await self._launcher.resumed(record, job.answer, job.force)
+            drive = await self._launcher.resumed(record, job)
         except Exception as error:
             if isinstance(error, AttemptLost) or (isinstance(error, BackendError) and error.transient):
                 raise
@@ -440,9 +413,8 @@ class RunHub(RunReader):
                 f"the process in which it ran ended {record.lost} times in a row before it came any further, so it is "
                 "given up: it may be what ends them; resume it to try again"
             )
-        drive.given_back = self._jobs.shared
         live = self._go(drive)
-        if job.cancelled:
+        if job.cancelled or job.run_id in self._cancelled:
             live.stop("cancelled")
         await asyncio.wait({cast("asyncio.Task[None]", live.task)})
         if isinstance(live.broken, AttemptLost):
@@ -467,6 +439,8 @@ class RunHub(RunReader):
     def _told_to_cancel(self, run_id: str) -> None:
         if drive := self._going.get(run_id):
             drive.live.stop("cancelled")
+        else:
+            self._cancelled.add(run_id)
 
     async def _adopt_orphans(self) -> None:
         """Submit what is to go on and has no job: its server died in between, or the jobs were lost."""
@@ -489,30 +463,32 @@ class RunHub(RunReader):
         live = drive.live
         self._broken.pop(live.id, None)
         self._going[live.id] = drive
-        # Its place is free before anybody sees its end: who then starts, resumes or deletes a run is not refused.
-        live.on_end = partial(self._leave, drive)
+        live.on_news = partial(self._heard_of, drive)
         live.task = asyncio.create_task(drive.go(), name=f"run {live.id}")
         live.task.add_done_callback(lambda task: self._conclude(drive, task))
         if self._closed:  # the server began to stop while this was made ready
             live.stop("shutdown")
         return live
 
+    def _heard_of(self, drive: Drive) -> None:
+        if drive.live.ended:
+            self._leave(drive)
+        self.changed(drive.live.id)
+
     def _leave(self, drive: Drive) -> None:
+        live = drive.live
         # One that ended as it should has left already, and may be going on again.
-        if self._going.get(drive.live.id) is drive:
-            del self._going[drive.live.id]
-            self._local.leave(drive.live.id)
-            self.changed(drive.live.id)
+        if self._going.get(live.id) is drive:
+            del self._going[live.id]
+            if live.broken and not isinstance(live.broken, AttemptLost):
+                self._broken[live.id] = live
+                if len(self._broken) > _BROKEN:
+                    del self._broken[next(iter(self._broken))]
 
     def _conclude(self, drive: Drive, task: asyncio.Task[None]) -> None:
-        live = drive.live
         self._leave(drive)
         if not task.cancelled() and (error := task.exception()):
-            logger.error("run %s could not be brought to its end", live.id, exc_info=error)
-        if live.broken and not isinstance(live.broken, AttemptLost):
-            self._broken[live.id] = live
-            if len(self._broken) > _BROKEN:
-                del self._broken[next(iter(self._broken))]
+            logger.error("run %s could not be brought to its end", drive.live.id, exc_info=error)
 
 
 def _job(record: RunRecord, **more: Any) -> Job:

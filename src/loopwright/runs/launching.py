@@ -1,12 +1,11 @@
-"""Makes runs ready to be driven: new ones, those that go on, and those that begin at another one's checkpoint."""
+"""Makes runs: new ones, those that begin at another one's checkpoint; and what drives one that has its turn."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,16 +22,17 @@ from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
-from loopwright.runs import states
+from loopwright.runs import editing, states
 from loopwright.runs.allowances import RunAllowances
-from loopwright.runs.checkpoints import pausing, thread, without_passes
+from loopwright.runs.checkpoints import copied, pausing, thread, without_passes
 from loopwright.runs.driving import Drive
+from loopwright.runs.jobs.protocol import Job
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of
 from loopwright.runs.recording import Recorder
-from loopwright.runs.recovering import recovered
-from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord, RunStatus
+from loopwright.runs.recovering import Recovered, recovered
+from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.tally import Tally
 from loopwright.runs.writer import Writer
@@ -42,30 +42,14 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Place = Callable[[BoundedGraph, Run], Awaitable[None]]
-"""Puts a checkpoint where a new run finds it."""
-
 _TITLE = 200
 """Characters of a run's title."""
 
+_AFRESH = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "error_frames": ()}
+"""What a run that goes on forgets of its end."""
+
 _INPUT = Bounds(text=1_000_000, items=10_000)
 """How much is kept of a run's input: it is needed when the run goes on."""
-
-
-@dataclass(frozen=True)
-class NewRun:
-    """A run that is kept, and has not begun."""
-
-    record: RunRecord
-    """The run."""
-    graph: BoundedGraph
-    """Its graph."""
-    run: Run
-    """Its input, and what is made of its events."""
-    settings: Sequence[Setting]
-    """Context variables to set while it goes on."""
-    input: Any
-    """What its graph is run with."""
 
 
 class Launcher:
@@ -74,28 +58,24 @@ class Launcher:
     Args:
         store: Where runs are kept.
         workflows: The workflows.
-        saver: Where their states are kept; without one, runs can be neither resumed nor forked.
+        saver: Where their states are kept.
         limits: How much runs may hold.
         prices: What models cost; None leaves the cost unknown.
         uploads: Id of an uploaded file -> where it lies, for runs that go on.
         writer: Keeps what happens.
         allowances: What runs may spend together.
-        status: How a run stands that is made ready: whether it has its turn.
-        turn: Waits until it is a run's turn.
     """
 
     def __init__(
         self,
         store: RunStore,
         workflows: Iterable[Workflow],
-        saver: BaseCheckpointSaver[str] | None,
+        saver: BaseCheckpointSaver[str],
         limits: RunLimits,
         prices: PriceTable | None,
         uploads: Mapping[str, Path],
         writer: Writer,
         allowances: Sequence[Allowance],
-        status: Callable[[str], RunStatus],
-        turn: Callable[[str], Awaitable[None]],
     ) -> None:
         self.workflows = {hosted.name: hosted for hosted in workflows}
         self.saver = saver
@@ -105,8 +85,6 @@ class Launcher:
         self._uploads = uploads
         self._writer = writer
         self._allowances = allowances
-        self._status = status
-        self._turn = turn
         self._shown: dict[str, ShownGraph] = {}
         self._creating = asyncio.Lock()
 
@@ -128,8 +106,8 @@ class Launcher:
         run_id: str,
         request: str | None,
         priority: int,
-    ) -> NewRun:
-        """Make a new run; see `RunHub.start`."""
+    ) -> RunRecord:
+        """Make a new run, which waits for its turn; see `RunHub.start`."""
         hosted = self.hosted(workflow)
         # They go with the run, to whoever works on it.
         models = await asyncio.to_thread(chosen_models, self.store, hosted) | changes.models
@@ -137,63 +115,76 @@ class Launcher:
         settings = await self._settings(hosted, changes)
         run = _within(settings, partial(hosted.run, given, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
-        record = record.model_copy(update={"request": request, "priority": priority})
-        await self._create(record, hosted)
-        return NewRun(record, self._changed(graph, changes), run, settings, run.graph_input)
+        self._changed(graph, changes)  # says if it cannot stop there
+        return await self._create(record.model_copy(update={"request": request, "priority": priority}), hosted)
 
-    async def resumed(self, record: RunRecord, answer: Any, force: bool) -> Drive:
-        """Make a run ready to go on; see `RunHub.resume`."""
+    async def require_resumable(self, record: RunRecord, force: bool) -> None:
+        """Say if a run cannot go on here, without changing anything.
+
+        Args:
+            record: The run.
+            force: Whether a graph of another structure may go on with it.
+
+        Raises:
+            InputError: If its last checkpoint is not kept, or belongs to a graph of another structure.
+        """
+        hosted = self.hosted(record.workflow)
+        graph = self._graph(hosted, record, await self._settings(hosted, record.changes))
+        begun = await asyncio.to_thread(states.checkpoints, self.store, record.id)
+        await self._origin(record, graph, begun=bool(begun), force=force)
+
+    async def resumed(self, record: RunRecord, job: Job) -> Drive:
+        """Make a run ready to begin, or to go on from its last checkpoint."""
         hosted = self.hosted(record.workflow)
         settings = await self._settings(hosted, record.changes)
-        run = _within(settings, partial(hosted.recovered, record.input, self._uploads, record.id))
-        graph = _within(settings, partial(hosted.graph, self.saver))
-        graph = self._changed(graph, record.changes, record.parent)
+        new = record.epoch == 0
+        make = partial(hosted.run if new else hosted.recovered, job.given or record.input)
+        run = _within(settings, partial(make, self._uploads, record.id))
+        graph = self._graph(hosted, record, settings)
         recorder, tally = Recorder(run), Tally()
         counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
-        # A run that was cut off before its first checkpoint begins with its input again.
-        begun = recorder.saved_any or record.source != "here" or self.saver is None
-        saved = await self.saved(record.id, None) if begun else await self._last(record.id)
-        if saved and not force:
-            try:
-                require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
-            except GraphChanged as error:
-                raise InputError(f"run {record.id!r} cannot go on: {error}") from error
-        missing = await recovered(graph, record.id, recorder)
+        saved = await self._origin(record, graph, begun=recorder.saved_any, force=job.force)
+        missing = Recovered() if new else await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
-        update = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "asked": ()}
-        going = record.model_copy(update={"status": self._status(record.id), "epoch": record.epoch + 1, **update})
+        going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
         await asyncio.to_thread(self.store.begin, going)
         await self._fence(going)
         # The checkpoint of a turn that was cut off before its own first one is the turn's before.
         is_turn = record.parent is not None and record.parent.kind == "turn" and not recorder.saved_any
         given: Any = None if saved and not is_turn else run.graph_input
-        if record.status == "waiting" or (record.asked and answer is not None):
-            given = Command(resume=answer)
-        drive = self._drive(going, graph, run, settings, given, counts)
-        drive.recorder, drive.tally, drive.before = recorder, tally, missing.events
-        drive.resumed = record.status != "queued" or recorder.saved_any
-        if force:
-            drive.config = RunnableConfig(configurable={FORCE: True})
-        return drive
+        if record.asked and job.answer is not None:
+            given = Command(resume=job.answer)
+        shared = None
+        if self._allowances:
+            shared = RunAllowances(self.store, self._allowances, going, self._prices, self._writer.patience)
+        return Drive(
+            live=LiveRun(going, self._writer, self._limits, counts), graph=graph, run=run, input=given,
+            recorder=recorder, tally=tally, settings=settings, prices=self._prices, allowance=shared,
+            resumed=not new, before=missing.events,
+            config=RunnableConfig(configurable={FORCE: True}) if job.force else RunnableConfig(),
+        )  # fmt: skip
 
     async def branch(
         self,
         origin: RunRecord,
         parent: Parent,
+        saved: CheckpointTuple,
         changes: RunChanges,
-        place: Place,
         run_id: str,
+        *,
         given: Mapping[str, Any] | None = None,
-    ) -> NewRun:
-        """Make a new run that begins at a checkpoint of another one.
+        state: Mapping[str, Any] | None = None,
+    ) -> RunRecord:
+        """Make a new run that begins at a checkpoint of another one, and waits for its turn.
 
         Args:
             origin: The other run.
             parent: Where in it.
+            saved: The checkpoint.
             changes: What the new run does otherwise than the other one.
-            place: Puts the checkpoint where the new run finds it.
             run_id: Names the new run.
             given: Its own input; None goes on with the other run's.
+            state: Key of the state -> its new value in plain JSON.
         """
         hosted = self.hosted(origin.workflow)
         before = origin.changes
@@ -203,16 +194,14 @@ class Launcher:
         make = partial(hosted.recovered, origin.input) if given is None else partial(hosted.run, given)
         run = _within(settings, partial(make, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, all_changes)
-        await place(graph, run)
+        self._changed(graph, all_changes, parent)
+        if state:
+            values = editing.read_values(graph, hosted.state_schema, state, editing.values_of(saved), run)
+            await editing.edited(graph, saved, run_id, values)
+        else:
+            await copied(self.saver, saved, run_id)
         as_before = {"input": origin.input, "title": origin.title} if given is None else {}
-        record = record.model_copy(update={"parent": parent, **as_before})
-        await self._create(record, hosted)
-        own = None if given is None else run.graph_input
-        return NewRun(record, self._changed(graph, all_changes, parent), run, settings, own)
-
-    def drive(self, new: NewRun) -> Drive:
-        """Make a new run ready to be driven in this process."""
-        return self._drive(new.record, new.graph, new.run, new.settings, new.input)
+        return await self._create(record.model_copy(update={"parent": parent, **as_before}), hosted)
 
     async def waiting(self, record: RunRecord) -> RunRecord:
         """Let a run that ended wait for its turn to go on.
@@ -220,8 +209,7 @@ class Launcher:
         Raises:
             AttemptLost: If somebody else was faster.
         """
-        update = {"status": "queued", "ended_at": None, "error": None, "error_type": None, "error_node": None}
-        waits = record.model_copy(update={**update, "epoch": record.epoch + 1})
+        waits = record.model_copy(update={"status": "queued", "epoch": record.epoch + 1, **_AFRESH})
         await asyncio.to_thread(self.store.begin, waits)
         return waits
 
@@ -268,8 +256,6 @@ class Launcher:
         Raises:
             InputError: If it is not kept here.
         """
-        if self.saver is None:
-            raise InputError("this server keeps no checkpoints: runs can be neither resumed nor forked")
         saved = await self._last(run_id, checkpoint_id)
         if saved is None:
             what = f"checkpoint {checkpoint_id!r} of run {run_id!r}" if checkpoint_id else f"a checkpoint of {run_id!r}"
@@ -282,20 +268,36 @@ class Launcher:
         leaves_out = parent.loop if parent and parent.kind == "counterfactual" else None
         return without_passes(graph, leaves_out) if leaves_out else graph
 
-    async def _create(self, record: RunRecord, hosted: Workflow) -> None:
+    def _graph(self, hosted: Workflow, record: RunRecord, settings: Sequence[Setting]) -> BoundedGraph:
+        return self._changed(_within(settings, partial(hosted.graph, self.saver)), record.changes, record.parent)
+
+    async def _origin(
+        self, record: RunRecord, graph: BoundedGraph, *, begun: bool, force: bool
+    ) -> CheckpointTuple | None:
+        """The checkpoint that a run goes on from; None where it was cut off before its first one."""
+        begun = begun or record.source != "here"
+        saved = await self.saved(record.id, None) if begun else await self._last(record.id)
+        if saved and not force:
+            try:
+                require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
+            except GraphChanged as error:
+                raise InputError(f"run {record.id!r} cannot go on: {error}") from error
+        return saved
+
+    async def _create(self, record: RunRecord, hosted: Workflow) -> RunRecord:
         if hosted.name not in self._shown:
             self._shown[hosted.name] = await asyncio.to_thread(hosted.shown)
         # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
         async with self._creating:
             await asyncio.to_thread(self.store.create, record, self._shown[hosted.name])
         await self._fence(record)
+        return record
 
     async def _fence(self, record: RunRecord) -> None:
-        if self.saver:
-            await fence(self.saver, record.id, record.epoch)
+        await fence(self.saver, record.id, record.epoch)
 
     async def _last(self, run_id: str, checkpoint_id: str | None = None) -> CheckpointTuple | None:
-        return await self.saver.aget_tuple(thread(run_id, checkpoint_id)) if self.saver else None
+        return await self.saver.aget_tuple(thread(run_id, checkpoint_id))
 
     def _begun(
         self, hosted: Workflow, run: Run, settings: Sequence[Setting], run_id: str, changes: RunChanges
@@ -308,7 +310,7 @@ class Launcher:
                 raise InputError(str(error)) from error
             title = shortened(" ".join(run.title.split()), _TITLE)
             return graph, RunRecord(
-                id=run_id, workflow=hosted.name, title=title, status=self._status(run_id),
+                id=run_id, workflow=hosted.name, title=title, status="queued",
                 started_at=datetime.now(UTC), input=plain(run.given, _INPUT), changes=changes, models=models,
                 prompts=dict(prompts),
             )  # fmt: skip
@@ -324,25 +326,6 @@ class Launcher:
             recorder.replay(event)
             tally.see(event)
         return {"run": self.store.count(run_id, "run"), "client": self.store.count(run_id, "client")}
-
-    def _drive(
-        self,
-        record: RunRecord,
-        graph: BoundedGraph,
-        run: Run,
-        settings: Sequence[Setting],
-        given: Any,
-        counts: Mapping[Channel, int] | None = None,
-    ) -> Drive:
-        live = LiveRun(record, self._writer, self._limits, counts)
-        shared = None
-        if self._allowances:
-            shared = RunAllowances(self.store, self._allowances, record, self._prices, self._writer.patience)
-        return Drive(
-            live=live, graph=graph, run=run, input=given, recorder=Recorder(run), tally=Tally(), settings=settings,
-            prices=self._prices, allowance=shared, resumable=self.saver is not None,
-            turn=partial(self._turn, record.id),
-        )  # fmt: skip
 
 
 def _within(settings: Sequence[Setting], call: Callable[[], T]) -> T:

@@ -1,4 +1,4 @@
-"""A run that goes on in this process: what is made of it is kept first and shown to its followers then.
+"""A run that goes on in this process: what is made of it is kept first; its followers read what is kept.
 
 Its events are numbered as they are made. One task for each run hands what has come since to the writer, and wakes the
 followers when that is kept; so a client never saw what a killed server does not know any more.
@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 from loopwright.engine.events.schema import RunFailed
 from loopwright.errors import AttemptLost, TooManyEvents
 from loopwright.runs.schemas import Channel, RunLimits, RunRecord
-from loopwright.runs.store.entries import KeptEvent, NewEvents, within
+from loopwright.runs.store.entries import KeptEvent, NewEvents
 from loopwright.runs.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -28,12 +26,6 @@ BEHIND = 1000
 
 Stopping = Literal["cancelled", "shutdown", "store"]
 """Why a run is ended before its time: somebody asked, the server stops, or nothing more of it is kept."""
-
-TAIL = 256
-"""Kept events of a channel that stay in memory for those who follow closely; earlier ones are read from the store."""
-
-TAIL_SIZE = 2**20
-"""Characters of JSON that these have together at most; the last one stays whatever it has."""
 
 
 @dataclass
@@ -48,48 +40,6 @@ class Log:
     """Characters of JSON of the events that this process made."""
     waiting: list[KeptEvent] = field(default_factory=list[KeptEvent])
     """Events that are not kept yet."""
-    _tail: deque[KeptEvent] = field(default_factory=deque[KeptEvent], init=False)
-    _tail_size: int = field(default=0, init=False)
-
-    def publish(self, events: Sequence[KeptEvent]) -> None:
-        """Take note of events that are kept now; earlier ones that followers are not to have from here are let go.
-
-        Args:
-            events: The events, with the numbers that follow those kept; at least one.
-        """
-        self.kept = events[-1].seq
-        for event in events:
-            self._tail.append(event)
-            self._tail_size += len(event.data)
-            while len(self._tail) > TAIL or (self._tail_size > TAIL_SIZE and len(self._tail) > 1):
-                self._tail_size -= len(self._tail.popleft().data)
-
-    def behind(self, after: int, limit: int, size: int | None) -> list[KeptEvent] | None:
-        """The kept events behind one of them.
-
-        Args:
-            after: The number of the last event that is known, 0 for none.
-            limit: How many at most.
-            size: Characters of JSON that they have together at most; the first is given whatever it has.
-
-        Returns:
-            The events; None if they are not in memory any more.
-        """
-        if after >= self.kept:
-            return []
-        if not self._tail or self._tail[0].seq > after + 1:
-            return None
-        return [*within(islice((event for event in self._tail if event.seq > after), limit), size)]
-
-
-@dataclass(frozen=True)
-class Following:
-    """A part of a run's events."""
-
-    events: list[KeptEvent]
-    """The events."""
-    ended: bool
-    """Whether no more will come."""
 
 
 class LiveRun:
@@ -130,8 +80,10 @@ class LiveRun:
         """Why it is to end before its time, once that is so."""
         self.task: asyncio.Task[None] | None = None
         """What drives it."""
-        self.on_end: Callable[[], object] | None = None
-        """Called once all of it is kept, before anybody is told of its end."""
+        self.last_word: KeptEvent | None = None
+        """The event that tells of its end where that could not be kept."""
+        self.on_news: Callable[[], object] | None = None
+        """Called whenever more of it is kept, and once it has ended."""
         self._keeping = asyncio.create_task(self._keep(), name=f"keeping run {self.id}")
 
     @property
@@ -148,10 +100,6 @@ class LiveRun:
     def ended(self) -> bool:
         """Whether nothing more will come of it, and all that came is kept."""
         return self._ended
-
-    def count(self, channel: Channel) -> int:
-        """How many events there are, kept or not."""
-        return self._logs[channel].made
 
     def add(self, channel: Channel, name: str, data: str, *, last: bool = False) -> None:
         """Number an event and have it kept.
@@ -218,45 +166,6 @@ class LiveRun:
         self._ending = True
         await asyncio.shield(self._keeping)
 
-    async def wait(self) -> RunRecord:
-        """Wait until it has ended.
-
-        Returns:
-            The run as it ended.
-        """
-        while not self._ended:
-            await self._news.wait()
-        return self._record
-
-    async def follow(
-        self, channel: Channel, after: int, patience: float, limit: int, size: int | None = None
-    ) -> Following | None:
-        """The kept events behind one of them, as soon as there are any; see `RunHub.follow`.
-
-        Args:
-            channel: Which of its channels.
-            after: The number of the last event that is known, 0 for none.
-            patience: Seconds to wait for one.
-            limit: How many at most.
-            size: Characters of JSON that they have together at most; the first is given whatever it has.
-
-        Returns:
-            The events; None if they have to be read from the store.
-        """
-        log = self._logs[channel]
-        deadline = asyncio.get_running_loop().time() + patience
-        while log.kept <= after and not self._ended:
-            news = self._news
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await news.wait()
-            except TimeoutError:
-                break
-        events = log.behind(after, limit, size)
-        if events is None:
-            return None
-        return Following(events, self._ended and (events[-1].seq if events else after) >= log.kept)
-
     def _waiting(self) -> int:
         return sum(len(log.waiting) for log in self._logs.values())
 
@@ -277,49 +186,32 @@ class LiveRun:
             try:
                 await self._writer.write(record, new)
             except AttemptLost as error:
-                self._give_up(error)
+                logger.warning("%s", error)
+                self._lose(error, status="interrupted", error=str(error), error_type=type(error).__name__)
                 return
             except Exception as error:
                 self._break(error)
                 return
-            self._publish(record, new)
+            for part in new:
+                self._logs[part.channel].kept = part.events[-1].seq
+            self._record = record or self._record
             # What was made while this was written goes first.
             self._ended = ending and not self._made.is_set()
-            if self._ended and self.on_end:
-                self.on_end()
             self._wake()
-
-    def _publish(self, record: RunRecord | None, new: Sequence[NewEvents]) -> None:
-        for part in new:
-            self._logs[part.channel].publish(part.events)
-        if record is not None:
-            self._record = record
 
     def _break(self, error: Exception) -> None:
         """End it as far as anybody in this process can see: nothing can be kept any more, not even its end."""
-        self.broken = error
         logger.error("run %s cannot be kept any more, and is stopped: %s", self.id, error)
-        for log in self._logs.values():
-            log.made, log.waiting = log.kept, []
         message = f"the run was stopped, since nothing can be kept any more: {error}"
         failed = RunFailed(kind="StoreError", message=message)
-        log = self._logs["run"]
-        log.made = log.kept + 1
-        log.publish([KeptEvent(log.made, failed.type, failed.model_dump_json())])
-        update = {"status": "failed", "ended_at": failed.at, "error": message, "error_type": failed.kind}
-        self._record = self._next = self._next.model_copy(update=update)
-        self._ended = True
-        self.stop("store")
-        self._wake()
+        self.last_word = KeptEvent(self._logs["run"].kept + 1, failed.type, failed.model_dump_json())
+        self._lose(error, status="failed", ended_at=failed.at, error=message, error_type=failed.kind)
 
-    def _give_up(self, lost: AttemptLost) -> None:
-        """End it here: what it does from now on is told by the attempt that began elsewhere."""
-        self.broken = lost
-        logger.warning("%s", lost)
+    def _lose(self, why: Exception, **update: Any) -> None:
+        self.broken = why
         for log in self._logs.values():
             log.made, log.waiting = log.kept, []
-        update = {"status": "interrupted", "error": str(lost), "error_type": type(lost).__name__}
-        self._record = self._next = self._record.model_copy(update=update)
+        self._record = self._next = self._next.model_copy(update=update)
         self._ended = True
         self.stop("store")
         self._wake()
@@ -328,3 +220,5 @@ class LiveRun:
         # Everybody who waits holds the old event; who comes from now on waits for what comes next.
         self._news.set()
         self._news = asyncio.Event()
+        if self.on_news:
+            self.on_news()

@@ -8,7 +8,6 @@ from loopwright.errors import ConfigError, InputError, UnknownNameError
 from loopwright.models.changes import model_changes, prompt_changes
 from loopwright.models.prompts import Prompt
 from loopwright.models.registry import DEFAULT
-from loopwright.runs.driving import SHUTDOWN
 from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord, RunStatus
 from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Setting, Workflow
@@ -28,10 +27,9 @@ def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
 def unfinished(store: RunStore) -> list[RunRecord]:
     """The runs that go on when a process opens their history; the oldest of each kind first. Blocks.
 
-    Those whose process ended before they did, those that a stopping server interrupted, those that waited their turn.
+    Those whose process ended before they did, then those that waited their turn.
     """
-    interrupted = [run for run in _all(store, "interrupted") if run.error_type == SHUTDOWN]
-    return [*reversed([*_all(store, "running")]), *reversed(interrupted), *reversed([*_all(store, "queued")])]
+    return [*reversed([*_all(store, "running")]), *reversed([*_all(store, "queued")])]
 
 
 def _all(store: RunStore, status: RunStatus) -> Iterator[RunRecord]:
@@ -92,18 +90,23 @@ def _prompts(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVers
             except ConfigError as error:
                 raise InputError(str(error)) from error
         else:
-            used[prompt] = _draft(used.get(prompt) or library.get(prompt), wanted)
+            used[prompt] = draft_of(used.get(prompt) or library.get(prompt), wanted)
     return used
 
 
-def _draft(newest: Prompt, text: str) -> Prompt:
+def draft_of(newest: Prompt, text: str) -> Prompt:
+    """A text in the place of a prompt.
+
+    Raises:
+        InputError: If it misses or adds a ``{{name}}``: it must take the same values.
+    """
     draft = Prompt(newest.id, 0, text)
     if draft.names != newest.names:
         missing, added = sorted(newest.names - draft.names), sorted(draft.names - newest.names)
         faults = [f"misses {', '.join(missing)}"] if missing else []
         faults += [f"adds {', '.join(added)}"] if added else []
         raise InputError(
-            f"the draft of prompt {newest.id!r} {' and '.join(faults)}: it needs exactly the places "
+            f"the text for prompt {newest.id!r} {' and '.join(faults)}: it needs exactly the places "
             f"{', '.join(f'{{{{{name}}}}}' for name in sorted(newest.names)) or 'none'}"
         )
     return draft

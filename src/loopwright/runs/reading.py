@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from loopwright.errors import InputError
+from loopwright.errors import InputError, StoreError
 from loopwright.runs import states
 from loopwright.runs.driving import Drive
-from loopwright.runs.live import Following, LiveRun
+from loopwright.runs.live import LiveRun
 from loopwright.runs.schemas import ENDED, Channel, RunRecord
 from loopwright.runs.states import CheckpointView
+from loopwright.runs.store.entries import KeptEvent
 from loopwright.runs.store.history import RunStore
 
 LOOK = 5.0
 """Seconds after which the store is looked at without a word of anything new."""
 
 
+@dataclass(frozen=True)
+class Following:
+    """A part of a run's events."""
+
+    events: list[KeptEvent]
+    """The events."""
+    ended: bool
+    """Whether no more will come."""
+
+
 class KeptRun:
-    """A run that any process may work on.
+    """A run that was begun or goes on, whoever works on it.
 
     Attributes:
         id: Names it.
@@ -51,37 +63,24 @@ class RunReader:
         store: Where runs are kept.
     """
 
-    def __init__(self, store: RunStore, *, shared: bool = False) -> None:
+    def __init__(self, store: RunStore) -> None:
         """Know no run that goes on.
 
         Args:
             store: Where runs are kept.
-            shared: Whether other processes work on them too.
         """
         self.store = store
-        self._shared = shared
         self._news: dict[str, asyncio.Event] = {}
         self._closed = False
         self._going: dict[str, Drive] = {}
-        self._reserved: set[str] = set()
-        """Runs that are about to go on."""
-        self._claimed: set[str] = set()
-        """Runs on which this process works by a job."""
         self._broken: dict[str, LiveRun] = {}
         """Runs that could not be kept to their end and whose followers are still told so."""
 
-    def live(self, run_id: str) -> LiveRun | None:
-        """A run that goes on in this process, or None."""
-        drive = self._going.get(run_id)
-        return drive.live if drive else None
-
     async def record(self, run_id: str) -> RunRecord | None:
         """A run as it is now, with its children; None if it is unknown."""
-        kept = await asyncio.to_thread(self.store.get, run_id)
-        live = self.live(run_id) or self._broken.get(run_id)
-        if live is None:
-            return kept
-        return live.record.model_copy(update={"children": kept.children}) if kept else live.record
+        if broken := self._broken.get(run_id):
+            return broken.record
+        return await asyncio.to_thread(self.store.get, run_id)
 
     async def follow(
         self,
@@ -92,10 +91,10 @@ class RunReader:
         limit: int = 256,
         size: int | None = None,
     ) -> Following:
-        """The events of a run behind one of them, as soon as there are any.
+        """The events of a run behind one of them, as soon as there are any: what is heard wakes, the store decides.
 
         Args:
-            run_id: The run; it may have ended long ago.
+            run_id: The run; it may have ended long ago, or go on in another process.
             channel: Which of its channels.
             after: The number of the last event that is known, 0 for none.
             patience: Seconds to wait for one.
@@ -108,21 +107,35 @@ class RunReader:
         Raises:
             InputError: If there is no such run.
         """
-        live = self.live(run_id) or self._broken.get(run_id)
-        followed = await live.follow(channel, after, patience, limit, size) if live else None
-        if followed is not None and live is not None:
-            # One that was given back goes on elsewhere.
-            return Following(followed.events, followed.ended and live.latest.status in ENDED)
-        if self._shared:
-            return await self._follow_kept(run_id, channel, after, patience, limit, size)
-        # Whether it goes on is asked first: what is kept after that has all that it made until then.
-        goes_on = run_id in self._going or run_id in self._reserved or run_id in self._claimed
-        events = await asyncio.to_thread(self.store.events, run_id, channel, after, limit + 1, size)
-        if not events and live is None and await asyncio.to_thread(self.store.get, run_id) is None:
+        end = asyncio.get_running_loop().time() + patience
+        while True:
+            news, broken = self._expected(run_id), self._broken.get(run_id)
+            try:
+                found = await asyncio.to_thread(self._look, run_id, channel, after, limit, size)
+            except StoreError:
+                if not broken and run_id not in self._going:
+                    raise
+                found = Following([], ended=False)
+            if broken and not found.events:
+                last = broken.last_word if channel == "run" else None
+                return Following([last] if last and last.seq > after else [], ended=True)
+            left = end - asyncio.get_running_loop().time()
+            if found.events or found.ended or left <= 0 or self._closed:
+                return Following(found.events, found.ended or (self._closed and not found.events))
+            await _heard(news, min(left, LOOK))
+
+    def _look(self, run_id: str, channel: Channel, after: int, limit: int, size: int | None) -> Following:
+        """What is kept behind an event; blocks."""
+        events = self.store.events(run_id, channel, after, limit, size)
+        if events:
+            return Following(events, ended=False)
+        record = self.store.get(run_id)
+        if record is None:
             raise InputError(f"there is no run {run_id!r}")
-        # Where the size may have cut them off, the next part tells: it is empty.
-        complete = len(events) <= limit and (size is None or not events)
-        return Following(events[:limit], ended=complete and not goes_on)
+        if record.status in ENDED:
+            # All of it was kept before its end was.
+            events = self.store.events(run_id, channel, after, limit, size)
+        return Following(events, ended=record.status in ENDED and not events)
 
     async def until_ended(self, run_id: str, patience: float) -> RunRecord:
         """Wait until a run has ended, wherever it goes on.
@@ -154,27 +167,6 @@ class RunReader:
         """
         for event in [*self._news.values()] if run_id is None else filter(None, [self._news.pop(run_id, None)]):
             event.set()
-
-    async def _follow_kept(
-        self, run_id: str, channel: Channel, after: int, patience: float, limit: int, size: int | None
-    ) -> Following:
-        """Follow a run that goes on elsewhere: what is heard of it wakes, the store decides."""
-        end = asyncio.get_running_loop().time() + patience
-        while True:
-            news = self._expected(run_id)
-            events = await asyncio.to_thread(self.store.events, run_id, channel, after, limit, size)
-            if not events:
-                record = await asyncio.to_thread(self.store.get, run_id)
-                if record is None:
-                    raise InputError(f"there is no run {run_id!r}")
-                if record.status in ENDED:
-                    # All of it was kept before its end was.
-                    events = await asyncio.to_thread(self.store.events, run_id, channel, after, limit, size)
-                    return Following(events, ended=not events)
-            left = end - asyncio.get_running_loop().time()
-            if events or left <= 0 or self._closed:
-                return Following(events, ended=self._closed and not events)
-            await _heard(news, min(left, LOOK))
 
     def _expected(self, run_id: str) -> asyncio.Event:
         return self._news.setdefault(run_id, asyncio.Event())

@@ -25,6 +25,9 @@ from loopwright.runs.recording import Recorder
 UNFINISHED = ("__error__", "__error_source_node__", "__interrupt__", "__resume__")
 """What LangGraph writes of a task that did not end well: such a task runs again when the run goes on."""
 
+_BRANCH = "branch:to:"
+"""What stands before the name of a node in the channel by which it is asked for."""
+
 
 @dataclass(frozen=True)
 class Recovered:
@@ -61,9 +64,16 @@ async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Rec
     if before is None:
         return Recovered()
     saved = await saver.aget_tuple(before.config)
-    written = {task for task, channel, _value in (saved and saved.pending_writes) or () if channel not in UNFINISHED}
-    done = [task for task in before.tasks if task.id in written]
+    writes: dict[str, dict[str, Any]] = {}
+    for task, channel, value in (saved and saved.pending_writes) or ():
+        if channel not in UNFINISHED:
+            writes.setdefault(task, {})[channel] = value
+    done = [task for task in before.tasks if task.id in writes]
+    ledger: Mapping[str, Spend] = saved.checkpoint["channel_values"].get(LEDGER, {}) if saved else {}
     for task in done:
+        if is_engine_node(task.name):
+            goto = [channel.removeprefix(_BRANCH) for channel in writes[task.id] if channel.startswith(_BRANCH)]
+            events += _decided(task.name, ledger, writes[task.id], goto, _at(before), _step(before) + 1)
         events += _visited(task, recorder, _at(before), 0.0)
     return Recovered(events, frozenset(task.id for task in done))
 
@@ -76,7 +86,9 @@ async def _between(
     seconds = max(0.0, (_at(after) - _at(before)).total_seconds())
     for task in before.tasks:
         if is_engine_node(task.name):
-            events += await _decided(saver, before, after, task.name)
+            ledgers = [await _ledger(saver, each) for each in (before, after)]
+            values = {LEDGER: ledgers[1], STOP_REASON: after.values.get(STOP_REASON)}
+            events += _decided(task.name, ledgers[0], values, [*after.next], _at(after), _step(after))
         events += _visited(task, recorder, _at(after), seconds)
     return events
 
@@ -94,37 +106,40 @@ def _visited(task: PregelTask, recorder: Recorder, at: datetime, seconds: float)
     return [*events, finished]
 
 
-async def _decided(
-    saver: BaseCheckpointSaver[str], before: StateSnapshot, after: StateSnapshot, gate: str
+def _decided(
+    gate: str, ledger: Mapping[str, Spend], after: Mapping[str, Any], goto: list[str], at: datetime, step: int
 ) -> list[RunEvent]:
-    """What a gate decided, by the ledger."""
+    """What a gate decided, by the ledger before and by what was kept after it."""
     loop = gate.partition(".")[2]
-    earlier, later = await _ledger(saver, before, loop), await _ledger(saver, after, loop)
+    later: Spend | None = (after.get(LEDGER) or {}).get(loop)
     if later is None:
         return []
-    granted = later.get("total", 0) > (earlier.get("total", 0) if earlier else 0)
+    granted = later.get("total", 0) > (ledger[loop].get("total", 0) if loop in ledger else 0)
     decision: Literal["granted", "exhausted", "stalled", "over_budget"] = "granted"
     if not granted:
-        stop: Any = after.values.get(STOP_REASON)
+        stop: Any = after.get(STOP_REASON)
         own = next((one for one in (stop if isinstance(stop, list) else [stop]) if one and one["loop"] == loop), None)
         decision = own["outcome"] if own else "exhausted"
     decided = LoopDecided(
-        at=_at(after), loop=loop, decision=decision, spent=later["spent"], limit=later["limit"], reason="",
-        goto=[*after.next], step=int((after.metadata or {}).get("step", 0)),
-    )  # fmt: skip
+        at=at, loop=loop, decision=decision, spent=later["spent"], limit=later["limit"], reason="", goto=goto, step=step
+    )
     return [decided]
 
 
-async def _ledger(saver: BaseCheckpointSaver[str], snapshot: StateSnapshot, loop: str) -> Spend | None:
+async def _ledger(saver: BaseCheckpointSaver[str], snapshot: StateSnapshot) -> Mapping[str, Spend]:
     saved = await saver.aget_tuple(snapshot.config)
-    return saved.checkpoint["channel_values"].get(LEDGER, {}).get(loop) if saved else None
+    return saved.checkpoint["channel_values"].get(LEDGER, {}) if saved else {}
 
 
 def _saved(snapshot: StateSnapshot) -> StateSaved:
     return StateSaved(
-        at=_at(snapshot), step=int((snapshot.metadata or {}).get("step", -1)), checkpoint_id=_id(snapshot),
+        at=_at(snapshot), step=_step(snapshot), checkpoint_id=_id(snapshot),
         next=[*snapshot.next], values=dict(snapshot.values),
     )  # fmt: skip
+
+
+def _step(snapshot: StateSnapshot) -> int:
+    return int((snapshot.metadata or {}).get("step", -1))
 
 
 def _id(snapshot: StateSnapshot) -> str:

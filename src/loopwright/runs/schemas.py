@@ -86,6 +86,21 @@ class Asked(Frozen):
     """Names it; where several wait, an answer is a mapping of these to values."""
 
 
+class Frame(Frozen):
+    """A place in the code that an error passed."""
+
+    file: str
+    """The file, from where the process began; of one elsewhere its name alone."""
+    line: int
+    """The line."""
+    function: str
+    """The function."""
+    first: int
+    """The line with which `code` begins."""
+    code: tuple[str, ...]
+    """The lines around; none where they cannot be read."""
+
+
 class UsageRow(Frozen):
     """What one node asked of one model."""
 
@@ -182,6 +197,8 @@ class RunRecord(RunSummary):
     """Its class."""
     error_node: str | None = None
     """The node in which it did, if one."""
+    error_frames: tuple[Frame, ...] = ()
+    """Where in the code of the graph it did, the innermost place last."""
     models: dict[str, str | None] = Field(default_factory=dict[str, "str | None"])
     """Node -> the chat model that served it at the start; None for none."""
     prompts: dict[str, int | None] = Field(default_factory=dict[str, "int | None"])

@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from loopwright.errors import InputError
-from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.context import Context
@@ -39,9 +38,7 @@ class WorkflowAnswer(BaseModel):
     """Their price in US dollars; null if it is not known."""
 
 
-async def begin_once(
-    context: Context, key: str, request: str, begin: Callable[..., Awaitable[LiveRun | KeptRun]]
-) -> RunRecord:
+async def begin_once(context: Context, key: str, request: str, begin: Callable[..., Awaitable[KeptRun]]) -> RunRecord:
     """Begin a run, or give the one that the same request began before.
 
     The key names the run: whoever keeps it first has begun it, on whichever server, and it is known as long as the run.

@@ -11,8 +11,9 @@ from loopwright.errors import InputError, UnknownNameError
 from loopwright.models import ModelRegistry
 from loopwright.models.embedded import KNOWN
 from loopwright.models.factory import LOCAL, PROVIDERS
-from loopwright.models.prompts import Prompt, PromptLibrary
+from loopwright.models.prompts import PromptLibrary
 from loopwright.models.registry import DEFAULT
+from loopwright.runs.preparing import draft_of
 from loopwright.workflows.api import RunChanges, Workflow
 
 # The name becomes a part of an address at some providers: it must not lead to another one.
@@ -130,15 +131,7 @@ def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
     """
     if not text.strip() or len(text) > LONGEST_PROMPT or _UNKEPT.search(text):
         raise InputError(f"prompt {prompt!r}: give a text of 1 to {LONGEST_PROMPT} characters of Unicode")
-    names = names_of(library, prompt)
-    given = Prompt(prompt, 0, text).names
-    faults = [f"missing: {', '.join(sorted(names - given))}"] if names - given else []
-    faults += [f"unknown: {', '.join(sorted(given - names))}"] if given - names else []
-    if faults:
-        raise InputError(
-            f"prompt {prompt!r}: its values in double braces are {'; '.join(faults)}. "
-            f"It takes: {', '.join(sorted(names)) or 'none'}."
-        )
+    draft_of(library.get(prompt, library.versions(prompt)[-1]), text)
 
 
 def names_of(library: PromptLibrary, prompt: str) -> frozenset[str]:

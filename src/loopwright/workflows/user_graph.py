@@ -52,6 +52,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         title: str | None = None,
         description: str | None = None,
         limit: int | None = None,
+        place: str = "",
     ) -> None:
         """Bound the graph, unless it is bounded already.
 
@@ -61,13 +62,14 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
             title: What people call it; by default its name.
             description: What it does.
             limit: Passes of each loop, for a graph that declares none; None takes `USUAL_LIMIT`.
+            place: Where it was loaded from, as ``FILE.py:GRAPH``, for tests that are made of its runs.
 
         Raises:
             GraphError: If it is no graph, cannot be bounded, or is bounded already and a limit is given.
         """
         if limit is not None and isinstance(graph, BoundedGraph):
             raise GraphError(f"graph {name!r} is bounded already, by limits of its own: leave the limit away")
-        self.name = name
+        self.name, self.place = name, place
         self.title = title or caption(name.replace("-", " "))
         self.description = description or ""
         self._graph = graph

@@ -2,7 +2,8 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 import { connection } from '../stores/connection.svelte';
-import type { LoggedEvent, RunEvent } from './types';
+import type { LoggedEvent, RunEvent, RunStatus } from './types';
+import { goesOn } from '../status';
 
 /** A reply that is no success. `status` is 0 where the server was not reached. */
 export class ApiError extends Error {
@@ -174,8 +175,8 @@ export async function followRun(
       hand();
       // A run that was cancelled or interrupted has no last event; the server ends the stream in order then.
       if (ended) return last;
-      const record = await get<{ status: string }>(`/runs/${encodeURIComponent(runId)}`, signal);
-      if (record.status !== 'running') return last;
+      const record = await get<{ status: RunStatus }>(`/runs/${encodeURIComponent(runId)}`, signal);
+      if (!goesOn(record.status)) return last;
     } catch (reason) {
       hand();
       if (signal.aborted) return last;

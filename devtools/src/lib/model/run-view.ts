@@ -2,6 +2,7 @@
 import type { Json, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { Reducer } from './reducer';
 import { isOpen, nodesOf, time, type Origin, type RunView } from './view';
+import { goesOn } from '../status';
 
 export * from './view';
 
@@ -77,7 +78,7 @@ export function stateAt(view: Pick<RunView, 'states'>, index: number): Json {
  */
 export function completed(view: RunView, graph: ShownGraph | null, record: RunRecord | null): RunView {
   const names = (graph?.nodes ?? []).filter((node) => node.kind === 'node').map((node) => node.name);
-  const lost = view.status === 'running' && record !== null && record.status !== 'running';
+  const lost = view.status === 'running' && record !== null && !goesOn(record.status);
   const status = lost ? record.status : view.status;
   const over = status !== 'running' && status !== 'waiting';
   const stopped = status === 'cancelled' ? status : 'interrupted';

@@ -3,6 +3,7 @@ import { untrack } from 'svelte';
 
 import { get, query } from '../api/client';
 import type { RunPage, RunSummary } from '../api/types';
+import { goesOn } from '../status';
 
 export interface Filter {
   workflow: string;
@@ -65,7 +66,7 @@ export class History {
     let ended = false;
     const again = async (): Promise<void> => {
       if (!document.hidden || !this.loaded) await this.load(filter, before);
-      if (!ended) timer = setTimeout(again, this.runs.some((run) => run.status === 'running') ? SOON : this.slow);
+      if (!ended) timer = setTimeout(again, this.runs.some((run) => goesOn(run.status)) ? SOON : this.slow);
     };
     untrack(() => void again());
     return () => {

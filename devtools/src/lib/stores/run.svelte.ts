@@ -5,6 +5,7 @@ import { ApiError, followRun, get, pause } from '../api/client';
 import type { EventLog, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { RunViewBuilder, type RunView } from '../model/run-view';
 import { unfolded } from '../model/unfold';
+import { goesOn } from '../status';
 
 /** Events that are fetched and reduced at a time, so that the page answers in between. */
 const PART = 500;
@@ -111,7 +112,7 @@ class OpenRun {
       }
       this.#added += 1;
       this.loading = false;
-      if (record.status === 'running') {
+      if (goesOn(record.status)) {
         this.following = true;
         await followRun(id, this.#builder.lastSeq, (events) => this.#add(events), signal);
         this.record = await get<RunRecord>(path, signal);

@@ -6,7 +6,7 @@ decides who works on it. Whoever works on it beats as long as it lives: a job wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,6 +27,8 @@ class Job:
     """Whether it goes on also if a graph of another structure began it."""
     cancelled: bool = False
     """Whether it is only to be ended."""
+    given: Mapping[str, Any] | None = None
+    """Its input as it was given, secrets included, for whoever works on it in this process; None for the kept one."""
     id: int = 0
     """The engine's own number; 0 before it is claimed or listed."""
 

@@ -15,7 +15,6 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    text,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -27,13 +26,9 @@ from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.store.listing import page
 from loopwright.runs.store.rows import microseconds, read, record_of, row_of
-from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, METADATA, RUNS
+from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, RUNS
 
 _PORTION = 500
-_SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-_POSTGRES_SIZE = (
-    "SELECT sum(pg_total_relation_size(CAST(name AS regclass))) FROM unnest(CAST(:tables AS text[])) AS name"
-)
 
 
 def forget(connection: Connection, runs: Mapping[str, int]) -> None:
@@ -255,22 +250,12 @@ class RunStore(Choices):
     def claim(self) -> None:
         """Be the one server of a history in a file until it is closed, or its process ends, however that is.
 
-        One in PostgreSQL may have any number of servers and workers.
+        One in memory is nobody else's, and one in PostgreSQL may have any number of servers and workers.
 
         Raises:
             StoreError: If another one has it. Who only reads, or forgets old runs, needs no claim.
         """
         self._database.claim()
-
-    def stats(self) -> dict[str, Any]:
-        """How much is kept: ``runs`` by status, ``events``, ``bytes`` on disk where that is known."""
-        by_status = select(RUNS.c.status, func.count().label("runs")).group_by(RUNS.c.status)
-        with self._database.reading() as connection:
-            return {
-                "runs": {row.status: row.runs for row in connection.execute(by_status)},
-                "events": connection.execute(select(func.count()).select_from(EVENTS)).scalar_one(),
-                "bytes": _bytes(connection),
-            }
 
     def close(self) -> None:
         """Close the database."""
@@ -304,11 +289,3 @@ def _keys(connection: Connection, epochs: Sequence[tuple[str, int]]) -> dict[str
         if run_id in found and epoch < found[run_id].epoch:
             raise AttemptLost(run_id, epoch, found[run_id].epoch)
     return {run_id: row.key for run_id, row in found.items()}
-
-
-def _bytes(connection: Connection) -> int:
-    """All tables and their indexes, room for new rows included; without SQLite's write-ahead log."""
-    if connection.dialect.name == "postgresql":
-        names = [table.name for table in METADATA.sorted_tables]
-        return int(connection.execute(text(_POSTGRES_SIZE), {"tables": names}).scalar_one())
-    return int(connection.exec_driver_sql(_SQLITE_SIZE).scalar_one())

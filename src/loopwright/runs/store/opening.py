@@ -7,7 +7,6 @@ from loopwright.database.postgres import open_database
 from loopwright.database.sqlite import MEMORY, open_file, open_memory
 from loopwright.errors import ConfigError
 from loopwright.postgres import STANDSTILL
-from loopwright.runs.store.claims import claimed_file
 from loopwright.runs.store.formats import prepare
 from loopwright.runs.store.history import RunStore
 
@@ -53,7 +52,7 @@ def _database(url: str, create: bool) -> Database:
                 "the address of a run history in SQLite is 'sqlite:FILE', without slashes before the file"
             )
         missing = "run a workflow on the server first, or check the path"
-        return open_file(path, create, holds=_HOLDS, missing=missing, claiming=claimed_file)
+        return open_file(path, create, holds=_HOLDS, missing=missing, one_server=True)
     # What is unknown may be an address with a password in it.
     shown = f"{url.partition('://')[0]}://..." if "://" in url else url
     raise ConfigError(f"unknown run history {shown!r}. Known: {_KNOWN}.")

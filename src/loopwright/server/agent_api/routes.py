@@ -13,7 +13,6 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
-from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, failure, frames
@@ -337,9 +336,7 @@ def _shown(context: Context, record: RunRecord, thread_id: str) -> dict[str, Any
 # Runs
 
 
-async def _begun(
-    asked: NewRun, thread_id: str | None, context: Context, request: Request
-) -> tuple[LiveRun | KeptRun, int]:
+async def _begun(asked: NewRun, thread_id: str | None, context: Context, request: Request) -> tuple[KeptRun, int]:
     """Begin a run or go on with one; how many events it had before."""
     asked.require_possible()
     threads, hosted = _threads(context, request), _hosted(context, asked.assistant_id)

@@ -23,7 +23,6 @@ from loopwright.errors import GraphError, InputError
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.driving import PAUSED
 from loopwright.runs.hub import UNCHANGED
-from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
 from loopwright.server.context import Context
@@ -117,7 +116,7 @@ class Threads:
         strategy: Strategy = "enqueue",
         checkpoint_id: str | None = None,
         changes: RunChanges = UNCHANGED,
-    ) -> tuple[LiveRun | KeptRun, int]:
+    ) -> tuple[KeptRun, int]:
         """Begin a thread's next run, or go on with its last one.
 
         Args:

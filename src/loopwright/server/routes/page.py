@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
 
 from loopwright.server.problems import Problem
+
+mimetypes.add_type("text/javascript", ".js")  # as the standard has it, whatever this system says
 
 BUILT = Path(__file__).parent.parent / "static"
 """Where the build of the page lies."""
@@ -32,72 +34,38 @@ server again.</p>
 """
 
 
-@dataclass(frozen=True)
-class PageFile:
-    """One file of the page."""
-
-    content: bytes
-    """What it holds."""
-    media_type: str
-    """Its kind."""
-    hashed: bool
-    """Whether its name changes with its content."""
-
-    @cached_property
-    def etag(self) -> str:
-        """Names its content."""
-        return f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'
-
-    def response(self, request: Request) -> Response:
-        """It as a reply.
-
-        Args:
-            request: Who asks, and what that client has and takes.
-        """
-        headers = {
-            "ETag": self.etag,
-            "Cache-Control": "public, max-age=31536000, immutable" if self.hashed else "no-cache",
-            "Content-Security-Policy": POLICY,
-            "Cross-Origin-Opener-Policy": "same-origin",
-        }
-        if request.headers.get("if-none-match") == self.etag:
-            return Response(status_code=304, headers=headers)
-        return Response(self.content, headers=headers, media_type=self.media_type)
-
-
 def page_router(folder: Path = BUILT) -> APIRouter:
     """The routes of the page.
 
     Args:
-        folder: The build; read here once, so that no request names a file of the disk.
+        folder: The build.
     """
-    files = _files(folder)
-    index = files.get("index.html") or PageFile(UNBUILT.encode(), "text/html", hashed=False)
+    own, assets = (
+        StaticFiles(directory=folder, check_dir=False),
+        StaticFiles(directory=folder / "assets", check_dir=False),
+    )
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
     async def page(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         """The page."""
-        return index.response(request)
+        if not (folder / "index.html").is_file():
+            return _safe(HTMLResponse(UNBUILT), "no-cache")
+        return _safe(await own.get_response("index.html", request.scope), "no-cache")
 
     @router.get("/assets/{name:path}")
     async def asset(name: str, request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """A file that the page uses."""
-        found = files.get(f"assets/{name}")
-        if found is None:
-            raise Problem("the page has no such file: load it again", "NotFound", status=404).exception
-        return found.response(request)
+        """A file that the page uses; its name changes with its content."""
+        try:
+            return _safe(await assets.get_response(name, request.scope), "public, max-age=31536000, immutable")
+        except (HTTPException, ValueError):
+            raise Problem("the page has no such file: load it again", "NotFound", status=404).exception from None
 
     return router
 
 
-def _files(folder: Path) -> dict[str, PageFile]:
-    """Name within the build -> file."""
-    found: dict[str, PageFile] = {}
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        if path.is_file() and not path.is_symlink():
-            name = path.relative_to(folder).as_posix()
-            kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-            kind = "text/javascript" if kind.endswith("javascript") else kind
-            found[name] = PageFile(path.read_bytes(), kind, hashed=name.startswith("assets/"))
-    return found
+def _safe(response: Response, kept: str) -> Response:
+    response.headers.update(
+        {"Cache-Control": kept, "Content-Security-Policy": POLICY, "Cross-Origin-Opener-Policy": "same-origin"}
+    )
+    return response

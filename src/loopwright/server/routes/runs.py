@@ -14,8 +14,9 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
+from loopwright.runs.reproducing import test_of
 from loopwright.runs.schemas import LoggedEvent, Order, RunFilter, RunPage, RunRecord, RunStatus
-from loopwright.runs.states import CheckpointView
+from loopwright.runs.states import CheckpointView, logged
 from loopwright.runs.transfer import export_run, import_run
 from loopwright.server.answering import begin_once
 from loopwright.server.changes import Changes, changes_of, check_state
@@ -46,6 +47,10 @@ ARCHIVE: dict[int | str, dict[str, Any]] = {
         "description": "The run with all its events, as a file that `import_run` takes.",
         "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
     },
+    404: PROBLEM,
+}
+TEST: dict[int | str, dict[str, Any]] = {
+    200: {"description": "A file for pytest.", "content": {"text/x-python": {"schema": {"type": "string"}}}},
     404: PROBLEM,
 }
 MOST_EVENTS = 5000
@@ -264,6 +269,14 @@ async def export_archive(run_id: RunId, context: Here) -> Response:
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{record.workflow}-{record.id}")[:100]
     disposition = f'attachment; filename="{name}.json.gz"'
     return Response(data, media_type="application/gzip", headers={"Content-Disposition": disposition})
+
+
+@router.get("/{run_id}/test", operation_id="get_run_test", response_class=Response, responses=TEST)
+async def get_run_test(run_id: RunId, context: Here) -> Response:
+    """The run as a test for pytest: its input, the way that it took, and how it ended."""
+    record = await kept_run(context, run_id)
+    events = await asyncio.to_thread(lambda: [*logged(context.hub.store, run_id, "model_called")])
+    return Response(test_of(record, context.workflow(record.workflow), events), media_type="text/x-python")
 
 
 def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from loopwright.errors import InputError
-from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunStatus
 from loopwright.server.answering import failure_of
@@ -126,7 +125,7 @@ async def cancel(run_id: str, context: Here) -> ChatRun:
     return ChatRun(run_id=run_id, state=record.status, events=count)
 
 
-async def _start(asked: ChatMessage, context: Context) -> LiveRun | KeptRun:
+async def _start(asked: ChatMessage, context: Context) -> KeptRun:
     given = asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     return await context.hub.start(ASSISTANT, given)
 

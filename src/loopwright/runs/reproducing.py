@@ -1,0 +1,90 @@
+"""A run written out as a test for pytest: the same input, the way that it took, and how it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from loopwright.engine.events.schema import ModelCalled, RunEvent
+from loopwright.errors import InputError
+from loopwright.runs.schemas import RunRecord
+from loopwright.workflows.api import Workflow, upload_fields
+from loopwright.workflows.user_graph import UserGraph
+
+_TEST = '''\
+"""Run {id} of {workflow}, which {status} on {day}, as a test."""
+
+import asyncio
+import json
+from contextlib import closing
+
+import pytest
+
+from loopwright.engine import RunResult
+from loopwright.engine.nodes.policy import cause_of
+{imports}
+
+GIVEN = json.loads({given!r})
+{replies}
+
+async def followed():
+    with closing({opened}) as workflow:
+        run = workflow.run(GIVEN, {{}}, "")
+        async for event in workflow.follow(run):
+            if isinstance(event, RunResult):
+                return event, (await run.ended(event))[0]
+
+
+def test_{name}():
+{asserted}
+'''
+_FINISHED = """\
+    result, outcome = asyncio.run(followed())
+    assert sorted(result.path) == sorted({path!r})
+    assert outcome.status == {status!r}
+    assert outcome.answer == {answer!r}"""
+_FAILED = """\
+    with pytest.raises(Exception) as failed:
+        asyncio.run(followed())
+    assert type(cause_of(failed.value)).__name__ == {kind!r}"""
+
+
+def test_of(record: RunRecord, hosted: Workflow, events: Iterable[RunEvent]) -> str:
+    """A run as the text of a test file.
+
+    Args:
+        record: The run.
+        hosted: Its workflow.
+        events: Its events.
+
+    Raises:
+        InputError: If it did not come to its end, began at another one's checkpoint, took a file, or nothing says where
+            its graph is.
+    """
+    if record.status not in ("finished", "failed"):
+        raise InputError(f"run {record.id!r} is {record.status}: only one that finished or failed makes a test")
+    if record.parent is not None:
+        raise InputError(f"run {record.id!r} began at a checkpoint of {record.parent.run_id!r}: take that one")
+    if any(record.input.get(field) for field in upload_fields(hosted.Input)):
+        raise InputError(f"run {record.id!r} took an uploaded file, which a test of its own would not have")
+    imports, opened = "from loopwright.workflows import registry", f"registry.load({hosted.name!r}).open()"
+    if isinstance(hosted, UserGraph):
+        if not hosted.place:
+            raise InputError(f"nothing says where the graph of {hosted.name!r} is: serve it as FILE.py:GRAPH")
+        imports = (
+            "from loopwright.check.loading import load_graphs\nfrom loopwright.workflows.user_graph import UserGraph"
+        )
+        opened = f"UserGraph({hosted.name!r}, *load_graphs({hosted.place!r}).values())"
+    replies = [[event.node, event.reply] for event in events if isinstance(event, ModelCalled)]
+    told = f"\n# What models replied; loopwright.testing.ScriptedChatModel says it again.\nREPLIES = {replies!r}\n"
+    outcome = record.outcome
+    asserted = (
+        _FINISHED.format(path=[*record.path], status=outcome.status, answer=outcome.answer)
+        if record.status == "finished" and outcome
+        else _FAILED.format(kind=record.error_type)
+    )
+    return _TEST.format(
+        id=record.id, workflow=record.workflow, status=record.status, day=record.started_at.date(), imports=imports,
+        given=json.dumps(record.input), replies=told if replies else "", opened=opened, asserted=asserted,
+        name="".join(sign if sign.isalnum() else "_" for sign in f"{record.workflow}_{record.id[:8]}"),
+    )  # fmt: skip

@@ -1,0 +1,66 @@
+"""A run written out as a test: pytest runs it, and it says when the graph goes another way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hosted_graphs import Walk, opened
+
+from loopwright.check.loading import load_graphs
+from loopwright.errors import InputError
+from loopwright.runs.reproducing import test_of as written_out
+from loopwright.workflows.user_graph import UserGraph
+
+SOURCE = """\
+from typing import TypedDict
+from langgraph.graph import END, START, StateGraph
+
+class State(TypedDict, total=False):
+    text: str
+    rounds: int
+    answer: str
+
+def write(state: State):
+    rounds = state.get("rounds", 0) + 1
+    return {"rounds": rounds, "answer": state["text"].upper(), "text": state["text"][:10 // (rounds < 9)]}
+
+def again(state: State) -> str:
+    return "write" if state["rounds"] < len(state["text"]) else END
+
+graph = StateGraph(State)
+graph.add_node(write)
+graph.add_edge(START, "write")
+graph.add_conditional_edges("write", again, ["write", END])
+"""
+
+
+def ran(file: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+    return subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("text", "status"), [('a "tad"\\', "finished"), ("a long text", "failed")])
+async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path, text: str, status: str) -> None:
+    file = tmp_path / "shout.py"
+    file.write_text(SOURCE)
+    (graph,) = load_graphs(f"{file}:graph").values()
+    hosted = UserGraph("shout", graph, place=f"{file}:graph", limit=20)
+    async with opened(tmp_path, hosted) as hub:
+        record = await (await hub.start("shout", {"text": text})).wait()
+    assert record.status == status
+    test = tmp_path / "test_shout.py"
+    test.write_text(written_out(record, hosted, ()))
+    held = ran(test)
+    assert held.returncode == 0, held.stdout
+    file.write_text(SOURCE.replace("+ 1", "+ 5").replace("10 //", "10 + "))
+    assert ran(test).returncode == 1
+
+
+async def test_what_makes_no_test_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        waiting = await (await hub.start("walk", {"question": "why?", "ask": True})).wait()
+        with pytest.raises(InputError, match="is waiting: only one that finished or failed"):
+            written_out(waiting, hub.workflows["walk"], ())
