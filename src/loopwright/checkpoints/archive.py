@@ -9,21 +9,17 @@ import contextlib
 import logging
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from loopwright.checkpoints.blobs import BlobStore
-from loopwright.checkpoints.content import ContentSerializer, TypedBytes
-from loopwright.checkpoints.disk import files_by_name
 from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.json_files import JsonFileSaver
 from loopwright.checkpoints.opening import parse_spec, postgres
-from loopwright.checkpoints.run_file import read_document
-from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError
 
 logger = logging.getLogger(__name__)
@@ -34,21 +30,14 @@ class Archive(ABC):
 
     Attributes:
         saver: Reads the checkpoints as plain data.
-        blobs: Where large values are; None if they are nowhere else.
     """
 
-    def __init__(self, saver: BaseCheckpointSaver[str], blobs: BlobStore | None) -> None:
-        """Bring saver and store together."""
+    def __init__(self, saver: BaseCheckpointSaver[str]) -> None:
         self.saver = saver
-        self.blobs = blobs
 
     @abstractmethod
     def threads(self) -> dict[str, int]:
         """Thread -> how many checkpoints the graph itself has, without those of subgraphs."""
-
-    @abstractmethod
-    def serialised(self) -> Iterator[TypedBytes]:
-        """Give everything that was serialised and may refer to a large value."""
 
     @abstractmethod
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
@@ -65,23 +54,18 @@ class JsonArchive(Archive):
     def __init__(self, folder: Path) -> None:
         """Look at a folder, which must be there."""
         self._json = JsonFileSaver(folder, serde=PLAIN_DATA, keep_in_memory=1)
-        super().__init__(self._json, None)
+        super().__init__(self._json)
 
     def threads(self) -> dict[str, int]:
         """Thread -> how many checkpoints the graph itself has."""
         found: dict[str, int] = {}
-        for paths in files_by_name(self._json.folder).values():
-            for path in paths:
-                try:
-                    document = read_document(path, PLAIN_DATA)[0]
-                    found[document.thread_id] = len(document.memory.storage[document.thread_id][""])
-                except CheckpointError as problem:
-                    logger.warning("%s", problem)
+        try:
+            for thread in self._json.threads():
+                config: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+                found[thread] = sum(1 for _ in self._json.list(config))
+        except CheckpointError as problem:
+            logger.warning("%s", problem)
         return found
-
-    def serialised(self) -> Iterator[TypedBytes]:
-        """Nothing: all values are in the runs' files."""
-        yield from ()
 
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
         """Delete checkpoints, by namespace and id, with their pending writes."""
@@ -95,12 +79,10 @@ class SqlArchive(Archive):
     """The tables of one of LangGraph's savers.
 
     Attributes:
-        values: The queries that give each serialised value's tag and bytes.
         writes: The table of pending writes.
         mark: What stands for a parameter.
     """
 
-    values: tuple[str, ...]
     writes: str
     mark: str
 
@@ -117,12 +99,6 @@ class SqlArchive(Archive):
         query = "SELECT thread_id, sum(CASE WHEN checkpoint_ns = '' THEN 1 ELSE 0 END) FROM checkpoints"
         return dict(self.execute(f"{query} GROUP BY thread_id"))
 
-    def serialised(self) -> Iterator[TypedBytes]:
-        """Give everything that was serialised and may refer to a large value."""
-        for query in self.values:
-            for tag, data in self.execute(query):
-                yield tag, bytes(data)
-
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
         """Delete checkpoints, by namespace and id, with their pending writes."""
         place = " AND ".join(f"{name} = {self.mark}" for name in ("thread_id", "checkpoint_ns", "checkpoint_id"))
@@ -132,22 +108,22 @@ class SqlArchive(Archive):
                     self.execute(f"DELETE FROM {table} WHERE {place}", [thread_id, *key])
             self.deleted(thread_id)
 
+    @abstractmethod
     def deleted(self, thread_id: str) -> None:
-        """Delete what only checkpoints used that are gone, in the same transaction."""
+        """Delete the values that only checkpoints used that are gone, in the same transaction."""
 
 
 class SqliteArchive(SqlArchive):
     """A file of LangGraph's SqliteSaver."""
 
-    values = ("SELECT type, checkpoint FROM checkpoints", "SELECT type, value FROM writes")
     writes = "writes"
     mark = "?"
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, blobs: SqliteBlobs) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         """Look at a file through a connection."""
-        from langgraph.checkpoint.sqlite import SqliteSaver
+        from loopwright.checkpoints.sqlite import KeptSqliteSaver
 
-        super().__init__(SqliteSaver(connection, serde=ContentSerializer(PLAIN_DATA, blobs)), blobs)
+        super().__init__(KeptSqliteSaver(connection, serde=PLAIN_DATA))
         self._path = path
         self._connection = connection
 
@@ -158,6 +134,19 @@ class SqliteArchive(SqlArchive):
     def transaction(self) -> AbstractContextManager[Any]:
         """Commit what is done in the block, or take it back."""
         return self._connection
+
+    def deleted(self, thread_id: str) -> None:
+        """Delete the values that only checkpoints used that are gone, in the same transaction."""
+        from loopwright.checkpoints.sqlite import CREATE, TABLE, unused
+
+        self.execute(CREATE)
+        query = "SELECT checkpoint_ns, type, checkpoint FROM checkpoints WHERE thread_id = ?"
+        left = [(space, PLAIN_DATA.loads_typed((kind, data))) for space, kind, data in self.execute(query, [thread_id])]
+        rows = self.execute(
+            f"SELECT rowid, checkpoint_ns, channel, version FROM {TABLE} WHERE thread_id = ?", [thread_id]
+        )
+        for row in unused(left, rows):
+            self.execute(f"DELETE FROM {TABLE} WHERE rowid = ?", [row])
 
     def compact(self) -> None:
         """Give room that is free back to the disk, if no other process keeps the file locked."""
@@ -202,11 +191,10 @@ def open_archive(spec: str) -> Generator[Archive, None, None]:
         return
     if not path.is_file():
         raise CheckpointError(f"there is no checkpoint database {path}. Name the one of a 'sqlite:FILE' checkpointer.")
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(sqlite_problems(path))
-        blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
-        connection = stack.enter_context(contextlib.closing(_existing(path)))
-        yield SqliteArchive(path, connection, blobs)
+    from loopwright.checkpoints.sqlite import sqlite_problems
+
+    with sqlite_problems(path), contextlib.closing(_existing(path)) as connection:
+        yield SqliteArchive(path, connection)
 
 
 def _existing(path: Path) -> sqlite3.Connection:

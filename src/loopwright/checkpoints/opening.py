@@ -18,9 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from loopwright.checkpoints import fencing
 from loopwright.checkpoints.allowlist import strict_serializer
-from loopwright.checkpoints.content import ContentSerializer
 from loopwright.checkpoints.json_files import JsonFileSaver
-from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
 
 Scheme = Literal["memory", "json", "sqlite", "postgresql"]
@@ -166,32 +164,30 @@ async def _async_shared(
 
 @contextlib.contextmanager
 def _sqlite(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
-    from langgraph.checkpoint.sqlite import SqliteSaver  # slow to import, and not everybody needs it
+    from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
 
     with contextlib.ExitStack() as stack:
-        with sqlite_problems(path):
+        with sqlite.sqlite_problems(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             # The saver has a lock of its own, and LangGraph saves from its worker threads.
-            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
-            opened = sqlite3.connect(path, check_same_thread=False, factory=blobs.joined())
-            connection = stack.enter_context(contextlib.closing(opened))
-            saver = SqliteSaver(connection, serde=ContentSerializer(serde, blobs))
+            connection = stack.enter_context(contextlib.closing(sqlite3.connect(path, check_same_thread=False)))
+            saver = sqlite.KeptSqliteSaver(connection, serde=serde)
             saver.setup()
-            connection.executescript(fencing.SQLITE)
+            connection.executescript(f"{sqlite.CREATE}; {fencing.SQLITE}")
         yield saver
 
 
 @contextlib.asynccontextmanager
 async def _async_sqlite(path: Path, serde: SerializerProtocol) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
     import aiosqlite
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    from loopwright.checkpoints import sqlite
 
     async with contextlib.AsyncExitStack() as stack:
-        with sqlite_problems(path):
+        with sqlite.sqlite_problems(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
-            connection = await stack.enter_async_context(aiosqlite.connect(path, factory=blobs.joined()))
-            saver = AsyncSqliteSaver(connection, serde=ContentSerializer(serde, blobs))
+            connection = await stack.enter_async_context(aiosqlite.connect(path))
+            saver = sqlite.AsyncKeptSqliteSaver(connection, serde=serde)
             await saver.setup()
-            await connection.executescript(fencing.SQLITE)
+            await connection.executescript(f"{sqlite.CREATE}; {fencing.SQLITE}")
         yield saver

@@ -11,19 +11,18 @@ import psycopg
 
 from loopwright.checkpoints.archive import SqlArchive
 from loopwright.checkpoints.encoding import PLAIN_DATA
+from loopwright.checkpoints.fencing import TABLE
 from loopwright.checkpoints.postgres import (
     SCHEMA,
-    TABLE,
     KeptPostgresSaver,
     KeptSerializer,
-    PostgresBlobs,
     connecting,
     postgres_problems,
 )
 from loopwright.errors import CheckpointError
 from loopwright.postgres import PostgresAddress
 
-_TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", TABLE)
+_TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 # What no checkpoint that is left has in this version.
 _UNUSED = """
     DELETE FROM checkpoint_blobs AS kept WHERE thread_id = %s AND NOT EXISTS (
@@ -36,15 +35,12 @@ _UNUSED = """
 class PostgresArchive(SqlArchive):
     """A schema of LangGraph's PostgresSaver."""
 
-    values = tuple(
-        f"SELECT type, blob FROM {table} WHERE blob IS NOT NULL" for table in ("checkpoint_blobs", "checkpoint_writes")
-    )
     writes = "checkpoint_writes"
     mark = "%s"
 
-    def __init__(self, connection: psycopg.Connection[Any], blobs: PostgresBlobs) -> None:
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
         """Look at a schema through a connection."""
-        super().__init__(KeptPostgresSaver(connection, serde=KeptSerializer(PLAIN_DATA, blobs)), blobs)
+        super().__init__(KeptPostgresSaver(connection, serde=KeptSerializer(PLAIN_DATA)))
         self._connection = connection
 
     def execute(self, query: str, parameters: Sequence[Any] = ()) -> Iterable[Any]:
@@ -74,4 +70,4 @@ def open_postgres_archive(url: str) -> Generator[PostgresArchive]:
         there = connection.execute("SELECT to_regclass(%s)", [f"{address.schema}.{TABLE}"]).fetchone()
         if not there or there[0] is None:
             raise CheckpointError(f"{address} is not there: name the one of a 'postgresql://...' checkpointer.")
-        yield PostgresArchive(connection, stack.enter_context(contextlib.closing(PostgresBlobs(address))))
+        yield PostgresArchive(connection)

@@ -113,15 +113,7 @@ def prune(
             console.print("nothing was deleted; do it with --yes" if plans else "nothing to delete")
             return
         done = carry_out(archive, plans)
-    console.print(
-        f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs, {done.values} pieces of "
-        "large values"
-    )
-    if done.in_use:
-        console.print(
-            f"{done.in_use} pieces of large values are younger than five minutes and may be in use; "
-            "a later prune takes them"
-        )
+    console.print(f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs")
 
 
 def _age(text: str) -> timedelta:
