@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from typer.testing import CliRunner, Result
 
 from loopwright.checkpoints import open_checkpointer
-from loopwright.checkpoints.archive import open_archive
 from loopwright.checkpoints.history import summaries
+from loopwright.checkpoints.opening import open_archive
 from loopwright.cli import app
 from loopwright.engine import Loop, bounded
 from loopwright.errors import LoopwrightError

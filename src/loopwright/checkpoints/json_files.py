@@ -12,6 +12,7 @@ import asyncio
 import copy
 import hashlib
 import json
+import logging
 import os
 import re
 import threading
@@ -26,7 +27,6 @@ from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -36,9 +36,12 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.disk import replace, sync_folder
 from loopwright.checkpoints.encoding import decode, encode, readable
 from loopwright.errors import CheckpointError
+
+logger = logging.getLogger(__name__)
 
 FORMAT = "loopwright-checkpoints/1"
 """Marks a file as ours, with the version of its layout."""
@@ -323,7 +326,7 @@ def _in_thread(name: str) -> Any:
     return call
 
 
-class JsonFileSaver(BaseCheckpointSaver[str]):
+class JsonFileSaver(Archive):
     """Keeps each run's checkpoints in ``FOLDER/{timestamp}_{thread id}.json``, all of them in that one file.
 
     The timestamp is the time in UTC when the file was first made. Safe to use from many threads and from asyncio; runs
@@ -367,22 +370,24 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             self._recent.append(run)
         return run
 
-    def threads(self) -> Iterator[str]:
-        """The threads of the folder, the one that was begun last first.
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has; files that cannot be read are passed over."""
+        found: dict[str, int] = {}
+        for thread in self._threads([]):
+            config: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+            found[thread] = sum(1 for _ in self.list(config))
+        return found
 
-        Raises:
-            CheckpointError: If files cannot be read; after all that can be.
-        """
-        problems: list[str] = []
+    def _threads(self, problems: list[str]) -> Iterator[str]:
+        """The threads of the folder, the one that was begun last first; takes note of files that cannot be read."""
         for path in files_in(self.folder).values():
             try:
                 yield str(read_file(path)["thread_id"])
             except FileNotFoundError:
                 continue
             except CheckpointError as problem:
+                logger.warning("%s", problem)
                 problems.append(str(problem))
-        if problems:
-            raise CheckpointError("\n".join(problems))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Get the checkpoint that the config names, or the thread's latest; None if there is none."""
@@ -405,7 +410,9 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
         Raises:
             CheckpointError: If a file cannot be read; with several runs, after all that can be read.
         """
-        for thread_id in self.threads() if config is None else [str(config.get("configurable", {})["thread_id"])]:
+        problems: list[str] = []
+        known = self._threads(problems) if config is None else [str(config.get("configurable", {})["thread_id"])]
+        for thread_id in known:
             if limit is not None and limit <= 0:
                 return
             given = (config or {}).get("configurable", {})
@@ -413,6 +420,8 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             found = self._run(thread_id).read(partial(self._listed, place, limit=limit, **which))
             yield from found
             limit = None if limit is None else limit - len(found)
+        if problems:
+            raise CheckpointError("\n".join(problems))
 
     def _listed(self, place: RunnableConfig, memory: InMemorySaver, **which: Any) -> Sequence[CheckpointTuple]:
         return [*self._view(memory).list(place, **which)]
@@ -448,6 +457,9 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
         """Delete some checkpoints of a run, by namespace and id, with their pending writes."""
         self._run(thread_id).drop(dropped)
+
+    def compact(self) -> None:
+        """Do nothing: files have no free room in them."""
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

@@ -18,6 +18,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from loopwright.checkpoints import fencing
 from loopwright.checkpoints.allowlist import strict_serializer
+from loopwright.checkpoints.archive import Archive
+from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.json_files import JsonFileSaver
 from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
 
@@ -85,6 +87,50 @@ def aopen_checkpointer(
     if scheme == "postgresql":
         return postgres().aopen_saver(place, serde)
     return _async_sqlite(Path(place), serde) if scheme == "sqlite" else _async_shared(scheme, Path(place), serde)
+
+
+@contextlib.contextmanager
+def open_archive(spec: str) -> Generator[Archive]:
+    """Open what a saver has saved, as plain data: no class of the user's is imported. Nothing is made.
+
+    Args:
+        spec: ``"json:DIR"``, ``"sqlite:FILE"`` or ``"postgresql://..."``.
+
+    Raises:
+        ConfigError: If `spec` is none of these.
+        CheckpointError: If nothing is there, or something else.
+    """
+    scheme, place = parse_spec(spec)
+    path = Path(place)
+    if scheme == "memory":
+        raise ConfigError(
+            "the checkpointer 'memory' keeps nothing: name 'json:DIR', 'sqlite:FILE' or 'postgresql://...'."
+        )
+    if scheme == "postgresql":
+        with postgres().open_existing(place, PLAIN_DATA) as saver:
+            yield saver
+    elif scheme == "json":
+        if not path.is_dir():
+            raise CheckpointError(f"there is no checkpoint folder {path}. Name the one of a 'json:DIR' checkpointer.")
+        yield JsonFileSaver(path, serde=PLAIN_DATA, keep_in_memory=1)
+    else:
+        if not path.is_file():
+            raise CheckpointError(
+                f"there is no checkpoint database {path}. Name the one of a 'sqlite:FILE' checkpointer."
+            )
+        from loopwright.checkpoints import sqlite
+
+        opened = f"{path.resolve().as_uri()}?mode=rw"
+        with (
+            sqlite.sqlite_problems(path),
+            contextlib.closing(sqlite3.connect(opened, uri=True, check_same_thread=False)) as connection,
+        ):
+            query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('checkpoints', 'writes')"
+            if connection.execute(query).fetchone() != (2,):
+                raise CheckpointError(
+                    f"the database {path} holds no checkpoints. Name the one of a 'sqlite:FILE' checkpointer."
+                )
+            yield sqlite.KeptSqliteSaver(connection, serde=PLAIN_DATA)
 
 
 def parse_spec(spec: str) -> tuple[Scheme, str]:

@@ -15,6 +15,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Generator,
     Iterable,
     Sequence,
@@ -29,6 +30,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from loopwright.checkpoints.archive import ONE, THREADS, Archive
 from loopwright.checkpoints.fencing import POSTGRES, TABLE
 from loopwright.errors import CheckpointError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
@@ -47,11 +49,19 @@ _OUTAGE = 120.0
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
 
+_UNUSED = """
+    DELETE FROM checkpoint_blobs AS kept WHERE thread_id = %s AND NOT EXISTS (
+        SELECT FROM checkpoints AS one WHERE one.thread_id = kept.thread_id AND one.checkpoint_ns = kept.checkpoint_ns
+        AND one.checkpoint -> 'channel_versions' ->> kept.channel = kept.version
+    )
+"""
+"""Deletes the values that no checkpoint of a thread has in this version."""
+
 _POOL: dict[str, Any] = {"min_size": 1, "max_size": 1, "timeout": _WAIT, "open": False}
 """Of a saver: one connection, since it does one thing at a time."""
 
 
-class KeptPostgresSaver(PostgresSaver):
+class KeptPostgresSaver(PostgresSaver, Archive):
     """LangGraph's saver, with what JSON does not give back, or is long, apart."""
 
     def put(
@@ -64,6 +74,24 @@ class KeptPostgresSaver(PostgresSaver):
         """Save a checkpoint."""
         checkpoint, new_versions = _set_apart(checkpoint, new_versions)
         return super().put(config, checkpoint, metadata, new_versions)
+
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has."""
+        with self._cursor() as cursor:
+            return {row["thread_id"]: row["kept"] for row in cursor.execute(THREADS)}
+
+    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
+        """Delete checkpoints, by namespace and id, with their pending writes and the values that only they had."""
+        with self._cursor() as cursor, cursor.connection.transaction():
+            for table in ("checkpoint_writes", "checkpoints"):
+                for key in dropped:
+                    cursor.execute(f"DELETE FROM {table} WHERE {ONE.format('%s')}".encode(), [thread_id, *key])
+            cursor.execute(_UNUSED, [thread_id])
+
+    def compact(self) -> None:
+        """Let PostgreSQL use the room again; its files stay as large as they are."""
+        with self._cursor() as cursor:
+            cursor.execute("VACUUM checkpoints, checkpoint_blobs, checkpoint_writes")
 
 
 class AsyncKeptPostgresSaver(AsyncPostgresSaver):
@@ -200,6 +228,17 @@ def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSav
     )
     with pool:
         yield KeptPostgresSaver(pool, serde=KeptSerializer(serde))
+
+
+@contextlib.contextmanager
+def open_existing(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSaver]:
+    """Open what was saved in a schema; nothing is made there."""
+    address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
+    with postgres_problems(address), psycopg.connect(**connecting(address)) as connection:
+        if _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is None:
+            raise CheckpointError(f"{address} is not there: name the one of a 'postgresql://...' checkpointer.")
+        saver: Any = connection  # in the rows' form that LangGraph asks for at each query
+        yield KeptPostgresSaver(saver, serde=KeptSerializer(serde))
 
 
 @contextlib.asynccontextmanager

@@ -13,8 +13,9 @@ from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from loopwright.checkpoints.archive import Archive, open_archive
+from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.history import ThreadSummary, summaries
+from loopwright.checkpoints.opening import open_archive
 from loopwright.engine.ledger import STOP_REASON
 
 _REBUILT_BY_STEPS = ("branch:to:", "join:", "__", STOP_REASON)
@@ -80,7 +81,7 @@ def prune(archive: Archive, plans: Iterable[ThreadPlan]) -> Pruned:
     threads, checkpoints = 0, 0
     for item in plans:
         if item.whole:
-            archive.saver.delete_thread(item.thread.id)
+            archive.delete_thread(item.thread.id)
             threads += 1
         else:
             archive.delete_checkpoints(item.thread.id, item.dropped)
@@ -98,7 +99,7 @@ def forget(spec: str, threads: Collection[str]) -> None:
     """
     with open_archive(spec) as archive:
         for thread_id in threads:
-            archive.saver.delete_thread(thread_id)
+            archive.delete_thread(thread_id)
 
 
 def _dropped(archive: Archive, thread_id: str, keep: int) -> frozenset[tuple[str, str]]:
@@ -118,7 +119,7 @@ def _dropped(archive: Archive, thread_id: str, keep: int) -> frozenset[tuple[str
 
 
 def _listed(archive: Archive, thread_id: str) -> list[CheckpointTuple]:
-    found = [*archive.saver.list({"configurable": {"thread_id": thread_id}})]
+    found = [*archive.list({"configurable": {"thread_id": thread_id}})]
     return sorted(found, key=lambda item: item.checkpoint["id"], reverse=True)
 
 

@@ -8,8 +8,9 @@ same transaction as the checkpoint that needs it, and the checkpoint says which 
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +26,10 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from loopwright.checkpoints.archive import ONE, THREADS, Archive
 from loopwright.errors import CheckpointError
+
+logger = logging.getLogger(__name__)
 
 TABLE = "loopwright_values"
 
@@ -115,7 +119,7 @@ def _filled(serde: SerializerProtocol, found: CheckpointTuple, rows: Iterable[An
     return found._replace(checkpoint=cast("Checkpoint", checkpoint))
 
 
-class KeptSqliteSaver(SqliteSaver):
+class KeptSqliteSaver(SqliteSaver, Archive):
     """LangGraph's saver, with large values kept once."""
 
     def __init__(self, connection: sqlite3.Connection, *, serde: SerializerProtocol) -> None:
@@ -156,6 +160,49 @@ class KeptSqliteSaver(SqliteSaver):
             self.conn.execute(_DELETE, [str(thread_id)])
         super().delete_thread(str(thread_id))
         self._apart.forget(str(thread_id))
+
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has."""
+        return dict(self.conn.execute(THREADS).fetchall())
+
+    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
+        """Delete checkpoints, by namespace and id, with their pending writes and the values that only they had."""
+        with self.lock, self.conn:
+            self.conn.execute(CREATE)
+            for table in ("writes", "checkpoints"):
+                self.conn.executemany(
+                    f"DELETE FROM {table} WHERE {ONE.format('?')}", [(thread_id, *key) for key in dropped]
+                )
+            for row in self._unused(thread_id):
+                self.conn.execute(f"DELETE FROM {TABLE} WHERE rowid = ?", [row])
+        self._apart.forget(thread_id)
+
+    def _unused(self, thread_id: str) -> Iterator[int]:
+        """The rows of a thread that no checkpoint needs, but for those of a save under way: newer than all others."""
+        query = "SELECT checkpoint_ns, type, checkpoint FROM checkpoints WHERE thread_id = ?"
+        left = [
+            (space, self.serde.loads_typed((kind, data))) for space, kind, data in self.conn.execute(query, [thread_id])
+        ]
+        needed = {
+            (space, name, str(its))
+            for space, checkpoint in left
+            for name, its in checkpoint["channel_versions"].items()
+        }
+        query = f"SELECT rowid, checkpoint_ns, channel, version FROM {TABLE} WHERE thread_id = ? ORDER BY rowid DESC"
+        settled = False
+        for row, *key in self.conn.execute(query, [thread_id]).fetchall():
+            if tuple(key) in needed:
+                settled = True
+            elif settled:
+                yield row
+
+    def compact(self) -> None:
+        """Give room that is free back to the disk, if no other process keeps the file locked."""
+        try:
+            self.conn.execute("VACUUM")
+            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as problem:
+            logger.warning("the database was not made smaller (%s)", problem)
 
     get_delta_channel_history = BaseCheckpointSaver.get_delta_channel_history
 
@@ -203,23 +250,6 @@ class AsyncKeptSqliteSaver(AsyncSqliteSaver):
         self._apart.forget(str(thread_id))
 
     aget_delta_channel_history = BaseCheckpointSaver.aget_delta_channel_history
-
-
-def unused(checkpoints: Iterable[tuple[str, Checkpoint]], rows: Iterable[Any]) -> list[int]:
-    """Which rows of a thread no checkpoint needs, but for those that may be of a save under way: newer than all others.
-
-    Args:
-        checkpoints: Those of the thread that are left, each with its namespace.
-        rows: The row number, namespace, channel and version of each value.
-    """
-    needed = {
-        (space, name, str(version))
-        for space, checkpoint in checkpoints
-        for name, version in checkpoint["channel_versions"].items()
-    }
-    found = {row: tuple(key) for row, *key in rows}
-    newest = max((row for row, key in found.items() if key in needed), default=0)
-    return [row for row, key in found.items() if key not in needed and row < newest]
 
 
 @contextlib.contextmanager
