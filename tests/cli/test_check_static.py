@@ -281,6 +281,24 @@ def main():
     assert {name: graph.verdict for name, graph in found.items()} == {"app": "unbounded", "main.safe": "bounded"}
 
 
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("app = g.compile()\nsafe = bounded(g, limit=3)", {"app": "unbounded", "safe": "bounded"}),
+        ("safe = bounded(g, limit=3)\napp = g.compile()", {"app": "unbounded", "safe": "bounded"}),
+        ("app = g.compile()\nsafe = bounded(app, limit=3)", {"safe": "bounded"}),
+        ("app = g.compile()\napp = bounded(g, limit=3)", {"app": "bounded"}),
+        ("print(g.compile().get_graph())\nsafe = bounded(g, limit=3)", {"safe": "bounded"}),
+    ],
+)
+def test_a_builder_that_is_compiled_plainly_beside_bounded_is_a_finding(
+    made: str, expected: dict[str, str], tmp_path: Path
+) -> None:
+    cycle = 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])\n'
+    found = checked(tmp_path, f"{THREE}from loopwright import bounded\n{cycle}{made}")
+    assert {name: graph.verdict for name, graph in found.items()} == expected
+
+
 def test_loops_that_leave_a_cycle_or_do_not_fit_are_told(tmp_path: Path) -> None:
     text = (
         THREE

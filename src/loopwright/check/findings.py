@@ -219,6 +219,7 @@ class Checker:
             graph.origin for graph in made
             if (graph.frame is frame or graph in own)
             and graph.origin and graph.origin.branch[: len(graph.branch)] == graph.branch
+            and not (graph.of_builder and names.get(graph.origin, (False, ""))[0])  # it is kept compiled plainly, too
         }  # fmt: skip
         for graph in made:
             if graph in bounded or (graph in inside and graph not in own):
