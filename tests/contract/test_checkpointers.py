@@ -20,7 +20,7 @@ from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
 from langgraph.graph import END, START, StateGraph
 from postgres import postgres_server  # noqa: F401
 
-from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer, sqlite
+from loopwright.checkpoints import aopen_checkpointer, sqlite
 
 KINDS = ["memory", "json", "sqlite", "postgresql"]
 LASTING = ["json", "sqlite", "postgresql"]
@@ -67,15 +67,6 @@ async def test_conforms(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
             yield saver
 
     await conformance(kind, factory)
-
-
-async def test_conforms_when_every_call_reads_the_file_again(tmp_path: Path) -> None:
-    rounds = iter(range(100))
-
-    async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
-        yield JsonFileSaver(tmp_path / str(next(rounds)), keep_in_memory=0)
-
-    await conformance("json, nothing kept in memory", factory)
 
 
 async def test_conforms_when_every_value_is_stored_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

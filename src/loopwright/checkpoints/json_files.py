@@ -9,21 +9,18 @@ may write a run; others may read it at any time, and may go on with it afterward
 from __future__ import annotations
 
 import asyncio
-import copy
+import contextlib
 import hashlib
 import json
 import logging
 import os
 import re
 import threading
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar, cast
-from weakref import WeakValueDictionary
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -53,8 +50,6 @@ _LANGGRAPH = version("langgraph")
 _EMPTY = ("empty", b"")
 """How the in-memory saver marks a channel that holds nothing."""
 
-T = TypeVar("T")
-
 
 def safe_name(thread_id: str) -> str:
     """The part of the file name that stands for a thread; different threads get different names.
@@ -69,187 +64,43 @@ def safe_name(thread_id: str) -> str:
     return f"{_UNSAFE.sub('_', thread_id)[:_LONGEST]}~{digest}"
 
 
-class RunFile:
-    """One run: LangGraph's in-memory saver, and the file that says the same. One thread at a time uses it."""
+def _steps_of(content: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The steps of a run by namespace and id, in the order in which they were saved."""
+    return {(str(step["namespace"]), str(step["id"])): step for step in content["steps"]}
 
-    def __init__(self, folder: Path, thread_id: str, serde: SerializerProtocol) -> None:
-        """Describe a run; nothing is read yet."""
-        self.thread_id = thread_id
-        self._folder = folder
-        self._serde = serde
-        self._lock = threading.RLock()
-        self._forget()
 
-    def read(self, use: Callable[[InMemorySaver], T]) -> T:
-        """Use the run as it is on the disk now; nothing of the memory itself may be kept.
+def _take(memory: InMemorySaver, thread_id: str, step: Mapping[str, Any]) -> None:
+    """Put one step of a file into LangGraph's in-memory saver."""
+    namespace, checkpoint_id = str(step["namespace"]), str(step["id"])
+    for write in step.get("writes", ()):
+        key = (str(write["task"]), int(write["index"]))
+        stored = (key[0], str(write["channel"]), decode(write["value"]), str(write["path"]))
+        memory.writes[thread_id, namespace, checkpoint_id][key] = stored
+    if "checkpoint" in step:
+        for channel, its in step["versions"].items():
+            blob = decode(step["values"][channel]) if channel in step["values"] else _EMPTY
+            memory.blobs[thread_id, namespace, channel, its] = blob
+        kept = (decode(step["checkpoint"]), decode(step["metadata"]), step["parent"])
+        memory.storage[thread_id][namespace][checkpoint_id] = kept
 
-        Raises:
-            CheckpointError: If the file cannot be read.
-        """
-        with self._lock:
-            self._refresh()
-            return use(self._memory)
 
-    def change(
-        self,
-        apply: Callable[[InMemorySaver], T],
-        namespace: str,
-        checkpoint_id: str,
-        versions: Mapping[str, Any] | None = None,
-    ) -> T:
-        """Put a checkpoint, or pending writes of one, into the memory, and return when the file has them.
+def _written(memory: InMemorySaver, place: tuple[str, str, str]) -> list[dict[str, Any]]:
+    """The pending writes of a step as the file has them."""
+    return [
+        {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
+        for (_, index), (task, channel, blob, path) in memory.writes.get(place, {}).items()
+    ]
 
-        Args:
-            apply: Puts them there.
-            namespace: The checkpoint's namespace.
-            checkpoint_id: Its id.
-            versions: The channels that it changed; None for pending writes.
 
-        Raises:
-            CheckpointError: If the file cannot be read or written; a change that was not written is with the next one.
-        """
-        with self._lock:
-            self._refresh(keep=True)
-            result = apply(self._memory)
-            key = namespace, checkpoint_id
-            before = self._changed.get(key, {}) if versions is None else self._changed.pop(key, {})
-            self._changed[key] = {**before, **(versions or {})}
-            self._texts.pop(key, None)
-            self._write()
-        return result
-
-    def drop(self, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete checkpoints, by namespace and id, with their pending writes and the values that only they used."""
-        with self._lock:
-            self._refresh()
-            old, thread = self._memory, self.thread_id
-            kept = [key for key in self._changed if key not in dropped]
-            self._memory, self._changed, self._texts = InMemorySaver(serde=old.serde), {}, {}
-            for namespace, checkpoint_id in kept:
-                new = self._changed[namespace, checkpoint_id] = dict[str, Any]()
-                if stored := old.storage[thread][namespace].get(checkpoint_id):
-                    self._memory.storage[thread][namespace][checkpoint_id] = stored
-                    for channel, its in old.serde.loads_typed(stored[0])["channel_versions"].items():
-                        place = thread, namespace, channel, its
-                        if place in old.blobs and place not in self._memory.blobs:
-                            self._memory.blobs[place] = old.blobs[place]
-                            new[channel] = its
-                if (key := (thread, namespace, checkpoint_id)) in old.writes:
-                    self._memory.writes[key] = old.writes[key]
-            self._write()
-
-    def delete(self) -> None:
-        """Remove the run's file and forget what was in it.
-
-        Raises:
-            CheckpointError: If the file cannot be read (it is not deleted then) or removed.
-        """
-        with self._lock:
-            self._refresh()
-            if self._path is not None:
-                try:
-                    self._path.unlink(missing_ok=True)
-                    sync_folder(self._folder)
-                except OSError as problem:
-                    raise CheckpointError(
-                        f"the checkpoint file {self._path} cannot be deleted ({problem}). "
-                        "Make its folder writable, and try again."
-                    ) from problem
-            self._forget()
-
-    def _forget(self) -> None:
-        self._path: Path | None = None
-        self._seen: Any = None
-        self._created = _now()
-        self._memory = InMemorySaver(serde=self._serde)
-        self._changed: dict[tuple[str, str], dict[str, Any]] = {}
-        self._texts: dict[tuple[str, str], str] = {}
-        self._unsaved = False
-
-    def _refresh(self, *, keep: bool = False) -> None:
-        """Read the file if it was never read, or if another process has replaced it; one that is gone may be kept."""
-        if self._unsaved:
-            return
-        path = self._path or files_in(self._folder).get(safe_name(self.thread_id))
-        if path is None:
-            return
-        try:
-            if (seen := _signature(path.stat())) != self._seen:
-                content = read_file(path)
-                self._forget()
-                self._path, self._seen, self._created = path, seen, content["created"]
-                for step in content["steps"]:
-                    self._take(step)
-        except FileNotFoundError:
-            if not keep:
-                self._forget()
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            self._forget()
-            raise _refused(path, f"is damaged ({type(problem).__name__}: {problem})") from problem
-
-    def _write(self) -> None:
-        self._unsaved = True  # until it is written; if that fails, it is written with the next change
-        stamp = self._created.replace("-", "").replace(":", "")
-        path = self._path or self._folder / f"{stamp}_{safe_name(self.thread_id)}.json"
-        header = {"format": FORMAT, "thread_id": self.thread_id, "created": self._created, "updated": _now(),
-                  "langgraph": _LANGGRAPH}  # fmt: skip
-        for key in self._changed.keys() - self._texts.keys():
-            self._texts[key] = _rows(self._step(*key), 2)
-        steps = ",\n".join(self._texts[key] for key in self._changed)
-        text = f'{_rows(header, 1)[:-2]},\n"steps": [\n{steps}\n]\n}}\n'
-        try:
-            self._seen = _signature(replace(path, text.encode("utf-8", "surrogatepass")))
-        except OSError as problem:
-            raise CheckpointError(
-                f"the checkpoints of thread {self.thread_id!r} cannot be written to {path} ({problem}). "
-                "Make room, or make the folder writable; the run can be resumed from its last saved step."
-            ) from problem
-        self._path, self._unsaved = path, False
-
-    def _take(self, step: Mapping[str, Any]) -> None:
-        """Put one step of a file into the memory."""
-        place = namespace, checkpoint_id = str(step["namespace"]), str(step["id"])
-        for write in step.get("writes", ()):
-            key = (str(write["task"]), int(write["index"]))
-            stored = (key[0], str(write["channel"]), decode(write["value"]), str(write["path"]))
-            self._memory.writes[self.thread_id, namespace, checkpoint_id][key] = stored
-        self._changed[place] = dict(step.get("versions", {}))
-        if "checkpoint" in step:
-            for channel, its in self._changed[place].items():
-                blob = decode(step["values"][channel]) if channel in step["values"] else _EMPTY
-                self._memory.blobs[self.thread_id, namespace, channel, its] = blob
-            kept = (decode(step["checkpoint"]), decode(step["metadata"]), step["parent"])
-            self._memory.storage[self.thread_id][namespace][checkpoint_id] = kept
-
-    def _step(self, namespace: str, checkpoint_id: str) -> dict[str, Any]:
-        """A step as the file has it: first what a person looks for, then LangGraph's own records."""
-        step: dict[str, Any] = {"namespace": namespace, "id": checkpoint_id}
-        if stored := self._memory.storage[self.thread_id][namespace].get(checkpoint_id):
-            # Else its writes came first, and the checkpoint is yet to come.
-            checkpoint, metadata, parent = stored
-            versions = self._changed[namespace, checkpoint_id]
-            blobs = {name: self._memory.blobs[self.thread_id, namespace, name, its] for name, its in versions.items()}
-            step |= self._summary(namespace, parent, checkpoint, metadata)
-            step["values"] = {name: encode(blob) for name, blob in blobs.items() if blob != _EMPTY}
-            step |= {"parent": parent, "versions": versions, "checkpoint": encode(checkpoint)}
-            step["metadata"] = encode(metadata)
-        if writes := self._memory.writes.get((self.thread_id, namespace, checkpoint_id)):
-            step["writes"] = [
-                {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
-                for (_, index), (task, channel, blob, path) in writes.items()
-            ]
-        return step
-
-    def _summary(self, namespace: str, parent: str | None, checkpoint: Any, metadata: Any) -> dict[str, Any]:
-        """Say for a person which step this is and which nodes ran in it; empty if the values are encrypted."""
-        about, state = readable(metadata), readable(checkpoint)
-        if not isinstance(about, dict) or not isinstance(state, dict):
-            return {}
-        known = self._memory.storage[self.thread_id][namespace].get(parent or "")
-        before: Any = (readable(known[0]) if known else None) or {}
-        seen: dict[str, Any] = before.get("versions_seen", {})
-        ran = [node for node, its in state.get("versions_seen", {}).items() if its and seen.get(node) != its]
-        return {"step": about.get("step"), "source": about.get("source"), "nodes": ran, "time": state.get("ts")}
+def _summary(checkpoint: Any, metadata: Any, parent: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Say for a person which step this is and which nodes ran in it; empty if the values are encrypted."""
+    about, state = readable(metadata), readable(checkpoint)
+    if not isinstance(about, dict) or not isinstance(state, dict):
+        return {}
+    before: Any = (readable(decode(parent["checkpoint"])) if parent and "checkpoint" in parent else None) or {}
+    seen: dict[str, Any] = before.get("versions_seen", {})
+    ran = [node for node, its in state.get("versions_seen", {}).items() if its and seen.get(node) != its]
+    return {"step": about.get("step"), "source": about.get("source"), "nodes": ran, "time": state.get("ts")}
 
 
 def files_in(folder: Path) -> dict[str, Path]:
@@ -312,11 +163,6 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _signature(status: os.stat_result) -> tuple[int, int, int]:
-    """Differs whenever somebody has replaced the file."""
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
-
 def _in_thread(name: str) -> Any:
     """A method that does another one in a worker thread."""
 
@@ -335,15 +181,12 @@ class JsonFileSaver(Archive):
     cannot be read or written.
     """
 
-    def __init__(
-        self, folder: str | Path, *, serde: SerializerProtocol | None = None, keep_in_memory: int = 64
-    ) -> None:
+    def __init__(self, folder: str | Path, *, serde: SerializerProtocol | None = None) -> None:
         """Open a folder of runs, making it if it is missing; no file is read before its run is asked for.
 
         Args:
             folder: Where the files are.
             serde: Turns values into bytes and back; LangGraph's own by default.
-            keep_in_memory: How many uses ago a run is still in memory; others are read again from their files.
 
         Raises:
             CheckpointError: If the folder cannot be made.
@@ -358,17 +201,70 @@ class JsonFileSaver(Archive):
             ) from problem
         self.folder = path
         """Where the files are."""
-        # One object stands for a run as long as somebody uses it.
-        self._runs: WeakValueDictionary[str, RunFile] = WeakValueDictionary()
-        self._recent: deque[RunFile] = deque(maxlen=keep_in_memory)
-        self._lock = threading.Lock()
+        self._locks = [threading.Lock() for _ in range(64)]
+        self._paths: dict[str, Path] = {}
 
-    def _run(self, thread_id: str) -> RunFile:
-        with self._lock:
-            run = self._runs.get(thread_id) or RunFile(self.folder, thread_id, self.serde)
-            self._runs[thread_id] = run
-            self._recent.append(run)
-        return run
+    # Files
+
+    def _lock(self, thread_id: str) -> threading.Lock:
+        return self._locks[hash(thread_id) % len(self._locks)]
+
+    def _path(self, thread_id: str) -> Path | None:
+        """The file of a thread, if there is one."""
+        known = self._paths.get(thread_id)
+        if known is None or not known.exists():
+            known = files_in(self.folder).get(safe_name(thread_id))
+            if known is not None:
+                self._paths[thread_id] = known
+        return known
+
+    def _read(self, thread_id: str) -> dict[str, Any]:
+        """What is in the file of a thread; where there is none, what would be in an empty one."""
+        if (path := self._path(thread_id)) is not None:
+            with contextlib.suppress(FileNotFoundError):
+                return read_file(path)
+        return {"format": FORMAT, "thread_id": thread_id, "created": _now(), "steps": []}
+
+    def _memory(self, thread_id: str) -> InMemorySaver:
+        """The checkpoints of a thread in LangGraph's in-memory saver."""
+        with self._lock(thread_id):
+            content = self._read(thread_id)
+        memory = InMemorySaver(serde=self.serde)
+        with self._problems(thread_id):
+            for step in content["steps"]:
+                _take(memory, thread_id, step)
+        return memory
+
+    @contextlib.contextmanager
+    def _changed(self, thread_id: str) -> Generator[dict[tuple[str, str], dict[str, Any]]]:
+        """The steps of a thread, to be changed; they are on the disk when the block has ended."""
+        with self._lock(thread_id):
+            content = self._read(thread_id)
+            with self._problems(thread_id):
+                steps = _steps_of(content)
+            yield steps
+            stamp = content["created"].replace("-", "").replace(":", "")
+            path = self._path(thread_id) or self.folder / f"{stamp}_{safe_name(thread_id)}.json"
+            header = {"format": FORMAT, "thread_id": thread_id, "created": content["created"], "updated": _now(),
+                      "langgraph": _LANGGRAPH}  # fmt: skip
+            rows = ",\n".join(_rows(step, 2) for step in steps.values())
+            text = f'{_rows(header, 1)[:-2]},\n"steps": [\n{rows}\n]\n}}\n'
+            try:
+                replace(path, text.encode("utf-8", "surrogatepass"))
+            except OSError as problem:
+                raise CheckpointError(
+                    f"the checkpoints of thread {thread_id!r} cannot be written to {path} ({problem}). "
+                    "Make room, or make the folder writable; the run can be resumed from its last saved step."
+                ) from problem
+            self._paths[thread_id] = path
+
+    @contextlib.contextmanager
+    def _problems(self, thread_id: str) -> Generator[None]:
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            path = self._path(thread_id) or self.folder
+            raise _refused(path, f"is damaged ({type(problem).__name__}: {problem})") from problem
 
     def threads(self) -> dict[str, int]:
         """Thread -> how many checkpoints the graph itself has; files that cannot be read are passed over."""
@@ -389,10 +285,12 @@ class JsonFileSaver(Archive):
                 logger.warning("%s", problem)
                 problems.append(str(problem))
 
+    # What LangGraph asks for
+
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Get the checkpoint that the config names, or the thread's latest; None if there is none."""
         config, thread_id, _ = _located(config)
-        return self._run(thread_id).read(lambda memory: self._view(memory).get_tuple(config))
+        return self._memory(thread_id).get_tuple(config)
 
     def list(
         self, config: RunnableConfig | None, *, limit: int | None = None, **which: Any
@@ -417,14 +315,11 @@ class JsonFileSaver(Archive):
                 return
             given = (config or {}).get("configurable", {})
             place: RunnableConfig = {"configurable": {**given, "thread_id": thread_id}}
-            found = self._run(thread_id).read(partial(self._listed, place, limit=limit, **which))
+            found = [*self._memory(thread_id).list(place, limit=limit, **which)]
             yield from found
             limit = None if limit is None else limit - len(found)
         if problems:
             raise CheckpointError("\n".join(problems))
-
-    def _listed(self, place: RunnableConfig, memory: InMemorySaver, **which: Any) -> Sequence[CheckpointTuple]:
-        return [*self._view(memory).list(place, **which)]
 
     def put(
         self,
@@ -435,28 +330,71 @@ class JsonFileSaver(Archive):
     ) -> RunnableConfig:
         """Save a checkpoint; it is on the disk when this returns."""
         config, thread_id, namespace = _located(config)
-        return self._run(thread_id).change(
-            lambda memory: self._view(memory).put(config, checkpoint, metadata, new_versions),
-            namespace, checkpoint["id"], new_versions,
-        )  # fmt: skip
+        memory, key = InMemorySaver(serde=self.serde), (namespace, checkpoint["id"])
+        saved = memory.put(config, checkpoint, metadata, new_versions)
+        kept, about, parent = memory.storage[thread_id][namespace][checkpoint["id"]]
+        values = {channel: blob for (_, _, channel, _), blob in memory.blobs.items() if blob != _EMPTY}
+        with self._changed(thread_id) as steps:
+            before = steps.pop(key, {})
+            step = {
+                "namespace": namespace, "id": checkpoint["id"],
+                **_summary(kept, about, steps.get((namespace, parent or ""))),
+                "values": {**before.get("values", {}), **{channel: encode(blob) for channel, blob in values.items()}},
+                "parent": parent, "versions": {**before.get("versions", {}), **new_versions},
+                "checkpoint": encode(kept), "metadata": encode(about),
+            }  # fmt: skip
+            steps[key] = step | ({"writes": before["writes"]} if "writes" in before else {})
+        return saved
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save what a task wrote before its step is over; it is on the disk when this returns."""
         config, thread_id, namespace = _located(config)
-        self._run(thread_id).change(
-            lambda memory: self._view(memory).put_writes(config, writes, task_id, task_path),
-            namespace, config.get("configurable", {})["checkpoint_id"],
-        )  # fmt: skip
+        place = thread_id, namespace, config.get("configurable", {})["checkpoint_id"]
+        memory = InMemorySaver(serde=self.serde)
+        with self._changed(thread_id) as steps:
+            # Where its checkpoint is yet to come, the writes come first.
+            step = steps.setdefault(place[1:], {"namespace": namespace, "id": place[2]})
+            with self._problems(thread_id):
+                _take(memory, thread_id, {name: value for name, value in step.items() if name != "checkpoint"})
+            memory.put_writes(config, writes, task_id, task_path)
+            step["writes"] = _written(memory, place)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a run and its file, unless the file cannot be read; nothing happens if there is none."""
-        self._run(str(thread_id)).delete()
+        thread_id = str(thread_id)
+        with self._lock(thread_id):
+            self._read(thread_id)
+            path = self._path(thread_id)
+            try:
+                if path is not None:
+                    path.unlink(missing_ok=True)
+                    path.with_name(f".{path.name}.tmp").unlink(missing_ok=True)
+                    sync_folder(self.folder)
+            except OSError as problem:
+                raise CheckpointError(
+                    f"the checkpoint file {path} cannot be deleted ({problem}). Make its folder writable."
+                ) from problem
+            self._paths.pop(thread_id, None)
 
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete some checkpoints of a run, by namespace and id, with their pending writes."""
-        self._run(thread_id).drop(dropped)
+        """Delete some checkpoints of a run, with their pending writes and the values that only they used."""
+        with self._changed(thread_id) as steps:
+            values: dict[tuple[str, str, Any], Any] = {}
+            for key, step in [*steps.items()]:
+                namespace, own = key[0], step.get("values", {})
+                values |= {
+                    (namespace, name, its): own.get(name, _EMPTY) for name, its in step.get("versions", {}).items()
+                }
+                if key in dropped:
+                    del steps[key]
+                elif "checkpoint" in step:
+                    needed = self.serde.loads_typed(decode(step["checkpoint"]))["channel_versions"].items()
+                    new = {name: its for name, its in needed if (namespace, name, its) in values}
+                    found = {name: values.pop((namespace, name, its)) for name, its in new.items()}
+                    step["versions"] = new
+                    step["values"] = {name: value for name, value in found.items() if value is not _EMPTY}
 
     def compact(self) -> None:
         """Do nothing: files have no free room in them."""
@@ -466,9 +404,7 @@ class JsonFileSaver(Archive):
     ) -> Mapping[str, DeltaChannelHistory]:
         """Collect what was written to channels since their last snapshot; see LangGraph."""
         config, thread_id, _ = _located(config)
-        return self._run(thread_id).read(
-            lambda memory: self._view(memory).get_delta_channel_history(config=config, channels=channels)
-        )
+        return self._memory(thread_id).get_delta_channel_history(config=config, channels=channels)
 
     async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncGenerator[CheckpointTuple, None]:
         """Do `list` in a worker thread, a checkpoint at a time."""
@@ -482,14 +418,6 @@ class JsonFileSaver(Archive):
     aput_writes = _in_thread("put_writes")
     adelete_thread = _in_thread("delete_thread")
     aget_delta_channel_history = _in_thread("get_delta_channel_history")
-
-    def _view(self, memory: InMemorySaver) -> InMemorySaver:
-        """Give a run's checkpoints with our serializer: LangGraph derives savers with wider allowlists from ours."""
-        if memory.serde is self.serde:
-            return memory
-        view = copy.copy(memory)
-        view.serde = self.serde
-        return view
 
 
 def _located(config: RunnableConfig) -> tuple[RunnableConfig, str, str]:

@@ -112,7 +112,7 @@ def open_archive(spec: str) -> Generator[Archive]:
     elif scheme == "json":
         if not path.is_dir():
             raise CheckpointError(f"there is no checkpoint folder {path}. Name the one of a 'json:DIR' checkpointer.")
-        yield JsonFileSaver(path, serde=PLAIN_DATA, keep_in_memory=1)
+        yield JsonFileSaver(path, serde=PLAIN_DATA)
     else:
         if not path.is_file():
             raise CheckpointError(
